@@ -1,0 +1,81 @@
+package robotstest_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"syscall"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A crawler's test: build a site, crawl it, ask the server what it saw.
+func Example() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /cart",
+		"/":           "<a href=/cart>cart</a>",
+	})
+	client := &http.Client{Transport: &web}
+	for _, page := range []string{"http://shop.example/robots.txt", "http://shop.example/"} {
+		resp, err := client.Get(page)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		fmt.Printf("%s\n%s\n", resp.Header.Get("Content-Type"), body)
+	}
+	for _, r := range web.Log() {
+		fmt.Println(r.Method, r.URL, r.Status)
+	}
+	// Output:
+	// text/plain; charset=utf-8
+	// User-agent: *
+	// Disallow: /cart
+	// text/html; charset=utf-8
+	// <a href=/cart>cart</a>
+	// GET http://shop.example/robots.txt 200
+	// GET http://shop.example/ 200
+}
+
+func ExampleInternet_Handle() {
+	var web robotstest.Internet
+	web.Handle("http://old.example", http.RedirectHandler("https://old.example/", http.StatusMovedPermanently))
+	web.Handle("https://old.example", robotstest.Status(http.StatusGone))
+
+	resp, err := (&http.Client{Transport: &web}).Get("http://old.example/")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Request.URL, resp.Status)
+	// Output: https://old.example/ 410 Gone
+}
+
+func ExampleInternet_Fail() {
+	var web robotstest.Internet
+	web.Fail("down.example", syscall.ECONNREFUSED)
+
+	_, err := (&http.Client{Transport: &web}).Get("http://down.example/")
+	fmt.Println(errors.Is(err, syscall.ECONNREFUSED))
+	// Output: true
+}
+
+func ExampleRaw() {
+	var web robotstest.Internet
+	web.Handle("broken.example", robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *"))
+
+	resp, err := (&http.Client{Transport: &web}).Get("http://broken.example/robots.txt")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	fmt.Printf("%s: %v\n", body, err)
+	// Output: User-agent: *: unexpected EOF
+}

@@ -1,0 +1,96 @@
+package robotstest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Site serves fixed pages by path. A text that begins with "<" is HTML, any other is text/plain; other paths are 404.
+// The query is ignored.
+type Site map[string]string
+
+func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page, ok := s[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	contentType := "text/plain; charset=utf-8"
+	if strings.HasPrefix(page, "<") {
+		contentType = "text/html; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", contentType)
+	io.WriteString(w, page)
+}
+
+// Status answers every request with a status and no body.
+type Status int
+
+func (s Status) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s)) }
+
+// Reset resets the connection after having sent, with a status 200, the text before it: none, and not even the header
+// is sent.
+type Reset string
+
+func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if before != "" {
+		io.WriteString(w, string(before))
+		http.NewResponseController(w).Flush()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// Raw writes these octets, header and all, to the connection and closes it, for what no well-behaved server sends: a
+// bad status line, half a header, a bad chunk, a body shorter than its Content-Length.
+type Raw string
+
+func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err) // not served by an Internet
+	}
+	defer conn.Close()
+	io.WriteString(conn, string(r))
+}
+
+// Hang answers nothing until the client gives up.
+type Hang struct{}
+
+func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
+}
+
+// Trickle sends Chunk, again and again until the client gives up, pausing Every time: a tarpit, or with no pause a body
+// without end. With Times it stops after so many chunks.
+type Trickle struct {
+	Chunk string
+	Every time.Duration
+	Times int // 0: without end
+}
+
+func (t Trickle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	flush := http.NewResponseController(w)
+	for n := 0; t.Times == 0 || n < t.Times; n++ {
+		if n > 0 && !pause(r, t.Every) {
+			return
+		}
+		if _, err := io.WriteString(w, t.Chunk); err != nil {
+			return // the client has left
+		}
+		flush.Flush()
+	}
+}
+
+func pause(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}

@@ -1,0 +1,268 @@
+// Package robotstest is an in-memory internet for tests of crawlers.
+//
+// An [Internet] is an [http.RoundTripper] whose hosts are http.Handlers:
+//
+//	var web robotstest.Internet
+//	web.Handle("shop.example", robotstest.Site{
+//		"/robots.txt": "User-agent: *\nDisallow: /cart",
+//		"/":           "<a href=/cart>cart</a>",
+//	})
+//	client := &http.Client{Transport: &web}
+//
+// Give it to whatever is under test as its base transport, let it crawl, and ask [Internet.Log] what the servers saw.
+//
+// # What is real
+//
+// Both ends are net/http's own: a request is written, parsed, answered and read as it is on a socket, but through
+// net.Pipe. So everything a handler can do works as users know it: streaming, flushing, trailers, HEAD, 204 and 304,
+// a Content-Length that is found or broken, hijacking, 101, a context that ends when the client goes away. Nothing is
+// resolved, dialled or encrypted: https is plain HTTP for which the handler sees a non-nil [http.Request.TLS].
+// Compression is never negotiated, and every request has a connection of its own.
+//
+// # Time
+//
+// It works inside [testing/synctest], where a crawl of hours runs in milliseconds. Nothing runs between requests: the
+// goroutines of a request end with its response body and its handler, so a test may also check for leaks.
+package robotstest
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// An Internet maps hosts to handlers. The zero value is an internet without hosts, ready to use. It is safe for
+// concurrent use, and must not be copied after first use.
+type Internet struct {
+	start  sync.Once
+	client *http.Transport
+	server *http.Server
+
+	mu    sync.Mutex
+	hosts map[string]host // by address: see addresses
+	log   []*Request
+}
+
+// A host either answers or fails.
+type host struct {
+	handler http.Handler
+	err     error
+}
+
+// Request is what Internet saw of one call of RoundTrip.
+type Request struct {
+	Time   time.Time   // when RoundTrip was called
+	Method string      // never empty: GET is written out
+	URL    string      // as requested: absolute
+	Host   string      // the Host sent: the URL's, unless the request had its own
+	Header http.Header // as given to RoundTrip, without what net/http adds
+	Status int         // of the response; 0 while there is none, and after an error
+	Err    error       // what RoundTrip returned
+}
+
+var _ http.RoundTripper = (*Internet)(nil)
+
+// Handle lets h answer for a host, replacing what answered before. The host is written
+//
+//	example.com             http on port 80 and https on port 443
+//	example.com:8080        http and https on that port
+//	http://example.com      one scheme alone; with or without a port
+//
+// in any case, in ASCII (punycode), with IPv6 addresses in brackets. A host which nobody handles does not exist:
+// RoundTrip returns a *net.OpError which wraps a *net.DNSError.
+//
+// Handle panics if it cannot read the host, as http.ServeMux does with a bad pattern.
+//
+// The URL's host alone decides which handler is asked, as an address does. A handler which serves several names tells
+// them apart by [http.Request.Host], as a server with virtual hosts does; an http.ServeMux with patterns such as
+// "b.example/robots.txt" does it by itself.
+func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
+
+// Fail makes every connection to a host, written as for [Internet.Handle], fail: RoundTrip returns a *net.OpError
+// which wraps err. syscall.ECONNREFUSED is a server that is down; a *net.DNSError with IsTimeout a name server that is.
+func (in *Internet) Fail(name string, err error) { in.set(name, host{err: err}) }
+
+func (in *Internet) set(name string, h host) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.hosts == nil {
+		in.hosts = make(map[string]host)
+	}
+	for _, a := range addresses(name) {
+		in.hosts[a] = h
+	}
+}
+
+// Log returns the requests so far, in the order in which they began. Requests that are under way are there, with
+// Status 0.
+func (in *Internet) Log() []Request {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	log := make([]Request, len(in.log))
+	for i, r := range in.log {
+		log[i] = *r
+	}
+	return log
+}
+
+// RoundTrip sends the request to the handler of its host. It keeps net/http's contract: the request is not changed,
+// its body is always closed, and it ends when the request's context does.
+//
+// A handler that panics with http.ErrAbortHandler resets the connection: RoundTrip, or the body if the header was
+// flushed, returns a *net.OpError which wraps syscall.ECONNRESET.
+func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
+	in.start.Do(in.init)
+	seen := in.record(req)
+	resp, err := in.client.RoundTrip(req)
+
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	seen.Err = err
+	if resp != nil {
+		seen.Status = resp.StatusCode
+	}
+	return resp, err
+}
+
+func (in *Internet) record(req *http.Request) *Request {
+	seen := &Request{Time: time.Now(), Method: req.Method, Host: req.Host, Header: req.Header.Clone()}
+	if seen.Method == "" {
+		seen.Method = http.MethodGet
+	}
+	if req.URL != nil { // else net/http refuses it
+		seen.URL = req.URL.String()
+		if seen.Host == "" {
+			seen.Host = req.URL.Host
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.log = append(in.log, seen)
+	return seen
+}
+
+func (in *Internet) init() {
+	in.client = &http.Transport{
+		DialContext:    func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("http", addr) },
+		DialTLSContext: func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("https", addr) },
+		// No idle connections, so that nothing outlives a request. DisableKeepAlives would show in the headers.
+		MaxIdleConnsPerHost: -1,
+		DisableCompression:  true,
+	}
+	in.server = &http.Server{
+		Handler:     http.HandlerFunc(serve),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+}
+
+// dial connects to the host at addr, "name:port", and lets the server serve the other end.
+func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
+	addr = strings.ToLower(addr)
+	name, port, _ := net.SplitHostPort(addr)
+	in.mu.Lock()
+	h, ok := in.hosts[scheme+"://"+net.JoinHostPort(strings.TrimSuffix(name, "."), port)]
+	in.mu.Unlock()
+	switch {
+	case !ok:
+		h.err = &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+		fallthrough
+	case h.err != nil:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: h.err}
+	}
+	near, far := net.Pipe()
+	reset := new(atomic.Bool)
+	// Serve returns when it has accepted its only connection and started that connection's goroutine.
+	in.server.Serve(&listener{conn: &serverConn{Conn: far, scheme: scheme, handler: h.handler, reset: reset}})
+	return &clientConn{Conn: near, reset: reset}, nil
+}
+
+type connKey struct{}
+
+// serve hands a request to the handler of the host that was dialled.
+func serve(w http.ResponseWriter, r *http.Request) {
+	conn := r.Context().Value(connKey{}).(*serverConn)
+	if conn.scheme == "https" {
+		r.TLS = &tls.ConnectionState{HandshakeComplete: true}
+	}
+	returned := false
+	defer func() { conn.reset.Store(!returned) }() // before the server closes the connection
+	conn.handler.ServeHTTP(w, r)
+	returned = true
+}
+
+type serverConn struct {
+	net.Conn
+	scheme  string
+	handler http.Handler
+	reset   *atomic.Bool
+}
+
+// clientConn tells a connection that was reset from one that was closed, which a pipe does not.
+type clientConn struct {
+	net.Conn
+	reset *atomic.Bool
+}
+
+func (c *clientConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == io.EOF && c.reset.Load() {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
+	return n, err
+}
+
+// listener accepts one connection and is then closed.
+type listener struct{ conn net.Conn }
+
+func (l *listener) Accept() (net.Conn, error) {
+	c := l.conn
+	if c == nil {
+		return nil, net.ErrClosed
+	}
+	l.conn = nil
+	return c, nil
+}
+
+func (l *listener) Close() error   { return nil }
+func (l *listener) Addr() net.Addr { return pipeAddr{} }
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "pipe" }
+
+var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
+
+// addresses returns what a host as written for Handle stands for: "scheme://name:port", one or two of them.
+func addresses(name string) []string {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok {
+		scheme, rest = "", name
+	}
+	u, err := url.Parse("//" + strings.ToLower(rest))
+	if err != nil || u.Hostname() == "" || u.Host != strings.ToLower(rest) ||
+		!slices.Contains([]string{"", "http", "https"}, scheme) {
+		panic("robotstest: bad host " + strings.TrimSpace(name) + `: want "example.com", "example.com:8080" or "http://example.com"`)
+	}
+	var list []string
+	for _, d := range defaultPorts {
+		if scheme != "" && scheme != d.scheme {
+			continue
+		}
+		port := u.Port()
+		if port == "" {
+			port = d.port
+		}
+		list = append(list, d.scheme+"://"+net.JoinHostPort(strings.TrimSuffix(u.Hostname(), "."), port))
+	}
+	return list
+}
