@@ -1,0 +1,92 @@
+package integration
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The top level is part of the design: long pages are package docs or sections of the README.
+func TestTopLevel(t *testing.T) {
+	want := []string{
+		".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md",
+		"examples", "go.mod", "go.sum", "integration_test", "politeness", "robotsmw",
+	}
+	var got []string
+	for _, file := range trackedFiles(t) {
+		top, _, _ := strings.Cut(file, "/")
+		got = append(got, top)
+	}
+	slices.Sort(got)
+	got = slices.Compact(got)
+	for _, name := range got {
+		if !slices.Contains(want, name) {
+			t.Errorf("the top level has %s, which does not belong there", name)
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(got, name) {
+			t.Errorf("the top level lacks %s", name)
+		}
+	}
+}
+
+// One module is published. Tools are pinned beside it, so that they never raise a user's requirements.
+func TestOneModule(t *testing.T) {
+	for _, file := range trackedFiles(t) {
+		if path.Base(file) == "go.mod" && file != "go.mod" && file != "integration_test/peers/go.mod" {
+			t.Errorf("%s makes a second module", file)
+		}
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, directive := range []string{"\ntool", "\nreplace", "\ntoolchain", "\nexclude"} {
+		if bytes.Contains(mod, []byte(directive)) {
+			t.Errorf("go.mod has a %s directive", directive[1:])
+		}
+	}
+}
+
+// A file that names the machine it was written on, or the registry that served its dependencies, is wrong everywhere
+// else. Patterns are put together from pieces, or this file would be the first to be caught.
+func TestNothingOfOneMachine(t *testing.T) {
+	hosts := []string{"proxy.golang", "sum.golang", "goproxy", "registry.npmjs", "pypi", "files.pythonhosted", "crates", "deb.debian", "archive.ubuntu"}
+	for i, host := range hosts {
+		hosts[i] = regexp.QuoteMeta(host) + `\.(org|io|com|cn)\b`
+	}
+	forbidden := regexp.MustCompile(`(^|[\s"'=(:` + "`" + `])/(work|root)/[a-z.]|/tmp/[b]ash|` + `\b(` + strings.Join(hosts, "|") + `)`)
+	for _, file := range trackedFiles(t) {
+		if strings.Contains(file, "testdata/") || path.Base(file) == "LICENSE" {
+			continue // what others wrote
+		}
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+		if err != nil {
+			continue // deleted, not yet committed
+		}
+		for n, line := range bytes.Split(text, []byte("\n")) {
+			if hit := forbidden.Find(line); hit != nil {
+				t.Errorf("%s:%d: %q", file, n+1, hit)
+			}
+		}
+	}
+}
+
+// trackedFiles lists what is in version control, relative to the module's root, with slashes.
+func trackedFiles(t *testing.T) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("SKIPPED: the files of this tree are not known without git and its repository: %v", err)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+}
