@@ -1,0 +1,141 @@
+// Package demosite is a small internet on loopback: a handful of host names with everything on them that a polite
+// crawler meets. Each host is a text file in hosts/, its robots.txt first, which reads as the site does.
+//
+// All hosts are served by one listener. [Site.DialContext] takes the place of DNS: it leads every host name of the
+// demo to that listener and knows no other, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
+// record of who asked for what and when.
+//
+//	site, err := demosite.Start()
+//	…
+//	defer site.Close()
+//	client := &http.Client{Transport: &http.Transport{DialContext: site.DialContext}}
+//	resp, err := client.Get(site.Front())
+package demosite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Request is what a host noted about one request.
+type Request struct {
+	At        time.Time // when its handler began
+	Method    string
+	Host      string // without a port
+	Target    string // path and query, as sent
+	UserAgent string
+	Status    int // of the answer
+}
+
+// A Site is the demo's hosts and their log. Use [New] or [Start] to make one; it is safe for concurrent use.
+type Site struct {
+	hosts  map[string]*host
+	server *http.Server
+	addr   string // of the listener
+
+	mu  sync.Mutex
+	log []Request
+}
+
+// New returns the demo without a listener, for use as handlers. See [Site.Hosts].
+func New() (*Site, error) {
+	hosts, err := readHosts()
+	if err != nil {
+		return nil, err
+	}
+	return &Site{hosts: hosts}, nil
+}
+
+// Start returns the demo, served on a free loopback port until [Site.Close].
+func Start() (*Site, error) {
+	s, err := New()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("demosite: listen on loopback: %w", err)
+	}
+	s.addr = listener.Addr().String()
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go s.server.Serve(listener)
+	return s, nil
+}
+
+// Close stops the listener and ends the connections. A site that was not started has nothing to close.
+func (s *Site) Close() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Close()
+}
+
+// Front returns the URL of the page that leads to all others.
+func (s *Site) Front() string { return "http://town.example/" }
+
+// Hosts returns the host names, sorted. The site is the handler of each of them.
+func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
+
+// DialContext connects to the listener if the address is that of a host of the demo. Any other name does not exist: a
+// [net.DNSError] inside a [net.OpError], as from the real dialer.
+func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	if _, ok := s.hosts[strings.ToLower(name)]; !ok {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}}
+	}
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, network, s.addr)
+}
+
+// ServeHTTP answers for the host that the request names, and notes it.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at := time.Now()
+	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	rec := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	if h, ok := s.hosts[name]; ok {
+		h.ServeHTTP(rec, r)
+	} else {
+		http.Error(rec, "no such host", http.StatusMisdirectedRequest)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, Request{
+		At:        at,
+		Method:    r.Method,
+		Host:      name,
+		Target:    r.URL.RequestURI(),
+		UserAgent: r.UserAgent(),
+		Status:    rec.status,
+	})
+}
+
+// Log returns the requests answered so far, by the time they came in.
+func (s *Site) Log() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := slices.Clone(s.log)
+	slices.SortStableFunc(log, func(a, b Request) int { return a.At.Compare(b.At) })
+	return log
+}
+
+// statusRecorder remembers the status that a handler wrote.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
