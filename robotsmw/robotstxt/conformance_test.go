@@ -1,0 +1,164 @@
+package robotstxt
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sharedDir returns the directory with the shared conformance cases and the corpus of real files. It is not
+// part of this repository: COURTESY_SHARED names it, from the module's root if it is a relative path.
+func sharedDir(tb testing.TB) string {
+	tb.Helper()
+	dir := os.Getenv("COURTESY_SHARED")
+	if dir == "" {
+		tb.Skip("COURTESY_SHARED is not set: conformance/ and corpus/ are NOT checked")
+	}
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	root, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			return filepath.Join(root, dir)
+		}
+		if root == filepath.Dir(root) {
+			err = errors.New("no go.mod above the test")
+		}
+		root = filepath.Dir(root)
+	}
+	tb.Fatal(err)
+	return ""
+}
+
+// A verdictCase is a line of conformance/cases.jsonl. Upstream is what the suite that it comes from expects, and
+// Google what the reference parser answers, each only where it differs from Allowed.
+type verdictCase struct {
+	Source    string
+	Robots    string
+	RobotsB64 []byte `json:"robots_b64"`
+	Agent     string
+	URL       string
+	URLB64    []byte `json:"url_b64"`
+	Allowed   bool
+	Upstream  *bool
+	Google    *bool
+}
+
+func (c *verdictCase) normalize() {
+	if c.RobotsB64 != nil {
+		c.Robots = string(c.RobotsB64)
+	}
+	if c.URLB64 != nil {
+		c.URL = string(c.URLB64)
+	}
+}
+
+func verdictCases(tb testing.TB) []verdictCase {
+	tb.Helper()
+	f, err := os.Open(filepath.Join(sharedDir(tb), "conformance", "cases.jsonl"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	var cases []verdictCase
+	for dec := json.NewDecoder(f); ; {
+		var c verdictCase
+		if err := dec.Decode(&c); err == io.EOF {
+			return cases
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		c.normalize()
+		cases = append(cases, c)
+	}
+}
+
+func TestSharedConformance(t *testing.T) {
+	agree := 0
+	cases := verdictCases(t)
+	for _, c := range cases {
+		got := Parse([]byte(c.Robots)).Rules(c.Agent).Allowed(c.URL)
+		if got == c.Allowed {
+			agree++
+			continue
+		}
+		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s", c.Source, c.Agent, c.URL, got, c.Allowed, c.Robots)
+	}
+	t.Logf("%d of %d verdicts agree", agree, len(cases))
+}
+
+// A corpus is the real files, the URLs to try on each, and the verdicts.
+type corpus struct {
+	robots   map[string][]byte
+	urls     map[string][]string
+	verdicts []corpusVerdicts
+}
+
+// corpusVerdicts holds a digit for each URL of a file, 1 for allowed.
+type corpusVerdicts struct{ id, token, ours, google string }
+
+func readCorpus(tb testing.TB) corpus {
+	tb.Helper()
+	f, err := os.Open(filepath.Join(sharedDir(tb), "corpus", "corpus.tar.gz"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	zr, err := gzip.NewReader(bufio.NewReader(f))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := corpus{robots: map[string][]byte{}, urls: map[string][]string{}}
+	for tr := tar.NewReader(zr); ; {
+		h, err := tr.Next()
+		if err == io.EOF {
+			return c
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		body, err := io.ReadAll(tr)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		dir, base := filepath.Split(h.Name)
+		id := strings.TrimSuffix(base, ".txt")
+		switch {
+		case strings.HasSuffix(dir, "robots/"):
+			c.robots[id] = body
+		case strings.HasSuffix(dir, "urls/"):
+			c.urls[id] = strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+		case base == "verdicts.tsv":
+			for l := range bytes.Lines(body) {
+				col := strings.Split(strings.TrimSuffix(string(l), "\n"), "\t")
+				c.verdicts = append(c.verdicts, corpusVerdicts{col[0], col[1], col[2], col[3]})
+			}
+		}
+	}
+}
+
+func TestSharedCorpus(t *testing.T) {
+	c := readCorpus(t)
+	agree, all := 0, 0
+	for _, v := range c.verdicts {
+		rules := Parse(c.robots[v.id]).Rules(v.token)
+		for i, url := range c.urls[v.id] {
+			all++
+			if got, want := rules.Allowed(url), v.ours[i] == '1'; got == want {
+				agree++
+			} else if all-agree < 30 {
+				t.Errorf("%s: token %q, URL %q: allowed %t, want %t (%+v)", v.id, v.token, url, got, want, rules.Match(url))
+			}
+		}
+	}
+	t.Logf("%d of %d verdicts agree", agree, all)
+}

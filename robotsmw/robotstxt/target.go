@@ -1,0 +1,45 @@
+package robotstxt
+
+import "strings"
+
+// pathAndQuery returns what rules are compared with: what follows the authority, up to the fragment.
+func pathAndQuery(target string) string {
+	if !strings.HasPrefix(target, "/") {
+		target = afterAuthority(target)
+	}
+	if i := strings.IndexByte(target, '#'); i >= 0 {
+		target = target[:i]
+	}
+	return target
+}
+
+// afterAuthority drops the scheme and the authority of an absolute URL.
+func afterAuthority(target string) string {
+	i := strings.Index(target, "://")
+	if i < 0 || strings.ContainsAny(target[:i], "/?#") {
+		return target
+	}
+	target = target[i+len("://"):]
+	if i = strings.IndexAny(target, "/?#"); i < 0 {
+		return ""
+	}
+	return target[i:]
+}
+
+// appendTarget appends what pathAndQuery returned in the form that escape.go describes. It begins with "/".
+func appendTarget(dst []byte, target string) []byte {
+	if !strings.HasPrefix(target, "/") {
+		dst = append(dst, '/')
+	}
+	inQuery := false
+	for i := 0; i < len(target); i++ {
+		if c, ok := escapeAt(target, i); ok {
+			dst = appendOctet(dst, c, true, inQuery)
+			i += 2
+			continue
+		}
+		dst = appendOctet(dst, target[i], false, inQuery)
+		inQuery = inQuery || target[i] == '?'
+	}
+	return dst
+}
