@@ -10,12 +10,26 @@ package robotstxt
 //   - every other octet (controls, the space, all beyond ASCII) as an escape with upper-case digits: "ツ" and
 //     "%e3%83%84" are "%E3%83%84";
 //   - a "%" that two hexadecimal digits do not follow escapes nothing, and is itself.
+//
+// What is printable ASCII leaves all other octets free to stand for what is not a literal octet of a pattern.
+// The commonest patterns are to be kept as their authors wrote them, so "*" and "$" keep their special meaning,
+// and it is the literal ones that get a stand-in, in patterns and targets alike.
+const (
+	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
+	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
+	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern where it may fall into the query
+)
 
 const upperhex = "0123456789ABCDEF"
 
-// appendOctet appends one octet in that form. Escaped tells whether it was written as an escape.
+// appendOctet appends one octet in that form. escaped tells whether it was written as an escape.
 func appendOctet(dst []byte, c byte, escaped, inQuery bool) []byte {
-	if isPrintable(c) && !(escaped && isReserved(c, inQuery)) {
+	switch {
+	case c == '*':
+		return append(dst, literalStar)
+	case c == '$':
+		return append(dst, literalDollar)
+	case isPrintable(c) && !(escaped && isReserved(c, inQuery)):
 		return append(dst, c)
 	}
 	return append(dst, '%', upperhex[c>>4], upperhex[c&15])
@@ -55,4 +69,39 @@ func unhex(c byte) byte {
 		return c - 'A' + 10
 	}
 	return 16
+}
+
+// isPlain reports whether an octet of a target is sure to be in that form already, whatever stands around it.
+func isPlain(c byte) bool { return '%' < c && c < 0x7f && c != '*' }
+
+// arePlain is isPlain for each octet of s, eight at a time.
+func arePlain(s string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for len(s) >= 8 {
+		x := load64(s)
+		star := x ^ ones*'*'
+		if (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if !isPlain(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// load64 returns the first eight octets of s, the first in the lowest place.
+func load64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// load32 returns the first four octets of s, the first in the lowest place.
+func load32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }

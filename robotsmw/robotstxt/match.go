@@ -1,6 +1,11 @@
 package robotstxt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
 
 // A Match tells whether a robot may fetch a target, and why.
 type Match struct {
@@ -41,6 +46,7 @@ const (
 	NoMatch                   // none of the rules in the robot's group matches: allowed
 	ByRule                    // the most specific rule that matches decides: Match.Kind
 	IsRobotsTxt               // the target is /robots.txt, which is always allowed (RFC 9309 §2.2.2)
+	TooMuchWork               // the group was made to take more work than one URL is worth, see [Rules]: disallowed
 )
 
 // String returns the reason in a few words.
@@ -56,80 +62,120 @@ func (r Reason) String() string {
 		return "rule"
 	case IsRobotsTxt:
 		return "robots.txt itself"
+	case TooMuchWork:
+		return "rules take too much work"
 	}
 	return "unknown reason"
 }
 
 // Allowed reports whether the robot may fetch a target: "/path?query" or an absolute URL, escaped or not.
-// Whatever names the host is not looked at: the caller knows which file governs it.
-func (r *Rules) Allowed(target string) bool { return r.Match(target).Allowed }
+// Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
+// allocates memory.
+func (r *Rules) Allowed(target string) bool {
+	if r.count() == 0 {
+		return true
+	}
+	switch decides := r.decide(target); decides {
+	case none, itself:
+		return true
+	case tooMuch:
+		return false
+	default:
+		return r.allows(decides)
+	}
+}
 
 // Match is Allowed with the reason.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
-	canonical := string(appendTarget(nil, pathAndQuery(target)))
-	switch {
-	case canonical == "/robots.txt":
+	switch decides := r.decide(target); {
+	case decides == itself:
 		m.Reason = IsRobotsTxt
 	case r.agents == nil:
 		m.Reason = NoGroup
-	case len(r.rules) == 0:
+	case r.count() == 0:
 		m.Reason = EmptyGroup
-	default:
+	case decides == none:
 		m.Reason = NoMatch
-		for _, rule := range r.rules {
-			if matches(rule.canonical, canonical) {
-				m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Disallow, rule.written, rule.line
-				if rule.allow {
-					m.Allowed, m.Kind = true, Allow
-				} else {
-					m.Allowed = false
-				}
-				break
-			}
+	case decides == tooMuch:
+		m.Reason, m.Allowed = TooMuchWork, false
+	default:
+		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, r.asWritten(decides), int(r.rules[decides].line>>1)
+		if m.Allowed = r.allows(decides); !m.Allowed {
+			m.Kind = Disallow
 		}
 	}
 	return m
 }
 
-// matches walks through a pattern with every place in the target where the part read so far may end.
-func matches(pattern, target string) bool {
-	query := strings.IndexByte(target, '?')
-	if query < 0 {
-		query = len(target)
-	}
-	ends := []int{0}
-	for i := range len(pattern) {
-		var next []int
-		for _, at := range ends {
-			switch c := pattern[i]; c {
-			case anything:
-				if at == ends[0] {
-					for to := at; to <= len(target); to++ {
-						next = append(next, to)
-					}
-				}
-			case theEnd:
-				if at == len(target) {
-					next = append(next, at)
-				}
-			case slashOrEscape, queryOrEscape:
-				bare, escape := "/", "%2F"
-				if c == queryOrEscape {
-					bare, escape = "?", "%3F"
-				}
-				if at <= query && strings.HasPrefix(target[at:], escape) {
-					next = append(next, at+len(escape))
-				} else if at > query && strings.HasPrefix(target[at:], bare) {
-					next = append(next, at+len(bare))
-				}
-			default:
-				if at < len(target) && target[at] == c {
-					next = append(next, at+1)
-				}
-			}
+// What decide returns when no rule decides.
+const (
+	none    = -1 - iota // no rule matches
+	tooMuch             // maxWork is used up
+	itself              // the target is robots.txt
+)
+
+const robotsTxt = "/robots.txt"
+
+// decide returns the number of the rule that decides, or one of the above.
+func (r *Rules) decide(target string) int {
+	if target == "" || target[0] != '/' {
+		target = afterAuthority(target)
+		if target == "" || target[0] != '/' {
+			return r.decideEscaped(target)
 		}
-		ends = next
 	}
-	return len(ends) > 0
+	if target == robotsTxt {
+		return itself
+	}
+	if r.eager && !arePlain(target) || mayBeRobotsTxt(target) {
+		return r.decideEscaped(target)
+	}
+	best, sure := r.longestPrefix(target)
+	if !sure {
+		return r.decideEscaped(target)
+	}
+	if r.literals < r.count() {
+		best = r.tryWild(target, best)
+	}
+	return best
 }
+
+// mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another spelling, such as "/robots%2Etxt".
+func mayBeRobotsTxt(path string) bool {
+	return len(path) > len(robotsTxt) && (path[1] == 'r' || path[1] == '%') && !arePlain(path[:min(len(path), 3*len(robotsTxt))])
+}
+
+// decideEscaped is decide for a target that has to be brought into the form of escape.go.
+func (r *Rules) decideEscaped(target string) int {
+	if i := strings.IndexByte(target, '#'); i >= 0 {
+		target = target[:i]
+	}
+	if need := 1 + 3*len(target); need > stackBuffer {
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
+		*buf = appendTarget(slices.Grow((*buf)[:0], need), target)
+		return r.decideCanonical(asString(*buf))
+	}
+	var buf [stackBuffer]byte
+	return r.decideCanonical(asString(appendTarget(buf[:0], target)))
+}
+
+func (r *Rules) decideCanonical(target string) int {
+	if target == robotsTxt {
+		return itself
+	}
+	best, _ := r.longestPrefix(target)
+	if r.literals < r.count() {
+		best = r.tryWild(target, best)
+	}
+	return best
+}
+
+// stackBuffer is how long the canonical form of nearly all targets is at most. Longer ones share buffers.
+const stackBuffer = 512
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// asString returns the octets of b, which must not change as long as the string is in use, without copying them.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

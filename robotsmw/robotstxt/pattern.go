@@ -2,47 +2,149 @@ package robotstxt
 
 import "strings"
 
-// A pattern in the form of escape.go is made of printable ASCII octets. Those below stand for what is not one
-// literal octet.
-const (
-	anything      = 0x00 // "*": any octets, also none (RFC 9309 §2.2.3)
-	theEnd        = 0x01 // "$" as the last octet: the end of the target
-	slashOrEscape = 0x02 // "%2F" that a wildcard may carry into the query: "%2F" before the "?", "/" after it
-	queryOrEscape = 0x03 // the same for "%3F" and "?"
-)
+// A pattern is matched from the target's first octet. "*" stands for any octets, also for none, and "$", as the
+// last octet, for the end of the target; all others are literal (RFC 9309 §2.2.3). In memory a pattern has the
+// form of escape.go, in which its length is what the rule of the most specific match counts (§2.2.2): an escape
+// that remains one is three octets, everything else is one.
 
-// appendPattern appends a pattern in that form, and returns its length for the rule that the most specific match
-// counts (RFC 9309 §2.2.2): an escape that remains one is three octets, everything else is one.
-func appendPattern(dst []byte, pattern string) (canonical []byte, length int) {
+// isCanonical reports whether a pattern is in that form as it is written, as nearly all are.
+func isCanonical(pattern string) bool {
+	for i := range len(pattern) {
+		c := pattern[i]
+		if !isPrintable(c) || c == '%' || c == '$' && i < len(pattern)-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// appendPattern appends a pattern in that form.
+//
+// Whether "%2F" is the same as "/" depends on where it is compared, in the path or in the query. Behind a "?" of
+// the pattern that is the query, and before any "*" it is the path; between the two it is left open.
+func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
-	start, ambiguous := len(dst), 0
 	for i := 0; i < len(pattern); i++ {
 		if c, ok := escapeAt(pattern, i); ok {
 			i += 2
-			switch {
-			case c == '/' && wild && !inQuery:
-				dst, ambiguous = append(dst, slashOrEscape), ambiguous+1
-			case c == '?' && wild && !inQuery:
-				dst, ambiguous = append(dst, queryOrEscape), ambiguous+1
-			default:
+			if (c == '/' || c == '?') && wild && !inQuery {
+				dst = append(dst, eitherEscape, upperhex[c>>4], upperhex[c&15])
+			} else {
 				dst = appendOctet(dst, c, true, inQuery)
 			}
 			continue
 		}
 		switch c := pattern[i]; {
 		case c == '*':
-			dst, wild = append(dst, anything), true
+			dst, wild = append(dst, c), true
 		case c == '$' && i == len(pattern)-1:
-			dst = append(dst, theEnd)
+			dst = append(dst, c)
 		default:
 			dst = appendOctet(dst, c, false, inQuery)
 			inQuery = inQuery || c == '?'
 		}
 	}
-	return dst, len(dst) - start + 2*ambiguous
+	return dst
 }
 
 // canMatch reports whether a pattern can match anything: every target begins with "/".
 func canMatch(pattern string) bool {
-	return strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "*")
+	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
+}
+
+// literalPart returns what a pattern without a wildcard that matters comes down to: a "*" at its end changes
+// nothing but its length. ok is false for a pattern that does need its wildcards.
+func literalPart(pattern string) (literal string, ok bool) {
+	for pattern != "" && pattern[len(pattern)-1] == '*' {
+		pattern = pattern[:len(pattern)-1]
+	}
+	return pattern, strings.IndexByte(pattern, '*') < 0
+}
+
+// matchesWild reports whether a pattern with wildcards matches a target; both are in the form of escape.go.
+//
+// The pieces between the wildcards are looked for from left to right, each at the first place after the one
+// before. Taking the first place never rules out a match, because all that remains can only gain room, so nothing
+// is ever tried twice: the work is in proportion to the lengths of the target and the pattern. A piece that has
+// an escape of which the place decides is the exception: its length times the target's.
+func matchesWild(pattern, target string) bool {
+	if strings.IndexByte(pattern, eitherEscape) >= 0 {
+		return matchesEither(pattern, target)
+	}
+	star := strings.IndexByte(pattern, '*')
+	if !strings.HasPrefix(target, pattern[:star]) {
+		return false
+	}
+	pattern, target = pattern[star+1:], target[star:]
+	for {
+		star = strings.IndexByte(pattern, '*')
+		if star < 0 {
+			break
+		}
+		at := strings.Index(target, pattern[:star])
+		if at < 0 {
+			return false
+		}
+		pattern, target = pattern[star+1:], target[at+star:]
+	}
+	if n := len(pattern); n > 0 && pattern[n-1] == '$' {
+		return strings.HasSuffix(target, pattern[:n-1])
+	}
+	return strings.Contains(target, pattern)
+}
+
+// matchesEither is matchesWild for patterns with an eitherEscape. There are so few of them that it has to be
+// right and bounded, not fast.
+func matchesEither(pattern, target string) bool {
+	query := strings.IndexByte(target, '?')
+	if query < 0 {
+		query = len(target)
+	}
+	at := 0
+	for first := true; ; first = false {
+		piece, rest, more := strings.Cut(pattern, "*")
+		last := len(target)
+		if first {
+			last = 0
+		}
+		end := -1
+		if n := len(piece); !more && n > 0 && piece[n-1] == '$' {
+			for ; at <= last; at++ {
+				if e := endOfPiece(piece[:n-1], target, at, query); e == len(target) {
+					return true
+				}
+			}
+			return false
+		}
+		for ; at <= last && end < 0; at++ {
+			end = endOfPiece(piece, target, at, query)
+		}
+		if end < 0 {
+			return false
+		}
+		if !more {
+			return true
+		}
+		at, pattern = end, rest
+	}
+}
+
+// endOfPiece returns where a piece of a pattern ends that stands at target[at:], or -1 if it does not stand there.
+func endOfPiece(piece, target string, at, query int) int {
+	for i := 0; i < len(piece); i++ {
+		c := piece[i]
+		if c == eitherEscape {
+			c = '%'
+			if at > query {
+				hi, lo := unhex(piece[i+1]), unhex(piece[i+2])
+				c = hi<<4 | lo
+				i += 2
+			}
+		}
+		if at >= len(target) || target[at] != c {
+			return -1
+		}
+		at++
+	}
+	return at
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // pathAndQuery returns what rules are compared with: what follows the authority, up to the fragment.
 func pathAndQuery(target string) string {
-	if !strings.HasPrefix(target, "/") {
+	if target == "" || target[0] != '/' {
 		target = afterAuthority(target)
 	}
 	if i := strings.IndexByte(target, '#'); i >= 0 {
@@ -26,9 +26,9 @@ func afterAuthority(target string) string {
 	return target[i:]
 }
 
-// appendTarget appends what pathAndQuery returned in the form that escape.go describes. It begins with "/".
+// appendTarget appends what pathAndQuery returned, in the form that escape.go describes. It begins with "/".
 func appendTarget(dst []byte, target string) []byte {
-	if !strings.HasPrefix(target, "/") {
+	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
 	}
 	inQuery := false

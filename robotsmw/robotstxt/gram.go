@@ -1,0 +1,208 @@
+package robotstxt
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Patterns with wildcards can match anywhere, but most contain four octets in a row that few targets have. A
+// gramIndex files each under such a gram, so that a pattern is tried only on a target that contains it.
+type gramIndex struct {
+	filter  []uint64 // a bit for each hash of a gram: whether anything is filed under it
+	starts  []uint16 // where the entries of each bucket begin; one more than buckets
+	entries []gramEntry
+	always  []uint16 // rules with no four literal octets in a row, to be tried on every target
+}
+
+// A gramEntry is a rule filed under a gram.
+type gramEntry struct {
+	rule uint16
+	tag  uint16 // of the gram's hash, to tell it from others in its bucket
+}
+
+// minIndexed is how many rules with wildcards are worth an index.
+const minIndexed = 8
+
+const gramSize = 4
+
+// gramSeed keeps the owner of a robots.txt file from finding grams that meet in one bucket.
+var gramSeed = rand.Uint64() | 1
+
+func hashGram(gram uint32) uint64 { return (uint64(gram) + 1) * gramSeed }
+
+// place returns the number that the upper bits of a hash give in a table of a size that is a power of two.
+func place(hash uint64, size int) int { return int(hash >> (64 - bits.TrailingZeros(uint(size)))) }
+
+func tagOf(hash uint64) uint16 { return uint16(hash >> 8) }
+
+// buildGramIndex files rules, of which first is the number of the first.
+func buildGramIndex(rules []draft, first int) *gramIndex {
+	size := 1 << bits.Len(uint(len(rules)-1)) // the next power of two
+	x := &gramIndex{filter: make([]uint64, max(1, size/8)), starts: make([]uint16, size+1)}
+
+	counts := make([]uint32, 4*size) // how many patterns have a gram of this hash, or more
+	for i := range rules {
+		for gram := range grams(rules[i].text) {
+			counts[place(hashGram(gram), len(counts))]++
+		}
+	}
+	filed := make([]uint64, len(rules)) // the hash of the rarest gram
+	for i := range rules {
+		rarest := uint32(0)
+		for gram := range grams(rules[i].text) {
+			hash := hashGram(gram)
+			if n := counts[place(hash, len(counts))]; rarest == 0 || n < rarest {
+				rarest, filed[i] = n, hash
+			}
+		}
+		if rarest == 0 {
+			x.always = append(x.always, uint16(first+i))
+			continue
+		}
+		x.starts[place(filed[i], size)+1]++
+		bit := place(filed[i], 64*len(x.filter))
+		x.filter[bit/64] |= 1 << (bit % 64)
+	}
+	for i := range size {
+		x.starts[i+1] += x.starts[i]
+	}
+	x.entries = make([]gramEntry, x.starts[size])
+	next := slices.Clone(x.starts[:size])
+	for i, hash := range filed {
+		if hash != 0 {
+			bucket := place(hash, size)
+			x.entries[next[bucket]] = gramEntry{uint16(first + i), tagOf(hash)}
+			next[bucket]++
+		}
+	}
+	return x
+}
+
+// grams yields the grams of a pattern's literal pieces.
+func grams(pattern string) func(yield func(uint32) bool) {
+	return func(yield func(uint32) bool) {
+		run := 0
+		for i := range len(pattern) {
+			switch c := pattern[i]; {
+			case c == '*' || c == '$':
+				run = 0
+				continue
+			case c == eitherEscape:
+				run = -2 // the digits that follow are not literal either
+				continue
+			}
+			if run++; run >= gramSize && !yield(load32(pattern[i-gramSize+1:])) {
+				return
+			}
+		}
+	}
+}
+
+// maxWork is how many octets of patterns and targets the rules with wildcards may cost for one target. A group of
+// 10,000 rules of which each has to be tried on a target of 2 KB stays well below. Files that go further exist
+// only to make a crawler work, and a robot that cannot tell stays out.
+const maxWork = 1 << 25
+
+// dear is the part of maxWork that hardly any target needs.
+const dear = 1 << 14
+
+// work is what is left of maxWork.
+type work int
+
+// spend reports whether there was something left.
+func (w *work) spend(octets int) bool {
+	*w -= work(octets)
+	return *w >= 0
+}
+
+// tryWild returns the rule that decides among best and the rules with wildcards, or tooMuch.
+func (r *Rules) tryWild(target string, best int) int {
+	left := work(maxWork)
+	if r.grams == nil {
+		return r.tryEach(target, best, &left)
+	}
+	if best != none && r.overrides(best, r.literals) {
+		return best
+	}
+	x := r.grams
+	for _, i := range x.always {
+		if best = r.try(int(i), target, best, &left); best == tooMuch {
+			return tooMuch
+		}
+	}
+	for i := 0; i+gramSize <= len(target); i++ {
+		hash := hashGram(load32(target[i:]))
+		if bit := place(hash, 64*len(x.filter)); x.filter[bit/64]>>(bit%64)&1 != 0 {
+			if best = r.tryBucket(hash, target, i, best, &left); best == tooMuch {
+				return tooMuch
+			}
+		}
+	}
+	return best
+}
+
+// tryBucket tries the rules that are filed under the gram at target[at:].
+func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) int {
+	x := r.grams
+	bucket, tag := place(hash, len(x.starts)-1), tagOf(hash)
+	entries := x.entries[x.starts[bucket]:x.starts[bucket+1]]
+	if !left.spend(len(entries)) {
+		return tooMuch
+	}
+	// Once this has become expensive, look whether the gram was here before: trying a rule once is enough.
+	if *left < maxWork-dear {
+		before := strings.Index(target, target[at:at+gramSize])
+		if !left.spend(before / 16) {
+			return tooMuch
+		}
+		if before < at {
+			return best
+		}
+	}
+	for _, e := range entries {
+		if e.tag != tag {
+			continue
+		}
+		if best != none && r.overrides(best, int(e.rule)) {
+			break
+		}
+		if best = r.try(int(e.rule), target, best, left); best == tooMuch {
+			break
+		}
+	}
+	return best
+}
+
+// tryEach tries all rules with wildcards, of which the one that overrides the others comes first.
+func (r *Rules) tryEach(target string, best int, left *work) int {
+	for i := r.literals; i < r.count(); i++ {
+		if best != none && r.overrides(best, i) {
+			break
+		}
+		if best = r.try(i, target, best, left); best == i || best == tooMuch {
+			break
+		}
+	}
+	return best
+}
+
+// try returns rule i if it overrides best and matches, else best.
+func (r *Rules) try(i int, target string, best int, left *work) int {
+	if best != none && r.overrides(best, i) {
+		return best
+	}
+	pattern := r.pattern(i)
+	cost := len(pattern) + len(target)
+	if strings.IndexByte(pattern, eitherEscape) >= 0 {
+		cost = len(pattern) * len(target)
+	}
+	if !left.spend(cost) {
+		return tooMuch
+	}
+	if matchesWild(pattern, target) {
+		return i
+	}
+	return best
+}
