@@ -11,6 +11,7 @@ import (
 // gramIndex files each under such a gram, so that a pattern is tried only on a target that contains it.
 type gramIndex struct {
 	filter  []uint64 // a bit for each hash of a gram: whether anything is filed under it
+	shift   uint8    // hash >> shift is the number of its bit
 	starts  []uint16 // where the entries of each bucket begin; one more than buckets
 	entries []gramEntry
 	always  []uint16 // rules with no four literal octets in a row, to be tried on every target
@@ -27,6 +28,9 @@ const minIndexed = 8
 
 const gramSize = 4
 
+// filterBits is how many bits of the filter there are for a rule.
+const filterBits = 16
+
 // gramSeed keeps the owner of a robots.txt file from finding grams that meet in one bucket.
 var gramSeed = rand.Uint64() | 1
 
@@ -40,7 +44,12 @@ func tagOf(hash uint64) uint16 { return uint16(hash >> 8) }
 // buildGramIndex files rules, of which first is the number of the first.
 func buildGramIndex(rules []draft, first int) *gramIndex {
 	size := 1 << bits.Len(uint(len(rules)-1)) // the next power of two
-	x := &gramIndex{filter: make([]uint64, max(1, size/8)), starts: make([]uint16, size+1)}
+	filterSize := max(filterBits*size, 512)
+	x := &gramIndex{
+		filter: make([]uint64, filterSize/64),
+		shift:  uint8(64 - bits.TrailingZeros(uint(filterSize))),
+		starts: make([]uint16, size+1),
+	}
 
 	counts := make([]uint32, 4*size) // how many patterns have a gram of this hash, or more
 	for i := range rules {
@@ -62,7 +71,7 @@ func buildGramIndex(rules []draft, first int) *gramIndex {
 			continue
 		}
 		x.starts[place(filed[i], size)+1]++
-		bit := place(filed[i], 64*len(x.filter))
+		bit := filed[i] >> x.shift
 		x.filter[bit/64] |= 1 << (bit % 64)
 	}
 	for i := range size {
@@ -132,10 +141,16 @@ func (r *Rules) tryWild(target string, best int) int {
 			return tooMuch
 		}
 	}
-	for i := 0; i+gramSize <= len(target); i++ {
-		hash := hashGram(load32(target[i:]))
-		if bit := place(hash, 64*len(x.filter)); x.filter[bit/64]>>(bit%64)&1 != 0 {
-			if best = r.tryBucket(hash, target, i, best, &left); best == tooMuch {
+	var gram uint32
+	filter, shift := x.filter, x.shift&63
+	for i := range len(target) {
+		gram = gram>>8 | uint32(target[i])<<24
+		if i < gramSize-1 {
+			continue
+		}
+		bit := hashGram(gram) >> shift
+		if word := bit / 64; word < uint64(len(filter)) && filter[word]>>(bit%64)&1 != 0 {
+			if best = r.tryBucket(hashGram(gram), target, i+1-gramSize, best, &left); best == tooMuch {
 				return tooMuch
 			}
 		}

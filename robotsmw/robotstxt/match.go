@@ -100,7 +100,7 @@ func (r *Rules) Match(target string) Match {
 	case decides == tooMuch:
 		m.Reason, m.Allowed = TooMuchWork, false
 	default:
-		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, r.asWritten(decides), int(r.rules[decides].line>>1)
+		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, r.asWritten(decides), r.line(decides)
 		if m.Allowed = r.allows(decides); !m.Allowed {
 			m.Kind = Disallow
 		}

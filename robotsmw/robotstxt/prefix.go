@@ -1,23 +1,27 @@
 package robotstxt
 
 import (
+	"bytes"
 	"math/bits"
 	"strings"
 )
 
 // Patterns without wildcards are prefixes of what they match. A prefixIndex finds those of a group that a target
-// begins with, in a time that depends on the target and hardly on their number. It is a trie: its inner nodes
-// skip what all their patterns have in common and part them by the octet after that; its leaves are a few
-// patterns, to be tried one by one. For a small group it is one leaf, that is, nothing but a scan.
-type prefixIndex []prefixNode // the first is the root
+// begins with, in a time that depends on the target and hardly on their number. It is a trie: its nodes skip
+// what all their patterns have in common and part them by the octet after that, until so few are left that they
+// can be tried one by one. For a small group it is one leaf, that is, nothing but a scan.
+type prefixIndex struct {
+	nodes  []prefixNode // the first is the root
+	labels []byte       // by node: the octet at the parent's depth
+	next   []byte       // by rule of a leaf: the octet at the leaf's depth, 0 where the pattern ends there
+}
 
 // A prefixNode stands for a stretch of the group's rules.
 type prefixNode struct {
-	first uint16 // the first of its rules; in an inner node the one whose pattern ends at depth, if there is one
-	count uint16 // leaf: how many rules; inner node: how many children
-	child uint32 // inner node: the first of its children, which stand together; 0 in a leaf
-	depth uint32 // inner node: how many octets all its patterns share
-	octet byte   // what its patterns have at its parent's depth
+	depth uint32 // how many octets all its patterns share
+	child uint32 // the first of its children, which stand together; 0 in a leaf
+	first uint16 // the first of its rules; with children, the one whose pattern ends at depth, if there is one
+	count uint16 // how many children; in a leaf, how many rules
 }
 
 // maxLeaf is how many patterns are tried one by one rather than told apart by a node.
@@ -25,31 +29,35 @@ const maxLeaf = 12
 
 // buildPrefixIndex puts drafts of literal rules into the order that their index needs.
 func buildPrefixIndex(rules []draft) prefixIndex {
-	b := prefixBuilder{nodes: make(prefixIndex, 1), rules: rules}
+	b := prefixBuilder{
+		prefixIndex: prefixIndex{make([]prefixNode, 1), make([]byte, 1), make([]byte, len(rules))},
+		rules:       rules,
+	}
 	b.build(0, 0, len(rules), 0)
-	return b.nodes
+	return b.prefixIndex
 }
 
 type prefixBuilder struct {
-	nodes          prefixIndex
+	prefixIndex
 	rules, scratch []draft
 }
 
 // build makes node id that of the rules from first to last, whose patterns share their first depth octets.
 func (b *prefixBuilder) build(id, first, last, depth int) {
-	node := &b.nodes[id]
-	node.first = uint16(first)
 	rules := b.rules[first:last]
+	if len(rules) > 0 {
+		shared := rules[0].literal()[depth:]
+		for i := range rules[1:] {
+			shared = shared[:commonPrefix(shared, rules[1+i].literal()[depth:])]
+		}
+		depth += len(strings.TrimSuffix(shared, "$"))
+	}
+	node := &b.nodes[id]
+	*node = prefixNode{depth: uint32(depth), first: uint16(first)}
 	if len(rules) <= maxLeaf {
-		node.count = uint16(len(rules))
+		b.leaf(node, rules, depth)
 		return
 	}
-	shared := rules[0].literal()[depth:]
-	for i := range rules[1:] {
-		shared = shared[:commonPrefix(shared, rules[1+i].literal()[depth:])]
-	}
-	depth += len(shared)
-	node.depth = uint32(depth)
 
 	// Deal the rules out by their next octet, those first that end here.
 	var starts [257]uint16
@@ -62,6 +70,17 @@ func (b *prefixBuilder) build(id, first, last, depth int) {
 		}
 		starts[c+1] += starts[c]
 	}
+	// Of rules with the same pattern one is enough: where they match, it decides.
+	same := rules[:starts[1]]
+	if ends := starts['$'+1] - starts['$']; int(ends) == len(rules) {
+		same = rules
+	}
+	if len(same) == len(rules) {
+		putFirst(same)
+		b.leaf(node, same[:1], depth)
+		return
+	}
+
 	if b.scratch == nil {
 		b.scratch = make([]draft, len(b.rules))
 	}
@@ -72,26 +91,33 @@ func (b *prefixBuilder) build(id, first, last, depth int) {
 		rules[next[c]] = r
 		next[c]++
 	}
-	// Of rules with the same pattern one is enough: where they match, it decides.
-	ended := int(starts[1])
-	for i := 1; i < ended; i++ {
-		if rules[i].overrides(&rules[0]) {
-			rules[0], rules[i] = rules[i], rules[0]
-		}
-	}
-	if ended == len(rules) {
-		node.count = 1
-		return
-	}
-
+	putFirst(same)
 	child := len(b.nodes)
 	node.child = uint32(child)
-	b.nodes = append(b.nodes, make(prefixIndex, node.count)...)
+	b.nodes = append(b.nodes, make([]prefixNode, node.count)...)
+	b.labels = append(b.labels, make([]byte, node.count)...)
 	for c := 1; c < 256; c++ {
 		if from, to := int(starts[c]), int(starts[c+1]); from < to {
-			b.nodes[child].octet = byte(c)
+			b.labels[child] = byte(c)
 			b.build(child, first+from, first+to, depth)
 			child++
+		}
+	}
+}
+
+// leaf makes a node one whose rules are tried one by one.
+func (b *prefixBuilder) leaf(node *prefixNode, rules []draft, depth int) {
+	node.count = uint16(len(rules))
+	for i := range rules {
+		b.next[int(node.first)+i] = octetAt(rules[i].literal(), depth)
+	}
+}
+
+// putFirst puts the rule first that decides where all of them match.
+func putFirst(rules []draft) {
+	for i := range rules {
+		if rules[i].overrides(&rules[0]) {
+			rules[0], rules[i] = rules[i], rules[0]
 		}
 	}
 }
@@ -105,64 +131,57 @@ func octetAt(s string, i int) byte {
 }
 
 // longestPrefix returns the rule that decides among those without wildcards, or none. sure is false where the
-// target has an octet, at a place that matters, which may be the same as another one: the answer is right only if
-// the target is in the form of escape.go.
+// target has an octet, at a place that matters, of which escape.go may think otherwise: then the answer is right
+// only if the target is in that form.
 func (r *Rules) longestPrefix(target string) (best int, sure bool) {
 	best, sure = none, true
-	if len(r.prefixes) == 0 {
+	if len(r.prefixes.nodes) == 0 {
 		return
 	}
-	depth := 0
-	for node := &r.prefixes[0]; ; {
-		if node.child == 0 {
-			leafBest, leafSure := r.tryLeaf(node, target, depth, best)
-			return leafBest, leafSure
-		}
-		first := r.literal(int(node.first))
-		if skip := int(node.depth) - depth; skip > 0 {
-			n := commonPrefix(first[depth:node.depth], target[depth:])
-			depth += n
-			if n < skip {
-				return best, depth == len(target) || isPlain(target[depth])
-			}
-		}
-		if len(first) == depth {
-			best = r.better(int(node.first), best)
-		}
-		octet := byte('$')
+	node, depth, octet := &r.prefixes.nodes[0], 0, byte(0)
+	for {
+		start := r.rules[node.first].start
+		shared := r.text[start+uint32(depth) : start+node.depth]
+		depth += commonPrefix(shared, target[depth:])
+		octet = '$'
 		if depth < len(target) {
 			octet = target[depth]
+			sure = isPlain(octet)
 		}
-		children := r.prefixes[node.child : node.child+uint32(node.count)]
-		node = nil
-		for i := range children {
-			if children[i].octet == octet {
-				node = &children[i]
-				break
-			}
+		if depth < int(node.depth) {
+			return best, sure
 		}
-		if node == nil {
-			return best, depth == len(target) || isPlain(octet)
+		if node.child == 0 {
+			break
 		}
+		if len(r.literal(int(node.first))) == depth {
+			best = r.better(int(node.first), best)
+		}
+		child := bytes.IndexByte(r.prefixes.labels[node.child:node.child+uint32(node.count)], octet)
+		if child < 0 {
+			return best, sure
+		}
+		node = &r.prefixes.nodes[int(node.child)+child]
 	}
-}
-
-// tryLeaf tries the rules of a leaf, of which the first depth octets are known to match.
-func (r *Rules) tryLeaf(leaf *prefixNode, target string, depth, best int) (decides int, sure bool) {
-	sure = true
-	rest := target[depth:]
-	for i := int(leaf.first); i < int(leaf.first)+int(leaf.count); i++ {
-		pattern := r.literal(i)[depth:]
+	rules := r.prefixes.next[node.first : int(node.first)+int(node.count)]
+	for i, c := range rules {
+		if c != octet && c != 0 {
+			continue
+		}
+		i += int(node.first)
+		if c == 0 || depth == len(target) {
+			best = r.better(i, best)
+			continue
+		}
+		pattern, rest := r.literal(i)[depth:], target[depth:]
 		n := commonPrefix(pattern, rest)
 		switch {
-		case n == len(rest) && n == len(pattern)-1 && pattern[n] == '$':
+		case n == len(pattern) && pattern[n-1] != '$', n == len(rest) && pattern[n:] == "$":
 			best = r.better(i, best)
-		case n == len(pattern) && n > 0 && pattern[n-1] == '$':
-			sure = false // that "$" was the end, and the target's is an octet
 		case n == len(pattern):
-			best = r.better(i, best)
-		case n < len(rest) && !isPlain(rest[n]):
-			sure = false
+			sure = false // its "$" is the end, and the target's is an octet
+		case n < len(rest):
+			sure = sure && isPlain(rest[n])
 		}
 	}
 	return best, sure
@@ -183,6 +202,3 @@ func commonPrefix(a, b string) int {
 	}
 	return i
 }
-
-// literal returns what rule i, which has no wildcard that matters, comes down to.
-func (r *Rules) literal(i int) string { return strings.TrimRight(r.pattern(i), "*") }

@@ -26,8 +26,14 @@ type Rules struct {
 // A rule is a line that says Allow or Disallow.
 type rule struct {
 	start uint32 // its pattern begins at text[start:] and ends where the next one begins
-	line  uint32 // its line, times two, plus one for an Allow
+	about uint32 // from the lowest bit: whether it is an Allow, how many "*" its literalPart leaves out, its line
 }
+
+const (
+	starBits = 12
+	lineBits = 32 - starBits - 1
+	_        = uint(1<<lineBits - MaxSize - 2) // there are not more lines than that
+)
 
 // written is the pattern of a rule for which the form of escape.go is another one than the file's.
 type written struct {
@@ -121,7 +127,7 @@ func (d *draft) overrides(e *draft) bool {
 func (r *Rules) compile(drafts []draft) {
 	for i := range drafts {
 		drafts[i].prefix = -1
-		if literal, ok := literalPart(drafts[i].text); ok {
+		if literal, ok := literalPart(drafts[i].text); ok && len(drafts[i].text)-len(literal) < 1<<starBits {
 			drafts[i].prefix = int32(len(literal))
 			drafts[i], drafts[r.literals] = drafts[r.literals], drafts[i]
 			r.literals++
@@ -162,10 +168,14 @@ func (r *Rules) layOut(drafts []draft) {
 	r.rules = make([]rule, len(drafts)+1)
 	for i := range drafts {
 		d := &drafts[i]
-		r.rules[i] = rule{start: uint32(text.Len()), line: d.line << 1}
+		about := d.line << (starBits + 1)
 		if d.allow {
-			r.rules[i].line |= 1
+			about |= 1
 		}
+		if d.prefix >= 0 {
+			about |= uint32(len(d.text)-int(d.prefix)) << 1
+		}
+		r.rules[i] = rule{uint32(text.Len()), about}
 		text.WriteString(d.text)
 	}
 	r.rules[len(drafts)].start = uint32(text.Len())
@@ -188,8 +198,17 @@ func (r *Rules) layOut(drafts []draft) {
 // pattern returns the pattern of rule i in the form of escape.go.
 func (r *Rules) pattern(i int) string { return r.text[r.rules[i].start:r.rules[i+1].start] }
 
+// literal returns the literalPart of the pattern of rule i.
+func (r *Rules) literal(i int) string {
+	stars := r.rules[i].about >> 1 & (1<<starBits - 1)
+	return r.text[r.rules[i].start : r.rules[i+1].start-stars]
+}
+
 // allows reports whether rule i is an Allow.
-func (r *Rules) allows(i int) bool { return r.rules[i].line&1 != 0 }
+func (r *Rules) allows(i int) bool { return r.rules[i].about&1 != 0 }
+
+// line returns the line of rule i, counted from 1.
+func (r *Rules) line(i int) int { return int(r.rules[i].about >> (starBits + 1)) }
 
 // count returns how many rules there are.
 func (r *Rules) count() int { return max(0, len(r.rules)-1) }
@@ -203,7 +222,7 @@ func (r *Rules) overrides(i, j int) bool {
 	if r.allows(i) != r.allows(j) {
 		return r.allows(i)
 	}
-	return r.rules[i].line < r.rules[j].line
+	return r.line(i) < r.line(j)
 }
 
 // better returns the one of two rules that overrides the other. best may be none.
@@ -225,7 +244,8 @@ func (r *Rules) asWritten(i int) string {
 
 // Size returns how many bytes of memory the Rules keep, for a cache that has to know.
 func (r *Rules) Size() int {
-	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules) + sizeOf(r.prefixes) + sizeOf(r.written)
+	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules) + sizeOf(r.written) +
+		sizeOf(r.prefixes.nodes) + sizeOf(r.prefixes.labels) + sizeOf(r.prefixes.next)
 	if x := r.grams; x != nil {
 		size += int(unsafe.Sizeof(*x)) + sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries) + sizeOf(x.always)
 	}
