@@ -1,7 +1,7 @@
 package robotstxt
 
 import (
-	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"strings"
 )
@@ -13,38 +13,48 @@ import (
 type prefixIndex struct {
 	nodes  []prefixNode // the first is the root
 	labels []byte       // by node: the octet at the parent's depth
-	next   []byte       // by rule of a leaf: the octet at the leaf's depth, 0 where the pattern ends there
+	next   []byte       // by rule: in a leaf, the octet at the leaf's depth
 }
 
 // A prefixNode stands for a stretch of the group's rules.
 type prefixNode struct {
 	depth uint32 // how many octets all its patterns share
 	child uint32 // the first of its children, which stand together; 0 in a leaf
-	first uint16 // the first of its rules; with children, the one whose pattern ends at depth, if there is one
-	count uint16 // how many children; in a leaf, how many rules
+	first uint16 // the first of its rules
+	count uint8  // how many children; in a leaf, how many rules are to be tried
+	ended bool   // whether the first rule's pattern ends at depth: that one is not to be tried, it matches
 }
 
 // maxLeaf is how many patterns are tried one by one rather than told apart by a node.
-const maxLeaf = 12
+const maxLeaf = 24
 
-// buildPrefixIndex puts drafts of literal rules into the order that their index needs.
-func buildPrefixIndex(rules []draft) prefixIndex {
+// padding is what lets findOctet look at eight octets where there are fewer.
+const padding = 7
+
+// buildPrefixIndex returns the index of literal rules, and those of them that are of use in the order that the
+// index needs.
+func buildPrefixIndex(rules []draft) (prefixIndex, []draft) {
 	b := prefixBuilder{
-		prefixIndex: prefixIndex{make([]prefixNode, 1), make([]byte, 1), make([]byte, len(rules))},
-		rules:       rules,
+		prefixIndex: prefixIndex{
+			nodes:  make([]prefixNode, 1),
+			labels: make([]byte, 1, 1+padding),
+			next:   make([]byte, 0, len(rules)+padding),
+		},
+		sorted: make([]draft, 0, len(rules)),
 	}
-	b.build(0, 0, len(rules), 0)
-	return b.prefixIndex
+	b.build(0, rules, make([]draft, len(rules)), 0)
+	b.labels = append(b.labels, make([]byte, padding)...)
+	b.next = append(b.next, make([]byte, padding)...)
+	return b.prefixIndex, b.sorted
 }
 
 type prefixBuilder struct {
 	prefixIndex
-	rules, scratch []draft
+	sorted []draft
 }
 
-// build makes node id that of the rules from first to last, whose patterns share their first depth octets.
-func (b *prefixBuilder) build(id, first, last, depth int) {
-	rules := b.rules[first:last]
+// build makes node id that of some rules, whose patterns share their first depth octets.
+func (b *prefixBuilder) build(id int, rules, scratch []draft, depth int) {
 	if len(rules) > 0 {
 		shared := rules[0].literal()[depth:]
 		for i := range rules[1:] {
@@ -52,74 +62,74 @@ func (b *prefixBuilder) build(id, first, last, depth int) {
 		}
 		depth += len(strings.TrimSuffix(shared, "$"))
 	}
+	b.nodes[id] = prefixNode{depth: uint32(depth), first: uint16(len(b.sorted))}
 	node := &b.nodes[id]
-	*node = prefixNode{depth: uint32(depth), first: uint16(first)}
-	if len(rules) <= maxLeaf {
-		b.leaf(node, rules, depth)
-		return
-	}
 
-	// Deal the rules out by their next octet, those first that end here.
-	var starts [257]uint16
+	// Deal the rules out by their next octet, beginning with those that end here.
+	var starts [257]int32
 	for i := range rules {
 		starts[1+int(octetAt(rules[i].literal(), depth))]++
 	}
 	for c := range 256 {
-		if c > 0 && starts[c+1] > 0 {
-			node.count++
-		}
 		starts[c+1] += starts[c]
 	}
-	// Of rules with the same pattern one is enough: where they match, it decides.
-	same := rules[:starts[1]]
-	if ends := starts['$'+1] - starts['$']; int(ends) == len(rules) {
-		same = rules
+	places := starts
+	for i := range rules {
+		c := octetAt(rules[i].literal(), depth)
+		scratch[places[c]] = rules[i]
+		places[c]++
 	}
-	if len(same) == len(rules) {
-		putFirst(same)
-		b.leaf(node, same[:1], depth)
+	copy(rules, scratch)
+
+	if ended := rules[:starts[1]]; len(ended) > 0 {
+		node.ended = true
+		b.keep(decisive(ended), 0)
+		rules = rules[len(ended):]
+	}
+	if atEnd := rules[:starts['$'+1]-starts['$']]; len(atEnd) > 1 && len(atEnd) == len(rules) {
+		rules = []draft{decisive(atEnd)}
+	}
+	if len(rules) <= maxLeaf {
+		node.count = uint8(len(rules))
+		for i := range rules {
+			b.keep(rules[i], octetAt(rules[i].literal(), depth))
+		}
 		return
 	}
-
-	if b.scratch == nil {
-		b.scratch = make([]draft, len(b.rules))
+	for c := 1; c < 256; c++ {
+		if starts[c] < starts[c+1] {
+			node.count++
+		}
 	}
-	copy(b.scratch, rules)
-	next := starts
-	for _, r := range b.scratch[:len(rules)] {
-		c := octetAt(r.literal(), depth)
-		rules[next[c]] = r
-		next[c]++
-	}
-	putFirst(same)
 	child := len(b.nodes)
 	node.child = uint32(child)
 	b.nodes = append(b.nodes, make([]prefixNode, node.count)...)
 	b.labels = append(b.labels, make([]byte, node.count)...)
 	for c := 1; c < 256; c++ {
-		if from, to := int(starts[c]), int(starts[c+1]); from < to {
+		if n := starts[c+1] - starts[c]; n > 0 {
 			b.labels[child] = byte(c)
-			b.build(child, first+from, first+to, depth)
+			b.build(child, rules[:n], scratch, depth)
+			rules = rules[n:]
 			child++
 		}
 	}
 }
 
-// leaf makes a node one whose rules are tried one by one.
-func (b *prefixBuilder) leaf(node *prefixNode, rules []draft, depth int) {
-	node.count = uint16(len(rules))
-	for i := range rules {
-		b.next[int(node.first)+i] = octetAt(rules[i].literal(), depth)
-	}
+// keep adds a rule to those that are of use.
+func (b *prefixBuilder) keep(rule draft, next byte) {
+	b.sorted = append(b.sorted, rule)
+	b.next = append(b.next, next)
 }
 
-// putFirst puts the rule first that decides where all of them match.
-func putFirst(rules []draft) {
+// decisive returns the one of several rules with the same literal that decides wherever they match.
+func decisive(rules []draft) draft {
+	best := &rules[0]
 	for i := range rules {
-		if rules[i].overrides(&rules[0]) {
-			rules[0], rules[i] = rules[i], rules[0]
+		if rules[i].overrides(best) {
+			best = &rules[i]
 		}
 	}
+	return *best
 }
 
 // octetAt returns s[i], and at the end of s 0, which no pattern contains.
@@ -136,13 +146,14 @@ func octetAt(s string, i int) byte {
 func (r *Rules) longestPrefix(target string) (best int, sure bool) {
 	best, sure = none, true
 	if len(r.prefixes.nodes) == 0 {
-		return
+		return best, sure
 	}
 	node, depth, octet := &r.prefixes.nodes[0], 0, byte(0)
 	for {
-		start := r.rules[node.first].start
-		shared := r.text[start+uint32(depth) : start+node.depth]
-		depth += commonPrefix(shared, target[depth:])
+		if depth < int(node.depth) {
+			start := r.rules[node.first].start
+			depth += commonPrefix(r.text[int(start)+depth:start+node.depth], target[depth:])
+		}
 		octet = '$'
 		if depth < len(target) {
 			octet = target[depth]
@@ -151,40 +162,66 @@ func (r *Rules) longestPrefix(target string) (best int, sure bool) {
 		if depth < int(node.depth) {
 			return best, sure
 		}
+		if node.ended {
+			best = r.better(int(node.first), best)
+		}
 		if node.child == 0 {
 			break
 		}
-		if len(r.literal(int(node.first))) == depth {
-			best = r.better(int(node.first), best)
+		labels := r.prefixes.labels[node.child : int(node.child)+int(node.count)+padding]
+		for i := 0; ; i += 8 {
+			if i >= int(node.count) {
+				return best, sure
+			}
+			if found := findOctet(labels[i:], octet); found != 0 {
+				i += bits.TrailingZeros64(found) / 8
+				if i >= int(node.count) {
+					return best, sure
+				}
+				node = &r.prefixes.nodes[int(node.child)+i]
+				break
+			}
 		}
-		child := bytes.IndexByte(r.prefixes.labels[node.child:node.child+uint32(node.count)], octet)
-		if child < 0 {
-			return best, sure
-		}
-		node = &r.prefixes.nodes[int(node.child)+child]
 	}
-	rules := r.prefixes.next[node.first : int(node.first)+int(node.count)]
-	for i, c := range rules {
-		if c != octet && c != 0 {
-			continue
-		}
-		i += int(node.first)
-		if c == 0 || depth == len(target) {
-			best = r.better(i, best)
-			continue
-		}
-		pattern, rest := r.literal(i)[depth:], target[depth:]
-		n := commonPrefix(pattern, rest)
-		switch {
-		case n == len(pattern) && pattern[n-1] != '$', n == len(rest) && pattern[n:] == "$":
-			best = r.better(i, best)
-		case n == len(pattern):
-			sure = false // its "$" is the end, and the target's is an octet
-		case n < len(rest):
-			sure = sure && isPlain(rest[n])
+	first := int(node.first)
+	if node.ended {
+		first++
+	}
+	next := r.prefixes.next[first : first+int(node.count)+padding]
+	for i := 0; i < int(node.count); i += 8 {
+		for found := findOctet(next[i:], octet); found != 0; found &= found - 1 {
+			j := i + bits.TrailingZeros64(found)/8
+			if j >= int(node.count) {
+				break
+			}
+			matches, sureOfIt := matchesLiteral(r.literal(first + j)[depth:], target[depth:])
+			if matches {
+				best = r.better(first+j, best)
+			}
+			sure = sure && sureOfIt
 		}
 	}
 	return best, sure
+}
+
+// matchesLiteral reports whether a target begins with a pattern, and whether that is sure.
+func matchesLiteral(pattern, target string) (matches, sure bool) {
+	n := commonPrefix(pattern, target)
+	switch {
+	case n == len(pattern):
+		return true, pattern[n-1] != '$' // which would be the end, and the target's an octet
+	case n == len(target):
+		return pattern[n:] == "$", true
+	default:
+		return false, isPlain(target[n])
+	}
+}
+
+// findOctet returns a bit for each of the first eight octets of b that is c: the highest one of its place.
+func findOctet(b []byte, c byte) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	x := binary.LittleEndian.Uint64(b) ^ ones*uint64(c)
+	return ^((x&^highs + ^uint64(highs)) | x) & highs
 }
 
 // commonPrefix returns how many octets two strings have in common at their beginning.

@@ -133,8 +133,9 @@ func (r *Rules) compile(drafts []draft) {
 			r.literals++
 		}
 	}
-	literal, wild := drafts[:r.literals], drafts[r.literals:]
-	r.prefixes = buildPrefixIndex(literal)
+	wild := drafts[r.literals:]
+	r.prefixes, drafts = buildPrefixIndex(drafts[:r.literals])
+	r.literals = len(drafts)
 	if len(wild) > 0 {
 		r.eager = true
 		slices.SortFunc(wild, func(d, e draft) int {
@@ -145,9 +146,9 @@ func (r *Rules) compile(drafts []draft) {
 		})
 	}
 	if len(wild) >= minIndexed {
-		r.grams = buildGramIndex(wild, len(literal))
+		r.grams = buildGramIndex(wild, r.literals)
 	}
-	r.layOut(drafts)
+	r.layOut(append(drafts, wild...))
 }
 
 // layOut copies what is to be kept, so that the file's text can go.
