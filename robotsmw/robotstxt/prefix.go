@@ -20,6 +20,7 @@ type prefixIndex struct {
 type prefixNode struct {
 	depth uint32 // how many octets all its patterns share
 	child uint32 // the first of its children, which stand together; 0 in a leaf
+	above uint32 // one more than the nearest node above it with a pattern that ends there; 0 for none
 	first uint16 // the first of its rules
 	count uint8  // how many children; in a leaf, how many rules are to be tried
 	ended bool   // whether the first rule's pattern ends at depth: that one is not to be tried, it matches
@@ -42,7 +43,7 @@ func buildPrefixIndex(rules []draft) (prefixIndex, []draft) {
 		},
 		sorted: make([]draft, 0, len(rules)),
 	}
-	b.build(0, rules, make([]draft, len(rules)), 0)
+	b.build(0, 0, rules, make([]draft, len(rules)), 0)
 	b.labels = append(b.labels, make([]byte, padding)...)
 	b.next = append(b.next, make([]byte, padding)...)
 	return b.prefixIndex, b.sorted
@@ -53,8 +54,8 @@ type prefixBuilder struct {
 	sorted []draft
 }
 
-// build makes node id that of some rules, whose patterns share their first depth octets.
-func (b *prefixBuilder) build(id int, rules, scratch []draft, depth int) {
+// build makes node id, below another, that of some rules whose patterns share their first depth octets.
+func (b *prefixBuilder) build(id int, above uint32, rules, scratch []draft, depth int) {
 	if len(rules) > 0 {
 		shared := rules[0].literal()[depth:]
 		for i := range rules[1:] {
@@ -62,7 +63,7 @@ func (b *prefixBuilder) build(id int, rules, scratch []draft, depth int) {
 		}
 		depth += len(strings.TrimSuffix(shared, "$"))
 	}
-	b.nodes[id] = prefixNode{depth: uint32(depth), first: uint16(len(b.sorted))}
+	b.nodes[id] = prefixNode{depth: uint32(depth), above: above, first: uint16(len(b.sorted))}
 	node := &b.nodes[id]
 
 	// Deal the rules out by their next octet, beginning with those that end here.
@@ -83,6 +84,7 @@ func (b *prefixBuilder) build(id int, rules, scratch []draft, depth int) {
 
 	if ended := rules[:starts[1]]; len(ended) > 0 {
 		node.ended = true
+		above = uint32(id) + 1
 		b.keep(decisive(ended), 0)
 		rules = rules[len(ended):]
 	}
@@ -108,7 +110,7 @@ func (b *prefixBuilder) build(id int, rules, scratch []draft, depth int) {
 	for c := 1; c < 256; c++ {
 		if n := starts[c+1] - starts[c]; n > 0 {
 			b.labels[child] = byte(c)
-			b.build(child, rules[:n], scratch, depth)
+			b.build(child, above, rules[:n], scratch, depth)
 			rules = rules[n:]
 			child++
 		}
@@ -143,46 +145,52 @@ func octetAt(s string, i int) byte {
 // longestPrefix returns the rule that decides among those without wildcards, or none. sure is false where the
 // target has an octet, at a place that matters, of which escape.go may think otherwise: then the answer is right
 // only if the target is in that form.
+//
+// The way down looks only at the octets that part patterns. What they share is compared once, at the end.
 func (r *Rules) longestPrefix(target string) (best int, sure bool) {
-	best, sure = none, true
+	best = none
 	if len(r.prefixes.nodes) == 0 {
-		return best, sure
+		return best, true
 	}
-	node, depth, octet := &r.prefixes.nodes[0], 0, byte(0)
-	for {
-		if depth < int(node.depth) {
-			start := r.rules[node.first].start
-			depth += commonPrefix(r.text[int(start)+depth:start+node.depth], target[depth:])
-		}
+	nodes := r.prefixes.nodes
+	node, octet := &nodes[0], byte(0)
+descent:
+	for int(node.depth) <= len(target) {
 		octet = '$'
-		if depth < len(target) {
-			octet = target[depth]
-			sure = isPlain(octet)
-		}
-		if depth < int(node.depth) {
-			return best, sure
-		}
-		if node.ended {
-			best = r.better(int(node.first), best)
+		if int(node.depth) < len(target) {
+			octet = target[node.depth]
 		}
 		if node.child == 0 {
 			break
 		}
 		labels := r.prefixes.labels[node.child : int(node.child)+int(node.count)+padding]
-		for i := 0; ; i += 8 {
-			if i >= int(node.count) {
-				return best, sure
-			}
+		for i := 0; i < int(node.count); i += 8 {
 			if found := findOctet(labels[i:], octet); found != 0 {
-				i += bits.TrailingZeros64(found) / 8
-				if i >= int(node.count) {
-					return best, sure
+				if i += bits.TrailingZeros64(found) / 8; i >= int(node.count) {
+					break descent
 				}
-				node = &r.prefixes.nodes[int(node.child)+i]
-				break
+				node = &nodes[int(node.child)+i]
+				continue descent
 			}
 		}
+		break
 	}
+
+	depth := int(node.depth)
+	shared := min(depth, commonPrefix(r.text[r.rules[node.first].start:], target))
+	sure = shared == len(target) || isPlain(target[shared])
+	if node.ended && depth == shared {
+		best = int(node.first)
+	}
+	for above := node.above; above != 0; above = nodes[above-1].above {
+		if int(nodes[above-1].depth) <= shared {
+			best = r.better(int(nodes[above-1].first), best)
+		}
+	}
+	if node.child != 0 || depth > shared {
+		return best, sure
+	}
+
 	first := int(node.first)
 	if node.ended {
 		first++
