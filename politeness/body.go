@@ -1,0 +1,44 @@
+package politeness
+
+import (
+	"io"
+	"net/http"
+)
+
+// body is a response's body, whose end ends the attempt.
+type body struct {
+	io.ReadCloser
+	attempt *attempt
+}
+
+// wrap returns resp's body such that its end frees the slot. What was written to
+// before (101 Switching Protocols) still can be.
+func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
+	b := &body{ReadCloser: resp.Body, attempt: a}
+	if w, ok := resp.Body.(io.Writer); ok {
+		return &writableBody{b, w}
+	}
+	return b
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.attempt.grant.reads.Add(1)
+	if err != nil {
+		err = b.attempt.explain(err)
+		b.attempt.end(Outcome{})
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.attempt.end(Outcome{})
+	return err
+}
+
+// writableBody is the body of a 101: the connection itself.
+type writableBody struct {
+	*body
+	io.Writer
+}

@@ -1,0 +1,49 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A DelayError says that a request may not start yet, and that waiting for it
+// was not acceptable: it would have outlasted the context's deadline or MaxWait,
+// or the host asked for a Crawl-delay longer than MaxCrawlDelay, or too many
+// hosts are waiting already. It comes at once and nothing was consumed, so
+// that the caller can do other hosts first and come back at Until.
+//
+// Through an http.Client it arrives inside a *url.Error; find it with errors.As
+// or errors.AsType.
+type DelayError struct {
+	Host  string    // the key of the host, as Limiter.Key names it
+	Until time.Time // when to ask again; not a promise, others may be first
+}
+
+func (e *DelayError) Error() string {
+	return fmt.Sprintf("politeness: %s may not be asked before %s: do other hosts first, or allow a longer wait",
+		e.Host, e.Until.Format(time.RFC3339))
+}
+
+// Timeout reports true: it is the time that did not suffice.
+func (e *DelayError) Timeout() bool { return true }
+
+// Is makes errors.Is(err, context.DeadlineExceeded) hold.
+func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// timeoutError says that an attempt took longer than Transport.AttemptTimeout.
+type timeoutError struct {
+	after time.Duration
+	err   error // what the base made of it
+}
+
+func (e *timeoutError) Error() string {
+	s := fmt.Sprintf("politeness: no complete response within AttemptTimeout, %v from the request's start", e.after)
+	if e.err != nil {
+		s += ": " + e.err.Error()
+	}
+	return s
+}
+
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+func (e *timeoutError) Unwrap() error        { return e.err }

@@ -1,0 +1,184 @@
+package politeness
+
+import (
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Grant is the right to make one request. It holds a slot of its host until
+// Done, or until the Limiter's Lease is over.
+//
+// It begins as a place in the host's queue and goes on as a place among the
+// requests in flight. With several limiters there is a place for each.
+type Grant struct {
+	limiter *Limiter
+	key     string
+	then    *Grant // its place with the next limiter; nil: none
+
+	// Set before it is queued, then constant.
+	told, exempt bool          // what the context said of Crawl-delay
+	timed        bool          // MaxWait, which no context ends, is in force
+	crawl        time.Duration // as told; 0: none
+	limit        time.Duration // what starts then or later is too late
+	trace        *Trace
+	wake         chan struct{} // made when there is somebody to wake
+
+	// Guarded by limiter.mu.
+	host       *host
+	prev, next *Grant
+	state      state
+	joined     time.Duration // when it queued
+	until      time.Duration // while queued: the estimated start
+	start      time.Duration
+	expires    time.Duration // when the lease is over
+	token      *rate.Reservation
+	hold       *holdUp
+
+	// What the Transport tells of the response.
+	response atomic.Pointer[url.URL] // set while its body is open
+	reads    atomic.Uint32           // how often the body was read
+	reported bool                    // guarded by limiter.mu
+}
+
+type state uint8
+
+const (
+	asking  state = iota // in no queue yet
+	queued               // in host.queue
+	flying               // in host.flight
+	expired              // was flying until its lease was over
+	refused              // was queued until that became hopeless
+	over                 // Done
+)
+
+// An Outcome is what became of a request. Its zero value only frees the slot.
+type Outcome struct {
+	Status  int           // of the response; 0: none came. 429 and 503 pause the host
+	Header  http.Header   // of the response; Retry-After and Date are read
+	Latency time.Duration // from the start to the response's header; 0: unknown
+	Err     error         // why there was no response
+}
+
+// Done frees the slot and tells the limiter how the request went. Only the first
+// call counts, from whatever goroutine; further calls, and calls of a nil Grant,
+// do nothing.
+func (g *Grant) Done(o Outcome) {
+	if g == nil || g.limiter == nil {
+		return
+	}
+	l := g.limiter
+	l.mu.Lock()
+	if g.state == over {
+		l.mu.Unlock()
+		return
+	}
+	event := l.learnFrom(g, o)
+	l.release(g)
+	l.mu.Unlock()
+	if g.then != nil {
+		g.then.Done(Outcome{})
+	}
+	l.tellBackOff(event)
+}
+
+// answered tells the limiter of a response whose body is still to come.
+func (g *Grant) answered(o Outcome, u *url.URL) {
+	g.response.Store(u)
+	l := g.limiter
+	l.mu.Lock()
+	var event Event
+	if g.state != over {
+		event = l.learnFrom(g, o)
+		g.host.pokeHead() // it may now be held up by an unread body alone
+	}
+	l.mu.Unlock()
+	l.tellBackOff(event)
+}
+
+// sent notes that the request leaves only now. Between the grant and the moment
+// that the host feels there may be a busy scheduler, a dial and a handshake.
+func (g *Grant) sent() {
+	for ; g != nil; g = g.then {
+		l := g.limiter
+		l.mu.Lock()
+		if g.state == flying {
+			g.host.stamp(l.now(), g.exempt)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// keep prolongs the lease, for a request with a longer timeout of its own.
+func (g *Grant) keep(d time.Duration) {
+	for ; g != nil; g = g.then {
+		l := g.limiter
+		if d <= l.set.lease {
+			continue
+		}
+		l.mu.Lock()
+		g.expires = max(g.expires, later(g.start, d))
+		l.mu.Unlock()
+	}
+}
+
+// begin takes g from the queue into flight.
+func (l *Limiter) begin(g *Grant, now time.Duration) {
+	h := g.host
+	g.token = nil // spent: dequeue must not give it back
+	l.dequeue(g)
+	h.flight.push(g)
+	h.inFlight++
+	l.stats.InFlight++
+	l.stats.waited(now - g.joined)
+	g.state = flying
+	g.hold = nil
+	g.start = now
+	g.expires = later(now, l.set.lease)
+	h.stamp(now, g.exempt)
+	l.drawJitter(h)
+}
+
+// release ends g, and wakes the first of those who waited for its slot.
+func (l *Limiter) release(g *Grant) {
+	h := g.host
+	if g.state == flying {
+		l.land(g)
+		if l.EndToStart {
+			now := l.now()
+			h.stamp(now, g.exempt)
+			l.retime(h, now)
+		}
+	}
+	g.state = over
+	h.pokeHead()
+	l.settle(h)
+}
+
+// land takes g out of flight.
+func (l *Limiter) land(g *Grant) {
+	g.host.flight.remove(g)
+	g.host.inFlight--
+	l.stats.InFlight--
+}
+
+// reap frees the slots of h whose leases are over.
+func (l *Limiter) reap(h *host, now time.Duration) {
+	g := h.flight.first
+	for n := h.inFlight; n > 0; n-- {
+		next := g.next
+		if g.expires <= now {
+			l.land(g)
+			if l.EndToStart {
+				h.stamp(g.expires, g.exempt)
+			}
+			g.state = expired
+			l.stats.Expired++
+		}
+		g = next
+	}
+	l.settle(h)
+}

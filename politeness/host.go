@@ -1,0 +1,178 @@
+package politeness
+
+import "time"
+
+// A host is what a Limiter knows about one key. It is kept small, because a
+// crawl meets millions: what most hosts never need is behind learnt.
+// The Limiter's lock guards it.
+type host struct {
+	key     string
+	last    time.Duration // the latest start (or end, with EndToStart)
+	counted time.Duration // the latest that counts for Crawl-delay
+	learnt  *learnt       // nil: nothing
+	queue   grantRing     // those that wait, first come first served
+	flight  grantRing     // those that hold a slot, oldest first
+
+	waiting, inFlight int32
+
+	prev, next *host   // in Limiter.idle; nil: not there
+	rest       int32   // 1 + index in Limiter.resting; 0: not there
+	jitter     float32 // what the present interval is lengthened by, as a fraction
+}
+
+// learnt is what a host has taught us, beyond when it was last asked.
+type learnt struct {
+	crawl    time.Duration // the Crawl-delay last told; 0: none
+	adaptive time.Duration // the delay that its response times ask for
+	until    time.Duration // nothing starts before: it asked for a pause
+	incident time.Duration // when the last pause was begun
+	level    uint8         // how many incidents in a row, less those recovered from
+	clamped  bool          // a cut Crawl-delay has been reported
+}
+
+func (h *host) busy() bool { return h.waiting > 0 || h.inFlight > 0 }
+
+// learn returns h.learnt, which it makes if need be.
+func (h *host) learn() *learnt {
+	if h.learnt == nil {
+		h.learnt = &learnt{until: never, incident: never}
+	}
+	return h.learnt
+}
+
+// anyone stands for a request of which nothing is known.
+var anyone = new(Grant)
+
+// kept reports whether nothing that h still has to wait for is left.
+func (h *host) kept(l *Limiter, now time.Duration) bool {
+	return !h.busy() && l.due(h, anyone) <= now
+}
+
+// blank reports whether forgetting h loses nothing at all, once its pace is kept.
+func (h *host) blank() bool {
+	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0
+}
+
+// find returns the host of key. If it is new and there is no room for it, it
+// returns nil and when there will be.
+func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
+	if h := l.hosts[key]; h != nil {
+		return h, 0
+	}
+	l.sweep(now)
+	if len(l.hosts) >= l.set.maxHosts {
+		if free := l.makeRoom(now); free > now {
+			l.stats.Full++
+			return nil, free
+		}
+	}
+	h := &host{key: key, last: never, counted: never}
+	l.hosts[key] = h
+	l.idle.push(h)
+	return h, 0
+}
+
+// sweep forgets a little of what need not be remembered. Each new host pays for
+// up to two old ones, so a long crawl holds the hosts that are in their
+// interval, and nothing runs in the background.
+func (l *Limiter) sweep(now time.Duration) {
+	for range 2 {
+		h := l.idle.front()
+		if h == nil || !h.kept(l, now) {
+			return
+		}
+		if h.blank() {
+			l.forget(h)
+			continue
+		}
+		l.idle.remove(h)
+		l.idle.push(h)
+	}
+}
+
+// makeRoom forgets the host that has been idle for longest and whose pace has
+// been kept. If there is none it returns the time at which there will be.
+func (l *Limiter) makeRoom(now time.Duration) time.Duration {
+	for {
+		if h := l.resting.top(); h != nil && h.kept(l, now) {
+			l.forget(h)
+			return now
+		}
+		h := l.idle.front()
+		if h == nil {
+			break
+		}
+		if h.kept(l, now) {
+			l.forget(h)
+			return now
+		}
+		// Its time is looked at once, not by every new host that comes.
+		l.idle.remove(h)
+		l.resting.push(l, h)
+	}
+	if h := l.resting.top(); h != nil {
+		return l.due(h, anyone)
+	}
+	// Every host is being asked at this moment; some may have been abandoned.
+	if now >= l.reaped+time.Second {
+		l.reaped = now
+		for _, h := range l.hosts {
+			l.reap(h, now)
+		}
+		if l.idle.front() != nil {
+			return l.makeRoom(now)
+		}
+	}
+	return later(now, max(l.set.delay, time.Millisecond))
+}
+
+// engage takes h off the idle hosts, before it is waited for or asked.
+func (l *Limiter) engage(h *host) {
+	if h.next != nil {
+		l.idle.remove(h)
+	}
+	if h.rest != 0 {
+		l.resting.remove(h)
+	}
+}
+
+// settle puts h back among the idle hosts when nobody needs it any more.
+func (l *Limiter) settle(h *host) {
+	if h.busy() || h.next != nil || h.rest != 0 || l.hosts[h.key] != h {
+		return
+	}
+	l.idle.push(h)
+}
+
+func (l *Limiter) forget(h *host) {
+	l.engage(h)
+	delete(l.hosts, h.key)
+	delete(l.backed, h)
+}
+
+// hostRing is a circular list through host.prev and host.next.
+type hostRing struct{ first *host }
+
+func (r *hostRing) front() *host { return r.first }
+
+func (r *hostRing) push(h *host) {
+	if r.first == nil {
+		h.prev, h.next = h, h
+		r.first = h
+		return
+	}
+	h.prev, h.next = r.first.prev, r.first
+	h.prev.next, h.next.prev = h, h
+}
+
+func (r *hostRing) remove(h *host) {
+	if h.next == h {
+		r.first = nil
+	} else {
+		h.prev.next, h.next.prev = h.next, h.prev
+		if r.first == h {
+			r.first = h.next
+		}
+	}
+	h.prev, h.next = nil, nil
+}

@@ -1,0 +1,181 @@
+package politeness
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// later adds without wrapping around: a Crawl-delay may be as long as it likes.
+func later(t, d time.Duration) time.Duration {
+	if d > 0 && t > forever-d {
+		return forever
+	}
+	return t + d
+}
+
+// lengthen adds the jitter to an interval.
+func (h *host) lengthen(interval time.Duration) time.Duration {
+	if h.jitter == 0 {
+		return interval
+	}
+	more := float64(interval) * float64(h.jitter)
+	if more >= float64(forever) {
+		return forever
+	}
+	return later(interval, time.Duration(more))
+}
+
+// pace is the interval that every request to h keeps.
+func (l *Limiter) pace(h *host) time.Duration {
+	if h.learnt == nil {
+		return l.set.delay
+	}
+	return max(l.set.delay, h.learnt.adaptive)
+}
+
+// crawlDelay is the Crawl-delay in force for g: its own, or one that was told
+// since and is longer. The one told last also holds for requests that were told
+// none, such as those that queued before robots.txt was read.
+func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
+	if g.exempt {
+		return 0
+	}
+	if h.learnt == nil {
+		return g.crawl
+	}
+	return max(g.crawl, h.learnt.crawl)
+}
+
+// due is when g may start, as far as pace, Crawl-delay and back-off go.
+func (l *Limiter) due(h *host, g *Grant) time.Duration {
+	t := later(h.last, h.lengthen(l.pace(h)))
+	t = max(t, l.crawlDue(h, g))
+	if h.learnt != nil {
+		t = max(t, h.learnt.until)
+	}
+	return t
+}
+
+// crawlDue is when g may start as far as Crawl-delay goes.
+func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
+	if crawl := l.crawlDelay(h, g); crawl > 0 {
+		return later(h.counted, h.lengthen(crawl))
+	}
+	return never
+}
+
+// slots is how many requests may be in flight to h.
+func (l *Limiter) slots(h *host, g *Grant) int32 {
+	if g.crawl > 0 || h.learnt != nil && h.learnt.crawl > 0 {
+		return 1
+	}
+	return l.set.concurrency
+}
+
+// stamp notes that a request to h started (or, with EndToStart, ended) now.
+func (h *host) stamp(now time.Duration, exempt bool) {
+	h.last = max(h.last, now)
+	if !exempt {
+		h.counted = max(h.counted, now)
+	}
+}
+
+// drawJitter decides how long the interval after the present start will be.
+func (l *Limiter) drawJitter(h *host) {
+	if l.Jitter > 0 {
+		h.jitter = float32(l.Jitter * rand.Float64())
+	}
+}
+
+// tell takes note of the Crawl-delay that g brought along. If it had to be cut,
+// for the first time at this host, it returns how long it was.
+func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut time.Duration) {
+	if !g.told || g.exempt {
+		return 0
+	}
+	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
+		if !h.learn().clamped {
+			h.learnt.clamped = true
+			cut = g.crawl
+		}
+		g.crawl = l.set.maxCrawl
+	}
+	if h.learnt == nil && g.crawl == 0 || h.learnt != nil && h.learnt.crawl == g.crawl {
+		return cut
+	}
+	h.learn().crawl = g.crawl
+	l.retime(h, now)
+	return cut
+}
+
+// estimate is when g can start at the earliest if the given numbers of requests
+// start before it. It is never later than the truth, so that nobody is
+// refused who would have been served.
+func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead, counted int) time.Duration {
+	t := later(first, times(l.pace(h), ahead))
+	if crawl := l.crawlDelay(h, g); crawl > 0 {
+		t = max(t, later(first, times(crawl, counted)))
+	}
+	return max(t, l.due(h, g))
+}
+
+func times(d time.Duration, n int) time.Duration {
+	if n > 0 && d > forever/time.Duration(n) {
+		return forever
+	}
+	return d * time.Duration(n)
+}
+
+// joining is when g could start if it joined the queue of h now.
+func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
+	head := h.queue.first
+	if head == nil {
+		return max(now, l.due(h, g))
+	}
+	counted := int(h.waiting)
+	if head.exempt {
+		// An exempt request is alone or nearly so; the bound stays a lower one.
+		counted--
+	}
+	return l.estimate(h, g, max(now, l.due(h, head)), int(h.waiting), counted)
+}
+
+// refuses reports whether a request that can start at the earliest at est, with
+// ahead others before it, is better refused than kept waiting.
+func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
+	if est > now && est >= g.limit {
+		return true
+	}
+	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
+}
+
+// retime tells all who wait for h that its times have changed: those who can no
+// longer make it are refused, and the others learn their new estimate.
+func (l *Limiter) retime(h *host, now time.Duration) {
+	head := h.queue.first
+	if head == nil {
+		return
+	}
+	first := max(now, l.due(h, head))
+	ahead, counted := 0, 0
+	for g, n := head, h.waiting; n > 0; n-- {
+		next := g.next
+		est := l.estimate(h, g, first, ahead, counted)
+		if l.refuses(h, g, est, ahead, now) {
+			l.dequeue(g)
+			g.state = refused
+			g.until = est
+			g.poke()
+		} else {
+			if ahead == 0 || g.trace != nil && g.until != est {
+				g.until = est
+				g.poke()
+			}
+			ahead++
+			if !g.exempt {
+				counted++
+			}
+		}
+		g = next
+	}
+}

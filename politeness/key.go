@@ -1,0 +1,140 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// A KeyFunc names the host that a URL belongs to. Requests with the same key
+// share a pace. An error, or an empty key, is returned by Acquire. It is called
+// by many goroutines at once.
+type KeyFunc func(ctx context.Context, u *url.URL) (string, error)
+
+var errNoHost = errors.New("it names no host")
+
+func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
+	if u == nil {
+		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
+	}
+	key, err := l.set.key(ctx, u)
+	if err == nil && key == "" {
+		err = errors.New("the Limiter's Key is empty for it")
+	}
+	if err != nil {
+		return "", fmt.Errorf("politeness: no pace for %q: %w", u.Redacted(), err)
+	}
+	return key, nil
+}
+
+// HostKey is the URL's host name: lower case, in ASCII, without port and final
+// dot. Scheme and port do not matter, for they are mostly one machine's.
+func HostKey(_ context.Context, u *url.URL) (string, error) {
+	host := u.Hostname()
+	if host = canonicalHost(host); host == "" {
+		return "", errNoHost
+	}
+	return host, nil
+}
+
+// DomainKey is the registrable domain, which is what an owner has registered:
+// example.co.uk for www.example.co.uk. It follows publicsuffix.org. A host that
+// has none, such as an IP address, is its own.
+func DomainKey(ctx context.Context, u *url.URL) (string, error) {
+	host, err := HostKey(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host, nil
+	}
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return domain, nil
+	}
+	return host, nil
+}
+
+// IPKey is the address of the host's machine, so that the many hosts of one
+// machine share a pace. Of several addresses the lowest counts, whatever order
+// they come in. Answers are remembered for five minutes, for 100,000 hosts
+// at most. A host that cannot be looked up is its own key: it will not be
+// reached anyway. nil: net.DefaultResolver.
+func IPKey(r *net.Resolver) KeyFunc {
+	if r == nil {
+		r = net.DefaultResolver
+	}
+	c := &addressCache{lookUp: func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return r.LookupNetIP(ctx, "ip", host)
+	}}
+	return c.key
+}
+
+const (
+	addressTTL = 5 * time.Minute
+	addressMax = 100_000
+)
+
+type addressCache struct {
+	lookUp func(ctx context.Context, host string) ([]netip.Addr, error)
+	mu     sync.Mutex
+	known  map[string]address
+}
+
+type address struct {
+	key   string
+	until time.Time
+}
+
+func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
+	host, err := HostKey(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().String(), nil
+	}
+	now := time.Now()
+	c.mu.Lock()
+	a, ok := c.known[host]
+	c.mu.Unlock()
+	if ok && now.Before(a.until) {
+		return a.key, nil
+	}
+	a = address{host, now.Add(addressTTL)}
+	addrs, err := c.lookUp(ctx, host)
+	if err != nil && ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err == nil && len(addrs) > 0 {
+		a.key = slices.MinFunc(addrs, netip.Addr.Compare).Unmap().String()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= addressMax {
+		c.known = make(map[string]address) // start again: simpler than to choose, and rare
+	}
+	c.known[host] = a
+	return a.key, nil
+}
+
+// canonicalHost gives all spellings of a host one form.
+func canonicalHost(host string) string {
+	host = strings.TrimSuffix(host, ".")
+	for i := range len(host) {
+		if c := host[i]; c >= 0x80 {
+			return asciiHost(host)
+		} else if 'A' <= c && c <= 'Z' {
+			return canonicalHost(strings.ToLower(host))
+		}
+	}
+	return host
+}

@@ -1,0 +1,414 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Limiter decides when the next request to a host may start. One Limiter
+// serves all the hosts of a crawl: each has its own queue and its own pace, and
+// none of them waits for another.
+//
+// The zero value is a polite limiter: one request per second and host, one at a
+// time. The fields must not be changed after the first use, and a Limiter must
+// not be copied. All methods are safe for concurrent use.
+type Limiter struct {
+	// Delay is the least time between the starts of two requests to one host.
+	// 0: 1 s. Negative: none, and only Concurrency limits the host.
+	Delay time.Duration
+
+	// Concurrency is how many requests to one host may be in flight, from their
+	// start until [Grant.Done]. 0: 1. While a host asks for a Crawl-delay it is
+	// always 1.
+	Concurrency int
+
+	// MaxCrawlDelay is the longest Crawl-delay that is waited for. The first
+	// request under a longer one goes, and those that follow are refused with
+	// a [*DelayError] until the delay is over. 0: 60 s. Negative: no maximum.
+	MaxCrawlDelay time.Duration
+
+	// ClampCrawlDelay cuts a Crawl-delay longer than MaxCrawlDelay to
+	// MaxCrawlDelay instead. That disobeys the host, so it is logged and
+	// observed, once per host.
+	ClampCrawlDelay bool
+
+	// MaxRetryAfter cuts a Retry-After that is longer, so that a slip of a
+	// server's operator does not end a crawl. 0: 24 h. Negative: no maximum.
+	MaxRetryAfter time.Duration
+
+	// EndToStart counts every interval from the end of a request (Grant.Done)
+	// instead of from its start: a host that answers slowly gets the whole
+	// interval to rest.
+	EndToStart bool
+
+	// Jitter lengthens each interval by a random part of it, between none and
+	// this fraction: 0.5 is up to half as long again. It never shortens one.
+	// 0: no jitter.
+	Jitter float64
+
+	// Adaptive derives a delay from the host's own response times. The zero
+	// value is off.
+	Adaptive Adaptive
+
+	// BackOff is the pause after the first 429 or 503 that carries no usable
+	// Retry-After; it doubles with every further incident. 0: 5 s.
+	BackOff time.Duration
+
+	// MaxBackOff is where that doubling ends. 0: 1 h.
+	MaxBackOff time.Duration
+
+	// MaxWait is the longest that Acquire waits; what would take longer is
+	// refused with a [*DelayError] at once. 0: as long as the context allows.
+	// Negative: never wait.
+	MaxWait time.Duration
+
+	// Lease frees the slot of a grant whose Done was never called. It has to be
+	// longer than the longest request. 0: 10 min. Negative: never.
+	Lease time.Duration
+
+	// Key names the host that a URL belongs to; requests with the same key share
+	// one pace. nil: [HostKey].
+	Key KeyFunc
+
+	// Within, if not nil, is a second limiter that must also agree: a request
+	// starts when both let it. Give it another Key, such as [IPKey], to be
+	// gentle with a machine that serves many hosts. It keeps its own Delay,
+	// Jitter, Concurrency, MaxWait and MaxHosts; Crawl-delay, back-off and
+	// adaptive pace stay with the host that they came from.
+	Within *Limiter
+
+	// GlobalConcurrency is how many requests may be in flight to all hosts
+	// together. 0: no limit.
+	GlobalConcurrency int
+
+	// GlobalRate, if not nil, has to yield a token for each request, whatever
+	// its host. It may be shared with other users of the same line.
+	GlobalRate *rate.Limiter
+
+	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
+	// kept is forgotten; one that must still wait never is, and when there
+	// are only such, a further host is refused with a [*DelayError] until
+	// the first of them ends. 0: 1,000,000.
+	MaxHosts int
+
+	// Observer, if not nil, is called with what happens, outside of any lock,
+	// possibly from several goroutines at once. It should return quickly.
+	Observer func(Event)
+
+	// Logger takes the few things that its user should know: a response body
+	// that nobody reads, a Crawl-delay that was cut, and at debug level each
+	// back-off. nil: [slog.Default].
+	Logger *slog.Logger
+
+	once    sync.Once
+	invalid error
+	set     settings
+	epoch   time.Time // all times below are durations since: monotonic, 8 bytes
+	whole   *Limiter  // the gate of GlobalConcurrency and GlobalRate
+	gate    *rate.Limiter
+
+	mu      sync.Mutex // held for moments, never while anyone waits
+	hosts   map[string]*host
+	idle    hostRing           // hosts with nobody waiting or in flight, least recently used first
+	resting restHeap           // those of them that were met while they must still wait
+	backed  map[*host]struct{} // hosts in a back-off, or that were in one lately
+	reaped  time.Duration      // when abandoned grants were last looked for everywhere
+	stats   Stats
+}
+
+// settings are the fields with their defaults filled in.
+type settings struct {
+	delay, maxCrawl, maxRetryAfter time.Duration
+	backOff, maxBackOff, lease     time.Duration
+	concurrency                    int32
+	maxHosts                       int
+	key                            KeyFunc
+}
+
+// Points in time, as durations since the Limiter's epoch.
+const (
+	never   time.Duration = math.MinInt64 / 2 // has not happened yet
+	forever time.Duration = math.MaxInt64     // will not happen by itself
+)
+
+// Validate reports a field that makes no sense. Acquire returns the same error.
+func (l *Limiter) Validate() error {
+	l.init()
+	return l.invalid
+}
+
+func (l *Limiter) init() { l.once.Do(l.setUp) }
+
+func (l *Limiter) setUp() {
+	l.epoch = time.Now()
+	l.hosts = make(map[string]*host)
+	l.backed = make(map[*host]struct{})
+	if l.invalid = l.check(); l.invalid != nil {
+		return
+	}
+	l.set = settings{
+		delay:         orDefault(l.Delay, time.Second, 0),
+		maxCrawl:      orDefault(l.MaxCrawlDelay, time.Minute, forever),
+		maxRetryAfter: orDefault(l.MaxRetryAfter, 24*time.Hour, forever),
+		backOff:       orDefault(l.BackOff, 5*time.Second, 0),
+		maxBackOff:    orDefault(l.MaxBackOff, time.Hour, 0),
+		lease:         orDefault(l.Lease, 10*time.Minute, forever),
+		concurrency:   int32(min(max(l.Concurrency, 1), math.MaxInt32)),
+		maxHosts:      orDefault(l.MaxHosts, 1_000_000, 0),
+		key:           l.Key,
+	}
+	if l.set.key == nil {
+		l.set.key = HostKey
+	}
+	if l.GlobalConcurrency > 0 || l.GlobalRate != nil {
+		l.whole = &Limiter{Delay: -1, Concurrency: l.GlobalConcurrency, Lease: l.Lease, MaxHosts: 1}
+		if l.GlobalConcurrency == 0 {
+			l.whole.Concurrency = math.MaxInt32
+		}
+		l.whole.gate = l.GlobalRate
+		l.whole.init()
+	}
+}
+
+// orDefault returns v, zero if v is 0 and negative if v is below.
+func orDefault[T int | time.Duration](v, zero, negative T) T {
+	switch {
+	case v == 0:
+		return zero
+	case v < 0:
+		return negative
+	}
+	return v
+}
+
+func (l *Limiter) check() error {
+	bad := func(field string, value any, want string) error {
+		return fmt.Errorf("politeness: Limiter.%s is %v: %s", field, value, want)
+	}
+	switch {
+	case l.Concurrency < 0:
+		return bad("Concurrency", l.Concurrency, "give a positive number, or 0 for one request at a time")
+	case !(l.Jitter >= 0 && l.Jitter <= 100):
+		return bad("Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
+	case l.BackOff < 0:
+		return bad("BackOff", l.BackOff, "give a positive duration, or 0 for the default")
+	case l.MaxBackOff < 0:
+		return bad("MaxBackOff", l.MaxBackOff, "give a positive duration, or 0 for the default")
+	case l.GlobalConcurrency < 0:
+		return bad("GlobalConcurrency", l.GlobalConcurrency, "give a positive number, or 0 for no limit")
+	case l.MaxHosts < 0:
+		return bad("MaxHosts", l.MaxHosts, "give a positive number, or 0 for the default")
+	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
+		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
+	}
+	if err := l.Adaptive.check(); err != nil {
+		return err
+	}
+	seen := map[*Limiter]bool{l: true}
+	for w := l.Within; w != nil; w = w.Within {
+		if seen[w] {
+			return bad("Within", "a circle", "let the last limiter of the chain have none")
+		}
+		seen[w] = true
+	}
+	if l.Within != nil {
+		return l.Within.Validate()
+	}
+	return nil
+}
+
+// now is the time by the monotonic clock, so setting the wall clock moves nothing.
+func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
+
+// at turns a point in time into one that the caller can read.
+func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
+
+// Acquire waits until a request to u's host may start, and takes its slot.
+// Requests to one host start in the order of their calls. The caller makes the
+// request at once and calls [Grant.Done] when it is over.
+//
+// The error is a [*DelayError] as soon as it is known that the wait would
+// outlast the context's deadline or MaxWait, or that the host cannot be waited
+// for; the context's error if it ends first; or says what is wrong with u or
+// with the Limiter's fields. After an error nothing has been consumed: the next
+// in the queue moves up.
+func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
+	g, err := l.ask(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, l.ended(ctx, g, 0)
+	}
+	look := g.try()
+	if look.started && look.cut == 0 {
+		l.granted(g, 0)
+		return g, nil
+	}
+	return l.wait(ctx, g, look)
+}
+
+// ask prepares a place in the queue of each limiter that has a say.
+func (l *Limiter) ask(ctx context.Context, u *url.URL) (*Grant, error) {
+	l.init()
+	if l.invalid != nil {
+		return nil, l.invalid
+	}
+	key, err := l.keyOf(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	g := &Grant{limiter: l, key: key, limit: forever, trace: traceOf(ctx)}
+	g.told, g.exempt, g.crawl = crawlDelayOf(ctx)
+	patience := forever
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = time.Until(deadline)
+	}
+	if wait, ok := l.maxWait(); ok {
+		patience, g.timed = min(patience, wait), true
+	}
+	if l.whole != nil || l.Within != nil {
+		if patience, err = g.chain(ctx, u, patience); err != nil {
+			return nil, err
+		}
+	}
+	if patience != forever {
+		for stage := g; stage != nil; stage = stage.then {
+			stage.limit = later(stage.limiter.now(), patience)
+		}
+	}
+	return g, nil
+}
+
+// chain appends g's places with the other limiters that have a say.
+func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
+	g.wake = make(chan struct{}, 1)
+	last := g
+	add := func(l *Limiter, key string) {
+		last.then = &Grant{limiter: l, key: key, limit: forever, wake: g.wake}
+		last = last.then
+	}
+	for l := g.limiter; ; {
+		if l.whole != nil {
+			add(l.whole, "")
+		}
+		if l = l.Within; l == nil {
+			return patience, nil
+		}
+		l.init()
+		key, err := l.keyOf(ctx, u)
+		if err != nil {
+			return 0, err
+		}
+		if wait, ok := l.maxWait(); ok {
+			patience, g.timed = min(patience, wait), true
+		}
+		add(l, key)
+	}
+}
+
+// maxWait is the wait from which on MaxWait refuses.
+func (l *Limiter) maxWait() (time.Duration, bool) {
+	switch {
+	case l.MaxWait < 0:
+		return 0, true
+	case l.MaxWait > 0:
+		return later(l.MaxWait, 1), true // what takes just MaxWait is in time
+	}
+	return 0, false
+}
+
+// wait sleeps until g may start, looking again whenever that may have changed.
+func (l *Limiter) wait(ctx context.Context, g *Grant, look look) (*Grant, error) {
+	asked := time.Now()
+	var timer *time.Timer
+	told := never
+	for {
+		if look.cut > 0 {
+			l.reportClamped(g.key, look.cut)
+		}
+		if look.unread != nil {
+			l.reportUnread(g.key, look.unread, look.unreadFor)
+		}
+		if look.started {
+			l.granted(g, time.Since(asked))
+			return g, nil
+		}
+		if look.refused {
+			return nil, l.refuse(g, time.Since(asked), look.wait)
+		}
+		if g.trace != nil && g.trace.Queued != nil && look.until != told {
+			told = look.until
+			g.trace.Queued(at(told - l.now()))
+		}
+		var alarm <-chan time.Time
+		if look.wait != forever {
+			if timer == nil {
+				timer = time.NewTimer(look.wait)
+				defer timer.Stop()
+			} else {
+				timer.Reset(look.wait)
+			}
+			alarm = timer.C
+		}
+		select {
+		case <-g.wake:
+		case <-alarm:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return nil, l.ended(ctx, g, time.Since(asked))
+		}
+		look = g.try()
+	}
+}
+
+// refuse tells of a request that is not waited for, and when to come again.
+func (l *Limiter) refuse(g *Grant, waited, again time.Duration) error {
+	err := &DelayError{Host: g.key, Until: at(again)}
+	l.count(func(s *Stats) { s.Refused++ })
+	l.observe(Event{Kind: EventRefused, Host: g.key, Wait: waited, Until: err.Until})
+	return err
+}
+
+// granted tells of a request that starts now.
+func (l *Limiter) granted(g *Grant, waited time.Duration) {
+	if g.trace != nil && g.trace.Granted != nil {
+		g.trace.Granted(time.Now())
+	}
+	l.observe(Event{Kind: EventGranted, Host: g.key, Wait: waited})
+}
+
+// ended takes g out of every queue and says why its context let it down.
+func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
+	again := g.leave()
+	if ctx.Err() == context.DeadlineExceeded {
+		return l.refuse(g, waited, again)
+	}
+	l.count(func(s *Stats) { s.Cancelled++ })
+	l.observe(Event{Kind: EventCancelled, Host: g.key, Wait: waited})
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return fmt.Errorf("politeness: waiting for %s: %w: %w", g.key, ctx.Err(), cause)
+	}
+	return fmt.Errorf("politeness: waiting for %s: %w", g.key, ctx.Err())
+}
+
+// Next returns when a request to u's host could start if it were asked for now:
+// the present if at once. It takes nothing and waits for nobody (a Key that
+// looks names up, as [IPKey] does, may take that long), and supposes that
+// requests in flight will be over by then. A scheduler can sort its hosts by it.
+// A URL without a usable host, which Acquire would refuse, is due at once.
+func (l *Limiter) Next(u *url.URL) time.Time {
+	g, err := l.ask(context.Background(), u)
+	if err != nil {
+		return time.Now()
+	}
+	return at(g.outlook())
+}

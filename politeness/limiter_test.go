@@ -1,0 +1,167 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func mustURL(t testing.TB, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// startsOf makes n requests at once, each taking work, and returns when they
+// started, counted from now.
+func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
+	t.Helper()
+	u := mustURL(t, "http://example.com/")
+	zero := time.Now()
+	var (
+		mu     sync.Mutex
+		starts []time.Duration
+		wg     sync.WaitGroup
+	)
+	for range n {
+		wg.Go(func() {
+			g, err := l.Acquire(ctx, u)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			starts = append(starts, time.Since(zero))
+			mu.Unlock()
+			time.Sleep(work)
+			g.Done(Outcome{Status: 200, Latency: work})
+		})
+	}
+	wg.Wait()
+	slices.Sort(starts)
+	return starts
+}
+
+func every(interval time.Duration, n int) []time.Duration {
+	var at []time.Duration
+	for i := range n {
+		at = append(at, time.Duration(i)*interval)
+	}
+	return at
+}
+
+func TestPace(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	tests := []struct {
+		name    string
+		limiter *Limiter
+		crawl   time.Duration // -1: none told
+		work    time.Duration
+		want    []time.Duration
+	}{
+		{"the zero Limiter: one a second", &Limiter{}, -1, 100 * ms, every(s, 4)},
+		{"Delay counts from start to start", &Limiter{Delay: 50 * ms}, -1, 20 * ms, every(50*ms, 4)},
+		{"one at a time, however slow", &Limiter{Delay: 50 * ms}, -1, 300 * ms, every(300*ms, 4)},
+		{"Concurrency overlaps slow ones", &Limiter{Delay: 50 * ms, Concurrency: 3}, -1, 300 * ms,
+			[]time.Duration{0, 50 * ms, 100 * ms, 300 * ms, 350 * ms, 400 * ms}},
+		{"EndToStart counts from the end", &Limiter{Delay: 50 * ms, EndToStart: true}, -1, 300 * ms, every(350*ms, 4)},
+		{"no Delay: only Concurrency", &Limiter{Delay: -1, Concurrency: 2}, -1, 10 * ms,
+			[]time.Duration{0, 0, 10 * ms, 10 * ms}},
+		{"a longer Crawl-delay", &Limiter{}, 10 * s, 100 * ms, every(10*s, 3)},
+		{"a shorter Crawl-delay", &Limiter{Delay: 2 * s}, 1 * s, 100 * ms, every(2*s, 3)},
+		{"Crawl-delay is one at a time", &Limiter{Concurrency: 8}, 2 * s, 5 * s, every(5*s, 3)},
+		{"a Crawl-delay cut to MaxCrawlDelay", &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 5 * s}, time.Hour, 0, every(5*s, 3)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if tt.crawl >= 0 {
+					ctx = WithCrawlDelay(ctx, tt.crawl)
+				}
+				got := startsOf(t, tt.limiter, ctx, len(tt.want), tt.work)
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("starts %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// robots.txt itself pays Delay, and the page after it waits for Delay alone.
+func TestExemptFetchOfRobotsTxt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		zero := time.Now()
+		step := func(ctx context.Context, want time.Duration) {
+			t.Helper()
+			g, err := l.Acquire(ctx, mustURL(t, "http://example.com/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{})
+			if got := time.Since(zero); got != want {
+				t.Fatalf("started after %v, want %v", got, want)
+			}
+		}
+		robots, page := WithCrawlDelay(t.Context(), Exempt), WithCrawlDelay(t.Context(), 10*time.Second)
+		step(robots, 0)
+		step(page, 1*time.Second)
+		step(page, 11*time.Second)
+		step(robots, 12*time.Second)
+		step(page, 21*time.Second)
+		step(robots, 22*time.Second)
+		step(t.Context(), 31*time.Second) // was told nothing: keeps what the host was last told
+		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
+	})
+}
+
+func TestHostsDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: time.Hour}
+		for _, u := range []string{"http://a.example/", "http://b.example/", "http://c.example/"} {
+			if _, err := l.Acquire(t.Context(), mustURL(t, u)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 10 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		g, _ := l.Acquire(t.Context(), u)
+		g.Done(Outcome{})
+		zero := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		for range 3 {
+			_, err := l.Acquire(ctx, u)
+			d, ok := errors.AsType[*DelayError](err)
+			if !ok {
+				t.Fatalf("error %v, want a DelayError", err)
+			}
+			if d.Host != "example.com" || !d.Until.Equal(zero.Add(10*time.Second)) {
+				t.Errorf("%+v", d)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || !d.Timeout() {
+				t.Error("not a timeout")
+			}
+		}
+		if time.Since(zero) != 0 {
+			t.Error("it waited")
+		}
+		if _, err := l.Acquire(t.Context(), u); err != nil || time.Since(zero) != 10*time.Second {
+			t.Errorf("after the refusals: %v after %v", err, time.Since(zero))
+		}
+	})
+}

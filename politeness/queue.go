@@ -1,0 +1,255 @@
+package politeness
+
+import (
+	"net/url"
+	"time"
+)
+
+// look is what a request sees when it looks whether it may start.
+type look struct {
+	started bool
+	refused bool
+	wait    time.Duration // until the next look; if refused, until it may ask again
+	until   time.Duration // the estimated start
+
+	cut       time.Duration // a Crawl-delay that had to be cut, to be reported
+	unread    *url.URL      // an open body that nobody reads, to be reported
+	unreadFor time.Duration
+}
+
+// try starts g if all limiters are ready for it. If not, g stays in the queue
+// of each limiter up to the first that is not ready, and out of those after it.
+// A limiter stays locked while the next one is asked, in the order of the
+// chain, so that either all of them start g or none.
+func (g *Grant) try() (v look) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+
+	var cut time.Duration
+	switch g.state {
+	case refused:
+		return look{refused: true, wait: g.until - now}
+	case asking:
+		var ok bool
+		if v, ok = l.join(g, now); !ok {
+			return v
+		}
+		cut = v.cut
+	}
+	if g.host.queue.first == g {
+		v = l.opening(g, now)
+		if g.then != nil {
+			v = g.tryThen(v)
+		}
+	} else {
+		v = look{wait: forever, until: g.until}
+	}
+	v.cut = cut
+	switch {
+	case v.started:
+		l.begin(g, now)
+		return v
+	case !v.refused && g.timed && now >= g.limit:
+		v.refused, v.wait = true, l.comeAgain(g, now)
+	}
+	if v.refused {
+		l.quit(g)
+		return v
+	}
+	if g.timed {
+		v.wait = min(v.wait, g.limit-now)
+	}
+	if g.wake == nil {
+		g.wake = make(chan struct{}, 1)
+	}
+	return v
+}
+
+// tryThen asks the next limiter, once this one is ready.
+func (g *Grant) tryThen(v look) look {
+	if !v.started {
+		g.then.leave() // its turn there must not hold up the requests to other hosts
+		return v
+	}
+	inner := g.then.try()
+	// Each limiter counts time from its own epoch.
+	inner.until += g.then.limiter.epoch.Sub(g.limiter.epoch)
+	return inner
+}
+
+// join puts g at the end of its host's queue, or refuses it.
+func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
+	h, room := l.find(g.key, now)
+	if h == nil {
+		return look{refused: true, wait: room - now}, false
+	}
+	v.cut = l.tell(h, g, now)
+	est := l.joining(h, g, now)
+	if g.then != nil {
+		est = max(est, later(now, g.then.outlook()))
+	}
+	if l.refuses(h, g, est, int(h.waiting), now) {
+		v.refused, v.wait = true, est-now
+		return v, false
+	}
+	l.engage(h)
+	g.host, g.state, g.joined, g.until = h, queued, now, est
+	h.queue.push(g)
+	h.waiting++
+	l.stats.Waiting++
+	return v, true
+}
+
+// dequeue takes g out of its host's queue. It leaves no hole: who was behind it
+// moves up, and if g was the first, the next one is now.
+func (l *Limiter) dequeue(g *Grant) {
+	h := g.host
+	first := h.queue.first == g
+	h.queue.remove(g)
+	h.waiting--
+	l.stats.Waiting--
+	g.state = asking
+	if g.token != nil {
+		g.token.CancelAt(time.Now())
+		g.token = nil
+	}
+	if first {
+		h.pokeHead()
+	}
+}
+
+// quit takes g out of its host's queue for good.
+func (l *Limiter) quit(g *Grant) {
+	l.dequeue(g)
+	l.settle(g.host)
+}
+
+// leave takes g out of all queues. It returns how long its host would have let
+// it wait.
+func (g *Grant) leave() (again time.Duration) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch g.state {
+	case queued:
+		again = l.comeAgain(g, l.now())
+		l.quit(g)
+	case refused:
+		again = g.until - l.now()
+		g.state = asking
+	}
+	if g.then != nil {
+		again = max(again, g.then.leave())
+	}
+	return again
+}
+
+// outlook is how long g would have to wait if it joined the queues now.
+func (g *Grant) outlook() time.Duration {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	var wait time.Duration
+	if h := l.hosts[g.key]; h != nil {
+		wait = l.joining(h, g, now) - now
+	} else if len(l.hosts) >= l.set.maxHosts {
+		wait = l.makeRoom(now) - now
+	}
+	if g.then != nil {
+		wait = max(wait, g.then.outlook())
+	}
+	return max(wait, 0)
+}
+
+// opening looks whether g, the first in its queue, may start.
+func (l *Limiter) opening(g *Grant, now time.Duration) look {
+	h := g.host
+	g.until = max(l.due(h, g), now)
+	if g.until > now {
+		return look{wait: g.until - now, until: g.until}
+	}
+	if h.inFlight >= l.slots(h, g) {
+		l.reap(h, now)
+		if h.inFlight >= l.slots(h, g) {
+			return l.heldUp(g, now)
+		}
+	}
+	if l.gate != nil {
+		if wait := l.takeToken(g); wait > 0 {
+			g.until = later(now, wait)
+			return look{wait: wait, until: g.until}
+		}
+	}
+	return look{started: true, until: now}
+}
+
+// takeToken reserves g's token of GlobalRate and returns when it is good. Only
+// the first in the queue ever holds a reservation, and gives it back if it
+// leaves: rate.Limiter could not move a whole queue of them.
+func (l *Limiter) takeToken(g *Grant) time.Duration {
+	now := time.Now()
+	if g.token == nil {
+		r := l.gate.ReserveN(now, 1)
+		if !r.OK() {
+			return time.Second // the burst was set to 0 meanwhile
+		}
+		g.token = r
+	}
+	return g.token.DelayFrom(now)
+}
+
+// comeAgain is how long one who is sent away had better wait.
+func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
+	h := g.host
+	wait := max(l.due(h, g), g.until) - now
+	if wait <= 0 {
+		// A slot is all that is missing, and nobody knows for how long.
+		wait = max(l.pace(h), 10*time.Millisecond)
+	}
+	return wait
+}
+
+// poke makes g look again.
+func (g *Grant) poke() {
+	if g.wake == nil {
+		return // it is looking at this moment, or did not have to wait
+	}
+	select {
+	case g.wake <- struct{}{}:
+	default: // it has been woken already
+	}
+}
+
+func (h *host) pokeHead() {
+	if g := h.queue.first; g != nil {
+		g.poke()
+	}
+}
+
+// grantRing is a circular list through Grant.prev and Grant.next.
+type grantRing struct{ first *Grant }
+
+func (r *grantRing) push(g *Grant) {
+	if r.first == nil {
+		g.prev, g.next = g, g
+		r.first = g
+		return
+	}
+	g.prev, g.next = r.first.prev, r.first
+	g.prev.next, g.next.prev = g, g
+}
+
+func (r *grantRing) remove(g *Grant) {
+	if g.next == g {
+		r.first = nil
+	} else {
+		g.prev.next, g.next.prev = g.next, g.prev
+		if r.first == g {
+			r.first = g.next
+		}
+	}
+	g.prev, g.next = nil, nil
+}

@@ -1,0 +1,77 @@
+package politeness
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// RetryAfter is how long the server asks to be left alone, from now on. It is
+// false if there is no Retry-After that asks for a wait: none, one that is
+// malformed, negative or zero, or a date that is past.
+//
+// RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is read
+// against the response's own Date, because it is the server's clock that wrote
+// both; without one, against now. Of several fields the longest counts.
+func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	var longest time.Duration
+	for _, value := range h["Retry-After"] {
+		value = strings.Trim(value, " \t\"")
+		d, ok := parseSeconds(value)
+		if !ok {
+			t, ok := parseDate(value)
+			if !ok {
+				continue
+			}
+			clock := now
+			if date, ok := parseDate(h.Get("Date")); ok {
+				clock = date
+			}
+			d = t.Sub(clock) // saturates
+		}
+		longest = max(longest, d)
+	}
+	return longest, longest > 0
+}
+
+// parseSeconds reads delay-seconds, a run of digits of any length: what does
+// not fit is as long as can be.
+func parseSeconds(s string) (time.Duration, bool) {
+	if s == "" {
+		return 0, false
+	}
+	var n time.Duration
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = min(n*10+time.Duration(c-'0'), forever/time.Second)
+	}
+	return n * time.Second, true
+}
+
+// dateForms are what servers send instead of the three forms of RFC 9110 §5.6.7.
+var dateForms = []string{
+	time.RFC1123Z,                  // a numeric zone
+	"Mon, 02 Jan 2006 15:04:05",    // no zone
+	"Mon, 2 Jan 2006 15:04:05 GMT", // a day of one digit
+	"Mon, 02-Jan-2006 15:04:05 GMT",
+	time.RFC3339,
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
+}
+
+// parseDate reads an HTTP date. A time without a zone is UTC, as all HTTP dates are.
+func parseDate(s string) (time.Time, bool) {
+	if s == "" {
+		return time.Time{}, false
+	}
+	if t, err := http.ParseTime(s); err == nil {
+		return t, true
+	}
+	for _, form := range dateForms {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,49 @@
+package politeness
+
+import (
+	"context"
+	"time"
+)
+
+// Exempt, given to [WithCrawlDelay], marks the fetch of robots.txt itself. It
+// pays Delay, but neither waits for a Crawl-delay nor counts as a start for
+// one: the first page after it waits for Delay alone.
+const Exempt time.Duration = -1
+
+type crawlDelayKey struct{}
+
+// WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of
+// its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
+// request that is told nothing keeps the Crawl-delay that its host was last told.
+func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, crawlDelayKey{}, d)
+}
+
+func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
+	d, told = ctx.Value(crawlDelayKey{}).(time.Duration)
+	return told, d == Exempt, max(d, 0)
+}
+
+// A Trace is told how a request fares at the Limiter, as an httptrace.ClientTrace
+// is about the connection. The functions are called by the goroutine that waits,
+// with no lock held; nil ones are skipped.
+type Trace struct {
+	// Queued is called if the request has to wait, with the time at which it can
+	// start at the earliest, and again when that estimate has changed.
+	Queued func(until time.Time)
+
+	// Granted is called when the request may start.
+	Granted func(at time.Time)
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context whose requests are traced.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+func traceOf(ctx context.Context) *Trace {
+	t, _ := ctx.Value(traceKey{}).(*Trace)
+	return t
+}

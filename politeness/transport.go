@@ -1,0 +1,152 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+)
+
+// A Transport is an http.RoundTripper that paces the requests to each host. Put
+// it innermost, around the http.Transport, so that retries, redirects and the
+// fetches of robots.txt all keep the pace.
+//
+// A request holds its host's slot until the response's body has been read to its
+// end or closed, until it fails, its context ends or AttemptTimeout is over. So
+// close every body: one that is left open delays its host, and a request that
+// waits for nothing else says so in the log once, with the URL.
+//
+// Transport changes neither the request nor the response, but for wrapping the
+// response's Body. It must not be copied after its first use.
+type Transport struct {
+	// Base makes the requests. nil: http.DefaultTransport.
+	Base http.RoundTripper
+
+	// Limiter sets the pace. nil: a zero Limiter of this Transport's own.
+	Limiter *Limiter
+
+	// AttemptTimeout limits each request from after its wait to its body's end.
+	// http.Client.Timeout cannot do that: it counts the wait too, so a client
+	// with a short one is refused with a DelayError by every busy host.
+	// 0: 30 s. Negative: none. A connection that was switched to another
+	// protocol (101) is no longer timed, only its slot is freed.
+	AttemptTimeout time.Duration
+
+	own Limiter
+}
+
+func (t *Transport) limiter() *Limiter {
+	if t.Limiter != nil {
+		return t.Limiter
+	}
+	return &t.own
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base != nil {
+		return t.Base
+	}
+	return http.DefaultTransport
+}
+
+// CloseIdleConnections passes the call on to Base, if that has the method.
+func (t *Transport) CloseIdleConnections() {
+	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// RoundTrip waits until the request's host may be asked and makes the request.
+// Its errors are those of [Limiter.Acquire] and of Base. A request that names no
+// host is none of politeness's business and goes straight to Base.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL == nil || req.URL.Host == "" {
+		return t.base().RoundTrip(req)
+	}
+	grant, err := t.limiter().Acquire(req.Context(), req.URL)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close() // the RoundTripper contract: also on errors
+		}
+		return nil, err
+	}
+	return t.attempt(req, grant)
+}
+
+// attempt makes one request and sees to it that its slot is freed.
+func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Response, err error) {
+	a := newAttempt(req.Context(), grant, orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	defer func() {
+		if resp == nil { // Base failed, or panicked
+			a.end(Outcome{})
+		}
+	}()
+	sent := req.WithContext(a.ctx)
+	start := time.Now()
+	resp, err = t.base().RoundTrip(sent)
+	latency := time.Since(start)
+	if err != nil {
+		err = a.explain(err)
+		a.end(Outcome{Latency: latency, Err: err})
+		return nil, err
+	}
+	if resp == nil {
+		return nil, errors.New("politeness: Base returned neither a response nor an error")
+	}
+	if resp.Request == sent {
+		// The attempt's context ends with the body; the caller's lives on.
+		resp.Request = req
+	}
+	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
+	if resp.Body == nil || resp.Body == http.NoBody {
+		a.end(outcome)
+		return resp, nil
+	}
+	grant.answered(outcome, req.URL)
+	resp.Body = a.wrap(resp)
+	return resp, nil
+}
+
+// An attempt is a request from its grant to its body's end.
+type attempt struct {
+	ctx     context.Context
+	grant   *Grant
+	timeout time.Duration
+	cancel  context.CancelFunc
+	stop    func() bool
+}
+
+func newAttempt(ctx context.Context, grant *Grant, timeout time.Duration) *attempt {
+	a := &attempt{grant: grant, timeout: timeout}
+	if timeout > 0 {
+		grant.keep(timeout)
+		a.ctx, a.cancel = context.WithTimeoutCause(ctx, timeout, &timeoutError{after: timeout})
+	} else {
+		a.ctx, a.cancel = context.WithCancel(ctx)
+	}
+	// An abandoned body must not keep the slot: whoever ends the context frees it.
+	a.stop = context.AfterFunc(a.ctx, func() { grant.Done(Outcome{}) })
+	// The interval counts from when the host can feel the request.
+	a.ctx = httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { grant.sent() },
+		WroteHeaders: grant.sent,
+	})
+	return a
+}
+
+// end frees the slot and what the attempt holds.
+func (a *attempt) end(o Outcome) {
+	a.stop()
+	a.grant.Done(o)
+	a.cancel()
+}
+
+// explain says that err came of AttemptTimeout, if it did.
+func (a *attempt) explain(err error) error {
+	if timeout, ok := context.Cause(a.ctx).(*timeoutError); ok && err != io.EOF {
+		return &timeoutError{timeout.after, err}
+	}
+	return err
+}
