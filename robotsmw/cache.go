@@ -1,0 +1,282 @@
+package robotsmw
+
+import (
+	"container/heap"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// cache holds the record of each origin and the fetch under way for it, in
+// memory, in least-recently-used order, bounded by origins and by octets.
+//
+// It is sharded, so that many goroutines can look origins up at once. A
+// small cache has one shard and keeps its bound exactly; a large one gives
+// each shard its share. It has no goroutine: what is due is done by the
+// callers that pass.
+//
+// An origin that waits for its next try is never dropped, because the next
+// request would then hit a server in trouble. Such origins leave the
+// LRU list for a heap; a shard full of them refuses new origins until the
+// first of them is due.
+type cache struct {
+	seed   maphash.Seed
+	shards []shard
+}
+
+type shard struct {
+	// hot is the entry looked up last. Asking for it again needs no lock,
+	// since it is in front of the list already: a crawl asks for one
+	// origin many times, and on all cores.
+	hot atomic.Pointer[entry]
+
+	mu        sync.Mutex // guards all below; held for map and list work only, never while waiting
+	entries   map[string]*entry
+	lru       entry     // sentinel: lru.next is the most recently used
+	held      retryHeap // entries whose failure forbids dropping them
+	idle      int       // entries in the LRU list
+	bytes     int64     // of both
+	heldBytes int64     // of held
+	maxCount  int
+	maxBytes  int64
+}
+
+// entry is an origin in the cache. It is in the LRU list or in the heap, and
+// in neither while a fetch for it is under way: then it cannot be evicted.
+type entry struct {
+	origin     string
+	rec        atomic.Pointer[record] // nil until the first fetch ends
+	flight     *flight                // nil unless a fetch is under way
+	cost       int64
+	prev, next *entry // non-nil in the LRU list
+	at         int    // 1 + index in the heap; 0: not there
+}
+
+const entryOverhead = 160 // the entry, its key's header and its map slot
+
+// What a shard must at least hold for another one to be worth while: with
+// less, an uneven spread of origins would waste much of the bound.
+const (
+	originsPerShard = 1024
+	bytesPerShard   = 1 << 20
+	maxShards       = 64
+)
+
+func newCache(maxOrigins int, maxBytes int64) *cache {
+	n := 1
+	for n < maxShards && maxOrigins/(2*n) >= originsPerShard && maxBytes/int64(2*n) >= bytesPerShard {
+		n *= 2
+	}
+	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n)}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.entries = make(map[string]*entry)
+		s.lru.prev, s.lru.next = &s.lru, &s.lru
+		s.maxCount = maxOrigins / n
+		s.maxBytes = maxBytes / int64(n)
+	}
+	return c
+}
+
+// shard is where the origin belongs, as octets or as a string.
+func (c *cache) shard(origin []byte) *shard {
+	if len(c.shards) == 1 {
+		return &c.shards[0]
+	}
+	return &c.shards[maphash.Bytes(c.seed, origin)&uint64(len(c.shards)-1)]
+}
+
+// get is the origin's record, nil if there is none.
+func (c *cache) get(origin []byte) *record {
+	s := c.shard(origin)
+	if e := s.hot.Load(); e != nil && e.origin == string(origin) {
+		return e.rec.Load()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[string(origin)]
+	if e == nil {
+		return nil
+	}
+	s.touch(e)
+	s.hot.Store(e)
+	return e.rec.Load()
+}
+
+// begin returns the fetch under way for the origin, or makes a new one of
+// newFlight, which its caller must start. If meanwhile there is a record
+// that needs no fetch, that is returned. With a shard full of origins that
+// must not be dropped, a new one is refused.
+func (c *cache) begin(origin string, now time.Time, background bool, newFlight func(prev *record) *flight) (rec *record, f *flight, started bool, err error) {
+	s := c.shard([]byte(origin))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[origin]
+	switch {
+	case e == nil:
+		s.release(now)
+		if len(s.held) > 0 && (len(s.held) >= s.maxCount || s.heldBytes >= s.maxBytes) {
+			return nil, nil, false, &politeness.DelayError{Host: hostOf(origin), Until: s.held[0].retry()}
+		}
+		e = &entry{origin: origin}
+		s.entries[origin] = e
+	case e.flight != nil:
+		return nil, e.flight, false, nil
+	default:
+		rec = e.rec.Load()
+		if u := rec.use(now); u.asIs() || u == useAndRefresh && !background {
+			return rec, nil, false, nil
+		}
+	}
+	s.drop(e)
+	e.flight = newFlight(e.rec.Load())
+	return nil, e.flight, true, nil
+}
+
+// end puts what a flight found in the place of what was there; nil leaves
+// that as it was.
+func (c *cache) end(f *flight, rec *record, now time.Time) {
+	s := c.shard([]byte(f.origin))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[f.origin]
+	if e == nil || e.flight != f { // forgotten while it was under way
+		return
+	}
+	e.flight = nil
+	if rec != nil {
+		e.rec.Store(rec)
+	}
+	if e.rec.Load() == nil {
+		s.cool(e)
+		delete(s.entries, f.origin)
+		return
+	}
+	s.place(e, now)
+	s.shrink()
+}
+
+// forget drops the origin; a fetch under way ends for those who wait for it
+// and is not kept.
+func (c *cache) forget(origin string) {
+	s := c.shard([]byte(origin))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[origin]; e != nil {
+		s.drop(e)
+		s.cool(e)
+		delete(s.entries, origin)
+	}
+}
+
+// size counts the origins and octets held.
+func (c *cache) size() (origins int, bytes int64) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		origins += s.idle + len(s.held)
+		bytes += s.bytes
+		s.mu.Unlock()
+	}
+	return origins, bytes
+}
+
+// place files an entry by its record.
+func (s *shard) place(e *entry, now time.Time) {
+	rec := e.rec.Load()
+	e.cost = entryOverhead + int64(len(e.origin)) + rec.cost()
+	s.bytes += e.cost
+	if rec.waiting(now) {
+		s.heldBytes += e.cost
+		heap.Push(&s.held, e)
+		return
+	}
+	s.idle++
+	s.pushFront(e)
+}
+
+// drop takes an entry out of the list or the heap.
+func (s *shard) drop(e *entry) {
+	switch {
+	case e.at > 0:
+		heap.Remove(&s.held, e.at-1)
+		s.heldBytes -= e.cost
+	case e.next != nil:
+		s.unlink(e)
+		s.idle--
+	default:
+		return
+	}
+	s.bytes -= e.cost
+	e.cost = 0
+}
+
+// shrink evicts from the end of the list until the bounds hold, or until
+// only entries are left that must stay.
+func (s *shard) shrink() {
+	for s.idle > 0 && (s.idle+len(s.held) > s.maxCount || s.bytes > s.maxBytes) {
+		e := s.lru.prev
+		s.drop(e)
+		s.cool(e)
+		delete(s.entries, e.origin)
+	}
+}
+
+// cool forgets that the entry was looked up last.
+func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
+
+// release moves the entries whose next try is due back to the list.
+func (s *shard) release(now time.Time) {
+	for len(s.held) > 0 && !s.held[0].rec.Load().waiting(now) {
+		e := s.held[0]
+		s.drop(e)
+		s.place(e, now)
+	}
+	s.shrink()
+}
+
+func (s *shard) touch(e *entry) {
+	if e.next == nil || s.lru.next == e {
+		return
+	}
+	s.unlink(e)
+	s.pushFront(e)
+}
+
+func (s *shard) pushFront(e *entry) {
+	e.prev, e.next = &s.lru, s.lru.next
+	e.prev.next, e.next.prev = e, e
+}
+
+func (s *shard) unlink(e *entry) {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = nil, nil
+}
+
+func (e *entry) retry() time.Time { return e.rec.Load().failure.retry }
+
+// retryHeap orders entries by when their next try is due.
+type retryHeap []*entry
+
+func (h retryHeap) Len() int           { return len(h) }
+func (h retryHeap) Less(i, j int) bool { return h[i].retry().Before(h[j].retry()) }
+func (h retryHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i+1, j+1
+}
+func (h *retryHeap) Push(x any) {
+	e := x.(*entry)
+	*h = append(*h, e)
+	e.at = len(*h)
+}
+func (h *retryHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.at = 0
+	return e
+}

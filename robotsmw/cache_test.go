@@ -1,0 +1,222 @@
+package robotsmw
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		for i := range 5 {
+			web.Handle(fmt.Sprintf("h%d.example", i), robots(someRules))
+		}
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = 3 }).Checker()
+		visit := func(hosts ...int) {
+			for _, i := range hosts {
+				decide(t, c, fmt.Sprintf("http://h%d.example/", i))
+				time.Sleep(time.Millisecond)
+			}
+		}
+		visit(0, 1, 2, 0, 3) // 1 goes
+		visit(0, 2, 3)       // all there
+		if n := robotsFetches(&web, ""); n != 4 {
+			t.Errorf("%d fetches, want 4", n)
+		}
+		visit(1) // 0 goes
+		visit(2, 3, 1)
+		if n := robotsFetches(&web, ""); n != 5 {
+			t.Errorf("%d fetches, want 5", n)
+		}
+		if s := c.Stats(); s.Origins != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestCacheIsBoundedByOctets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		const limit = 100_000
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes = limit }).Checker()
+		for i := range 300 {
+			host := fmt.Sprintf("h%d.example", i)
+			text := "User-agent: *\n"
+			for j := range rand.IntN(50) {
+				text += fmt.Sprintf("Disallow: /some/path/%d\n", j)
+			}
+			web.Handle(host, robots(text))
+			decide(t, c, "http://"+host+"/")
+			if s := c.Stats(); s.Bytes > limit {
+				t.Fatalf("%+v after %d origins", s, i+1)
+			}
+		}
+		if s := c.Stats(); s.Bytes < limit/2 || s.Origins < 20 {
+			t.Errorf("%+v: the cache holds less than it may", s)
+		}
+	})
+}
+
+// An origin in trouble keeps its place until its next try is due; when all
+// places are so taken, a new origin is refused until the first is due.
+func TestFullOfUnreachableOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = 3 }).Checker()
+		for i, retry := range []string{"300", "100", "200"} {
+			host := fmt.Sprintf("down%d.example", i)
+			web.Handle(host, status(503, "Retry-After: "+retry))
+			decide(t, c, "http://"+host+"/")
+		}
+		web.Handle("new.example", robots(someRules))
+		_, err := c.Check(t.Context(), mustURL(t, "http://new.example/"))
+		delay, ok := errors.AsType[*politeness.DelayError](err)
+		if !ok || time.Until(delay.Until) != 100*time.Second || delay.Host != "new.example" {
+			t.Fatalf("%v (%+v), want a DelayError of 100 s", err, delay)
+		}
+		if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrDisallowed) {
+			t.Error("a refusal is taken for a verdict")
+		}
+		for i := range 3 { // they are all still known: no fetch
+			decide(t, c, fmt.Sprintf("http://down%d.example/", i))
+		}
+		if n := len(web.Log()); n != 3 {
+			t.Errorf("%d fetches, want 3", n)
+		}
+		if s := c.Stats(); s.Refused != 1 || s.Origins != 3 {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(100 * time.Second)
+		if d := decide(t, c, "http://new.example/private/"); d.Allowed {
+			t.Errorf("%v", d)
+		}
+		if s := c.Stats(); s.Origins != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Whatever happens, the cache keeps its bounds and its books agree.
+func TestCacheInvariants(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		c := newCache(8, 4000)
+		var flights []*flight
+		for range 2000 {
+			now = now.Add(time.Duration(rnd.IntN(int(time.Minute))))
+			origin := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
+			switch rnd.IntN(5) {
+			case 0, 1:
+				_, f, started, _ := c.begin(origin, now, rnd.IntN(2) == 0, func(prev *record) *flight {
+					return newFlight(origin, robotsTxtOf(origin), prev)
+				})
+				if started {
+					flights = append(flights, f)
+				}
+			case 2, 3:
+				if len(flights) == 0 {
+					continue
+				}
+				i := rnd.IntN(len(flights))
+				f := flights[i]
+				flights = append(flights[:i], flights[i+1:]...)
+				var rec *record
+				switch rnd.IntN(4) {
+				case 0:
+				case 1:
+					rec = f.prev.failed(f.robotsURL, now, 503, "status 503", 0)
+				default:
+					rec = &record{state: stateUnavailable, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
+				}
+				c.end(f, rec, now)
+			case 4:
+				if rnd.IntN(10) == 0 {
+					c.forget(origin)
+				}
+				c.get([]byte(origin))
+			}
+			c.audit(t, now)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+// audit counts everything again.
+func (c *cache) audit(t *testing.T, now time.Time) {
+	t.Helper()
+	for i := range c.shards {
+		s := &c.shards[i]
+		var idle, held int
+		var bytes, heldBytes int64
+		for e := s.lru.next; e != &s.lru; e = e.next {
+			idle++
+			bytes += e.cost
+			if e.flight != nil || e.at != 0 || s.entries[e.origin] != e {
+				t.Errorf("%s is in the list, and should not be", e.origin)
+			}
+		}
+		for j, e := range s.held {
+			held++
+			bytes += e.cost
+			heldBytes += e.cost
+			if e.at != j+1 || e.flight != nil || e.next != nil || s.entries[e.origin] != e {
+				t.Errorf("%s is in the heap, and should not be", e.origin)
+			}
+		}
+		flying := 0
+		for _, e := range s.entries {
+			if e.flight != nil {
+				flying++
+			}
+		}
+		if idle != s.idle || bytes != s.bytes || heldBytes != s.heldBytes || idle+held+flying != len(s.entries) {
+			t.Errorf("%d idle, %d held, %d in flight, %d octets (%d held); the books say %d idle, %d entries, %d octets (%d held)",
+				idle, held, flying, bytes, heldBytes, s.idle, len(s.entries), s.bytes, s.heldBytes)
+		}
+		if idle > 0 && (idle+held > s.maxCount || bytes > s.maxBytes) {
+			t.Errorf("%d origins and %d octets, with %d that could go", idle+held, bytes, idle)
+		}
+	}
+}
+
+func TestCacheUnderContention(t *testing.T) {
+	c := newCache(5000, 8<<20)
+	if len(c.shards) < 2 {
+		t.Fatal("one shard alone")
+	}
+	now := time.Now()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(g), 2))
+			for range 5000 {
+				origin := fmt.Sprintf("http://h%d.example", rnd.IntN(8000))
+				if c.get([]byte(origin)) != nil {
+					continue
+				}
+				_, f, started, err := c.begin(origin, now, false, func(prev *record) *flight {
+					return newFlight(origin, robotsTxtOf(origin), prev)
+				})
+				if err == nil && started {
+					c.end(f, &record{state: stateUnavailable, fetched: now, expires: now.Add(time.Hour)}, now)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	c.audit(t, now)
+	if n, bytes := c.size(); n == 0 || n > 5000 || bytes > 8<<20 {
+		t.Errorf("%d origins, %d octets", n, bytes)
+	}
+}

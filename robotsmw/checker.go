@@ -1,0 +1,343 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A Checker decides, for any URL, whether the crawler may fetch it: it loads
+// the robots.txt of the URL's origin when it is first needed, keeps it for
+// as long as RFC 9309 §2.4 allows, and matches. A Transport has one and
+// obeys it; a crawler that plans ahead may ask it too. All methods are safe
+// for concurrent use.
+type Checker struct {
+	cfg     *config
+	cache   *cache
+	store   *keeper // nil: none
+	links   sync.Mutex
+	refused atomic.Int64
+}
+
+func newChecker(cfg *config) *Checker {
+	c := &Checker{cfg: cfg, cache: newCache(cfg.MaxOrigins, cfg.MaxBytes)}
+	if cfg.Store != nil {
+		c.store = &keeper{
+			store:   cfg.Store,
+			lockTTL: cfg.RobotsTimeout + 10*time.Second,
+			decode:  c.decodeRecord,
+			failed:  c.storeFailed,
+		}
+		c.store.locker, _ = cfg.Store.(Locker)
+	}
+	return c
+}
+
+// Tokens are the product tokens for which robots.txt is read, in order.
+func (c *Checker) Tokens() []string { return append([]string(nil), c.cfg.tokens...) }
+
+// Check decides whether u may be fetched, by whatever method. If the
+// origin's robots.txt is not at hand, Check fetches it, or waits for the
+// fetch that is under way, until ctx ends.
+//
+// Every outcome of robots.txt is a Decision, unreachable included. The error
+// is for all else: u is no absolute URL, ctx has ended (errors.Is its
+// error), or a *politeness.DelayError, when robots.txt cannot be asked for
+// before ctx's deadline.
+func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
+	return c.check(ctx, u, "")
+}
+
+// check is Check for a request with a Host of its own.
+func (c *Checker) check(ctx context.Context, u *url.URL, host string) (Decision, error) {
+	d, err := c.decide(ctx, u, host)
+	if err == nil && c.cfg.Observer != nil {
+		c.cfg.Observer.Decided(d)
+	}
+	return d, err
+}
+
+func (c *Checker) decide(ctx context.Context, u *url.URL, host string) (Decision, error) {
+	if u == nil {
+		return Decision{}, errors.New("robotsmw: the URL is nil: give an absolute one")
+	}
+	if !applies(u.Scheme) && !applies(strings.ToLower(u.Scheme)) {
+		if u.Scheme == "" {
+			return Decision{}, fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
+		}
+		return Decision{URL: u, Allowed: true, Reason: NotApplicable}, nil
+	}
+	var buf [128]byte
+	origin, err := appendOrigin(buf[:0], u, host)
+	if err != nil {
+		return Decision{}, err
+	}
+	if len(c.cfg.overrides) > 0 {
+		if rec := c.cfg.overrides[string(origin)]; rec != nil {
+			return c.judge(u, rec, time.Now()), nil
+		}
+	}
+	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
+		return Decision{URL: u, Allowed: true, Reason: IsRobotsTxt}, nil
+	}
+	now := time.Now()
+	rec := c.cache.get(origin)
+	switch rec.use(now) {
+	case useFresh:
+		c.observeLookup(LookupHit)
+	case useStale:
+		c.observeLookup(LookupStale)
+	case useAndRefresh:
+		c.observeLookup(LookupHit)
+		c.refresh(string(origin), now)
+	case useFetch:
+		if rec, err = c.load(ctx, string(origin), now); err != nil {
+			return Decision{}, err
+		}
+		now = time.Now()
+	}
+	return c.judge(u, rec, now), nil
+}
+
+// begin is the cache's, for this checker's flights.
+func (c *Checker) begin(origin string, now time.Time, background bool) (*record, *flight, bool, error) {
+	return c.cache.begin(origin, now, background, func(prev *record) *flight {
+		return newFlight(origin, robotsTxtOf(origin), prev)
+	})
+}
+
+// load has the origin's record fetched and waits for it.
+func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*record, error) {
+	rec, f, started, err := c.begin(origin, now, false)
+	switch {
+	case err != nil:
+		c.observeLookup(LookupRefused)
+		return nil, err
+	case rec != nil: // fetched just now
+		c.observeLookup(LookupHit)
+		return rec, nil
+	case started:
+		c.observeLookup(LookupMiss)
+		c.launch(f)
+	default:
+		c.observeLookup(LookupJoined)
+	}
+	return f.wait(ctx)
+}
+
+// refresh begins a fetch that nobody waits for, unless one is under way.
+func (c *Checker) refresh(origin string, now time.Time) {
+	if _, f, started, err := c.begin(origin, now, true); err == nil && started {
+		c.launch(f)
+	}
+}
+
+// judge applies a record to a URL.
+func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
+	d := Decision{
+		URL: u, RobotsURL: rec.url, Status: int(rec.status),
+		Fetched: rec.fetched, Expires: rec.expires, file: rec.file,
+	}
+	if f := rec.failure; f != nil {
+		d.Cause, d.FailedSince, d.NextTry = f.cause, f.since, f.retry
+		d.Stale = rec.state == stateGood && rec.expired(now)
+	}
+	switch rec.inForce(now) {
+	case stateGood, stateOverride:
+		m := rec.rules.Match(target(u))
+		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
+		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
+		d.CrawlDelay, _ = rec.rules.CrawlDelay()
+	case stateUnavailable:
+		d.Allowed, d.Reason = true, Unavailable
+	case stateForbidden:
+		d.Reason = Forbidden
+	case stateNone:
+		d.Reason = Unreachable
+		d.Status = rec.failure.status
+		d.Fetched, d.Expires = time.Time{}, rec.failure.retry
+		d.Allowed = c.cfg.AllowAfter30Days && rec.failure.last.Sub(rec.failure.since) >= thirtyDays
+	}
+	if c.cfg.DryRun && !d.Allowed {
+		d.Allowed, d.DryRun = true, true
+	}
+	return d
+}
+
+// target is what the rules are matched with: path and query as they go over
+// the wire, never decoded and never re-ordered.
+func target(u *url.URL) string { return u.RequestURI() }
+
+// stateWithoutFile is what a status says that means there is no robots.txt.
+func (c *Checker) stateWithoutFile(status int) state {
+	if c.cfg.DisallowForbidden && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		return stateForbidden
+	}
+	return stateUnavailable
+}
+
+// rules are the crawler's rules in a file. Files without any share one.
+func (c *Checker) rules(f *robotstxt.File) *robotstxt.Rules {
+	return f.Rules(c.cfg.tokens...)
+}
+
+func (c *Checker) storeFailed(op string, err error) {
+	if c.cfg.Observer != nil {
+		c.cfg.Observer.StoreFailed(op, err)
+	}
+	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
+}
+
+// Checked is one answer of CheckAll: a Decision, or the error that Check
+// would have returned.
+type Checked struct {
+	Decision Decision
+	Err      error
+}
+
+// parallelOrigins is how many origins CheckAll and Preload ask at once: each
+// is another server, so this bounds sockets, not the load on anybody.
+const parallelOrigins = 64
+
+// CheckAll is Check for many URLs: the robots.txt files of up to 64 origins
+// are fetched at the same time. The answers are in the order of the URLs;
+// one that fails does not keep the others from being answered.
+func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
+	answers := make([]Checked, len(urls))
+	byOrigin := make(map[string][]int)
+	for i, u := range urls {
+		key := ""
+		if u != nil {
+			key, _ = originOf(u, "")
+		}
+		byOrigin[key] = append(byOrigin[key], i)
+	}
+	var g errgroup.Group
+	g.SetLimit(parallelOrigins)
+	for _, indexes := range byOrigin {
+		g.Go(func() error {
+			for _, i := range indexes {
+				answers[i].Decision, answers[i].Err = c.Check(ctx, urls[i])
+			}
+			return nil
+		})
+	}
+	g.Wait()
+	return answers
+}
+
+// Preload loads the robots.txt of each URL's origin, up to 64 at a time, so
+// that later checks need not wait. The error joins those of the origins for
+// which Check would have returned one.
+func (c *Checker) Preload(ctx context.Context, urls ...*url.URL) error {
+	var errs []error
+	for _, a := range c.CheckAll(ctx, urls) {
+		if a.Err != nil {
+			errs = append(errs, a.Err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sitemaps are the sitemaps that the robots.txt of u's origin names, as
+// written and in order; it is loaded if need be. The errors are those of
+// Check, and a *DisallowedError, which is ErrUnreachable, where robots.txt
+// cannot be had.
+func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
+	root, err := rootOf(u)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := originOf(root, "")
+	if err != nil {
+		return nil, err
+	}
+	if c.cfg.overrides[origin] != nil {
+		return append([]string(nil), c.cfg.overrides[origin].sitemaps...), nil
+	}
+	now := time.Now()
+	rec := c.cache.get([]byte(origin))
+	if rec.use(now) == useFetch {
+		if rec, err = c.load(ctx, origin, now); err != nil {
+			return nil, err
+		}
+	}
+	if now = time.Now(); rec.inForce(now) == stateNone {
+		return nil, &DisallowedError{Decision: c.judge(root, rec, now)}
+	}
+	return append([]string(nil), rec.sitemaps...), nil
+}
+
+// CrawlDelay is the Crawl-delay that the robots.txt of u's origin asks of
+// this crawler, if that file is in memory: nothing is fetched.
+func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
+	if u == nil {
+		return 0, false
+	}
+	origin, err := originOf(u, "")
+	if err != nil {
+		return 0, false
+	}
+	rec := c.cfg.overrides[origin]
+	if rec == nil {
+		rec = c.cache.get([]byte(origin))
+	}
+	if rec == nil || rec.rules == nil {
+		return 0, false
+	}
+	return rec.rules.CrawlDelay()
+}
+
+// Forget drops what is known of the robots.txt of u's origin, in memory and
+// in the Store: the next check fetches it.
+func (c *Checker) Forget(u *url.URL) error {
+	root, err := rootOf(u)
+	if err != nil {
+		return err
+	}
+	origin, err := originOf(root, "")
+	if err != nil {
+		return err
+	}
+	c.cache.forget(origin)
+	if c.store != nil {
+		c.store.delete(origin)
+	}
+	return nil
+}
+
+// rootOf is the root of u's origin, if robots.txt applies there.
+func rootOf(u *url.URL) (*url.URL, error) {
+	if u == nil {
+		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
+	}
+	if !applies(strings.ToLower(u.Scheme)) {
+		return nil, fmt.Errorf("robotsmw: %q has the scheme %q, to which robots.txt does not apply: give an http or https URL", u.Redacted(), u.Scheme)
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}, nil
+}
+
+// Stats is what a Checker holds in memory.
+type Stats struct {
+	Origins int   // with a record
+	Bytes   int64 // that the records take, roughly
+	Refused int64 // checks refused because memory was full of origins that must not be forgotten
+}
+
+// Stats counts.
+func (c *Checker) Stats() Stats {
+	var s Stats
+	s.Origins, s.Bytes = c.cache.size()
+	s.Refused = c.refused.Load()
+	return s
+}

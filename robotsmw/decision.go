@@ -1,0 +1,220 @@
+package robotsmw
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A Decision says whether a URL may be fetched, and everything that the
+// answer rests on. Its String is a sentence for people; as JSON it names the
+// robots.txt in force by its hash, so that a log of decisions proves what
+// was obeyed, and when.
+type Decision struct {
+	URL     *url.URL // the URL asked about: the caller's own, not a copy
+	Allowed bool
+	DryRun  bool // Allowed only because Options.DryRun lets everything pass
+	Reason  Reason
+
+	// The rule that decided, if Reason is ByRule.
+	Kind robotstxt.Kind // Allow or Disallow
+	Rule string         // its pattern as written
+	Line int            // its line in robots.txt, counted from 1
+
+	// Group is the user-agent lines of the group in force, if the file has
+	// one for us. It is shared: do not change it.
+	Group []robotstxt.UserAgent
+
+	// CrawlDelay is the group's Crawl-delay; 0: it has none.
+	CrawlDelay time.Duration
+
+	// RobotsURL is where the origin's robots.txt is; "" where robots.txt
+	// does not apply, or is overridden.
+	RobotsURL string
+	Status    int       // the response to robots.txt that the decision rests on; 0: none
+	Fetched   time.Time // when that response came or was last confirmed; zero: never
+	Expires   time.Time // when its lifetime ends
+	Stale     bool      // its lifetime is over, and robots.txt cannot be had anew
+
+	// While robots.txt cannot be fetched: what went wrong last, since when,
+	// and when the next fetch may be tried. Zero otherwise.
+	Cause       string
+	FailedSince time.Time
+	NextTry     time.Time
+
+	file *file
+}
+
+// A Reason is what a Decision rests on.
+type Reason uint8
+
+// The reasons. Those from ByRule to IsRobotsTxt follow from a robots.txt.
+const (
+	NotApplicable Reason = iota // the scheme is none of http, https, ftp: allowed
+	ByRule                      // the longest matching rule; Decision.Kind (RFC 9309 §2.2.2)
+	NoMatch                     // no rule of our group matches: allowed
+	EmptyGroup                  // our group has no rules: allowed
+	NoGroup                     // no group names us, and there is none for "*": allowed (RFC 9309 §2.2.1)
+	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
+	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
+	Forbidden                   // robots.txt answers 401 or 403, and Options.DisallowForbidden is set: disallowed
+	Unreachable                 // 429, 5xx, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
+)
+
+var reasonNames = [...]string{
+	NotApplicable: "not-applicable",
+	ByRule:        "rule",
+	NoMatch:       "no-match",
+	EmptyGroup:    "empty-group",
+	NoGroup:       "no-group",
+	IsRobotsTxt:   "robots-txt",
+	Unavailable:   "unavailable",
+	Forbidden:     "forbidden",
+	Unreachable:   "unreachable",
+}
+
+// String is the reason as one lower-case word, such as "rule".
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("reason-%d", uint8(r))
+}
+
+// MarshalText is String.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (r *Reason) UnmarshalText(text []byte) error {
+	for i, name := range reasonNames {
+		if name == string(text) {
+			*r = Reason(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("robotsmw: %q is no reason of a decision", text)
+}
+
+// fromMatch translates the parser's reasons.
+var fromMatch = [...]Reason{
+	robotstxt.NoGroup:     NoGroup,
+	robotstxt.EmptyGroup:  EmptyGroup,
+	robotstxt.NoMatch:     NoMatch,
+	robotstxt.ByRule:      ByRule,
+	robotstxt.IsRobotsTxt: IsRobotsTxt,
+}
+
+// SHA256 is the hash of the robots.txt in force in lower-case hex, over its
+// first 500 KiB at most (what is read of it); "" where there is no file.
+func (d Decision) SHA256() string {
+	if d.file == nil {
+		return ""
+	}
+	return hex.EncodeToString(d.file.hash[:])
+}
+
+// String is the decision in a sentence, such as
+//
+//	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
+func (d Decision) String() string {
+	var b strings.Builder
+	switch {
+	case d.Allowed && d.DryRun:
+		b.WriteString("would be disallowed: ")
+	case d.Allowed:
+		b.WriteString("allowed: ")
+	default:
+		b.WriteString("disallowed: ")
+	}
+	if d.URL != nil {
+		b.WriteString(d.URL.Redacted())
+		b.WriteByte(' ')
+	}
+	b.WriteByte('(')
+	b.WriteString(d.why())
+	b.WriteByte(')')
+	return b.String()
+}
+
+// why is the reason of the decision with its evidence.
+func (d Decision) why() string {
+	in := d.RobotsURL
+	if in == "" {
+		in = "the robots.txt set for this origin"
+	}
+	var s string
+	switch d.Reason {
+	case NotApplicable:
+		return "robots.txt does not apply to this scheme"
+	case ByRule:
+		s = fmt.Sprintf("rule \"%v: %s\", line %d of %s", d.Kind, d.Rule, d.Line, in)
+	case NoMatch:
+		s = "no rule matches in " + in
+	case EmptyGroup:
+		s = "the group has no rules in " + in
+	case NoGroup:
+		s = "no group for this crawler in " + in
+	case IsRobotsTxt:
+		return "robots.txt itself"
+	case Unavailable:
+		s = fmt.Sprintf("no robots.txt: %s answered %d", in, d.Status)
+	case Forbidden:
+		s = fmt.Sprintf("%s answered %d, which counts as a disallow", in, d.Status)
+	case Unreachable:
+		s = fmt.Sprintf("%s is unreachable: %s; next try at %s", in, d.Cause, d.NextTry.UTC().Format(time.RFC3339))
+	}
+	if d.Stale {
+		s += ", a stale copy: " + d.Cause
+	}
+	return s
+}
+
+// MarshalJSON writes the decision as one object with the members url,
+// allowed, reason and, where they say something, dry_run, rule, line, group,
+// crawl_delay_seconds, robots_url, status, fetched, expires, stale, cause,
+// failed_since, next_try, sha256.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	v := struct {
+		URL         string     `json:"url"`
+		Allowed     bool       `json:"allowed"`
+		DryRun      bool       `json:"dry_run,omitzero"`
+		Reason      Reason     `json:"reason"`
+		Rule        string     `json:"rule,omitempty"`
+		Line        int        `json:"line,omitzero"`
+		Group       []string   `json:"group,omitempty"`
+		CrawlDelay  float64    `json:"crawl_delay_seconds,omitzero"`
+		RobotsURL   string     `json:"robots_url,omitempty"`
+		Status      int        `json:"status,omitzero"`
+		Fetched     time.Time  `json:"fetched,omitzero"`
+		Expires     time.Time  `json:"expires,omitzero"`
+		Stale       bool       `json:"stale,omitzero"`
+		Cause       string     `json:"cause,omitempty"`
+		FailedSince *time.Time `json:"failed_since,omitempty"`
+		NextTry     *time.Time `json:"next_try,omitempty"`
+		SHA256      string     `json:"sha256,omitempty"`
+	}{
+		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line,
+		CrawlDelay: d.CrawlDelay.Seconds(), RobotsURL: d.RobotsURL, Status: d.Status,
+		Fetched: d.Fetched.UTC(), Expires: d.Expires.UTC(), Stale: d.Stale,
+		Cause: d.Cause, SHA256: d.SHA256(),
+	}
+	if d.URL != nil {
+		v.URL = d.URL.Redacted()
+	}
+	if d.Reason == ByRule {
+		v.Rule = fmt.Sprintf("%v: %s", d.Kind, d.Rule)
+	}
+	for _, a := range d.Group {
+		v.Group = append(v.Group, a.Value)
+	}
+	if !d.NextTry.IsZero() {
+		since, next := d.FailedSince.UTC(), d.NextTry.UTC()
+		v.FailedSince, v.NextTry = &since, &next
+	}
+	return json.Marshal(v)
+}

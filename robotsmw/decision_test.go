@@ -1,0 +1,144 @@
+package robotsmw
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// What a decision says, to people and to programs, for every reason. Inside
+// synctest the clock begins at midnight UTC on 1 January 2000.
+func TestDecisionSaysWhy(t *testing.T) {
+	const a = "http://a.example/robots.txt"
+	for _, tt := range []struct {
+		name   string
+		robots http.Handler
+		url    string
+		edit   func(*Options)
+		text   string
+		json   string
+	}{
+		{
+			name: "rule", robots: robots("User-agent: ExampleBot\nUser-agent: Other\nCrawl-delay: 1.5\nDisallow: /p*q$\n"), url: "http://u:secret@a.example/pq",
+			text: `disallowed: http://u:xxxxx@a.example/pq (rule "Disallow: /p*q$", line 4 of http://a.example/robots.txt)`,
+			json: `{"url":"http://u:xxxxx@a.example/pq","allowed":false,"reason":"rule","rule":"Disallow: /p*q$","line":4,"group":["ExampleBot"],"crawl_delay_seconds":1.5,"robots_url":"http://a.example/robots.txt","status":200,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-02T00:00:00Z","sha256":"45fdbc8ce34299a164f5bea1d10a5d8aaf90bd78b9d5d60e373152f2f18dfce3"}`,
+		},
+		{
+			name: "allowed by a rule", robots: robots("User-agent: *\nAllow: /p\n"), url: "http://a.example/p",
+			text: `allowed: http://a.example/p (rule "Allow: /p", line 2 of http://a.example/robots.txt)`,
+		},
+		{
+			name: "no rule matches", robots: robots(someRules), url: "http://a.example/",
+			text: "allowed: http://a.example/ (no rule matches in http://a.example/robots.txt)",
+		},
+		{
+			name: "empty group", robots: robots("User-agent: *\nDisallow:\n"), url: "http://a.example/",
+			text: "allowed: http://a.example/ (the group has no rules in http://a.example/robots.txt)",
+		},
+		{
+			name: "no group", robots: robots("User-agent: Other\nDisallow: /\n"), url: "http://a.example/",
+			text: "allowed: http://a.example/ (no group for this crawler in http://a.example/robots.txt)",
+		},
+		{
+			name: "robots.txt itself", robots: robots(DisallowAll), url: a,
+			text: "allowed: http://a.example/robots.txt (robots.txt itself)",
+			json: `{"url":"http://a.example/robots.txt","allowed":true,"reason":"robots-txt"}`,
+		},
+		{
+			name: "unavailable", robots: status(404), url: "http://a.example/",
+			text: "allowed: http://a.example/ (no robots.txt: http://a.example/robots.txt answered 404)",
+			json: `{"url":"http://a.example/","allowed":true,"reason":"unavailable","robots_url":"http://a.example/robots.txt","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-02T00:00:00Z"}`,
+		},
+		{
+			name: "forbidden", robots: status(403), url: "http://a.example/", edit: forbiddenIsDisallow,
+			text: "disallowed: http://a.example/ (http://a.example/robots.txt answered 403, which counts as a disallow)",
+		},
+		{
+			name: "unreachable", robots: status(503), url: "http://a.example/",
+			text: "disallowed: http://a.example/ (http://a.example/robots.txt is unreachable: status 503 Service Unavailable; next try at 2000-01-01T00:01:00Z)",
+			json: `{"url":"http://a.example/","allowed":false,"reason":"unreachable","robots_url":"http://a.example/robots.txt","status":503,"expires":"2000-01-01T00:01:00Z","cause":"status 503 Service Unavailable","failed_since":"2000-01-01T00:00:00Z","next_try":"2000-01-01T00:01:00Z"}`,
+		},
+		{
+			name: "override", robots: status(500), url: "http://a.example/",
+			edit: func(o *Options) { o.Override = map[string]string{"http://a.example": DisallowAll} },
+			text: `disallowed: http://a.example/ (rule "Disallow: /", line 2 of the robots.txt set for this origin)`,
+		},
+		{
+			name: "dry run", robots: robots(DisallowAll), url: "http://a.example/", edit: func(o *Options) { o.DryRun = true },
+			text: `would be disallowed: http://a.example/ (rule "Disallow: /", line 2 of http://a.example/robots.txt)`,
+		},
+		{
+			name: "another scheme", robots: status(200), url: "data:,x",
+			text: "allowed: data:,x (robots.txt does not apply to this scheme)",
+			json: `{"url":"data:,x","allowed":true,"reason":"not-applicable"}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", tt.robots)
+				edit := tt.edit
+				if edit == nil {
+					edit = func(*Options) {}
+				}
+				d := decide(t, newTestTransport(t, &web, edit).Checker(), tt.url)
+				if got := d.String(); got != tt.text {
+					t.Errorf("got  %s\nwant %s", got, tt.text)
+				}
+				if got := (&DisallowedError{d}).Error(); got != "robotsmw: "+tt.text {
+					t.Errorf("as an error: %s", got)
+				}
+				b, err := json.Marshal(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.json != "" && string(b) != tt.json {
+					t.Errorf("got  %s\nwant %s", b, tt.json)
+				}
+			})
+		})
+	}
+}
+
+func TestStaleDecisionSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		web.Handle("a.example", status(502))
+		time.Sleep(25 * time.Hour)
+		d := decide(t, c, "http://a.example/private/")
+		if s := d.String(); !strings.Contains(s, "a stale copy: status 502 Bad Gateway") {
+			t.Error(s)
+		}
+		var v map[string]any
+		b, _ := json.Marshal(d)
+		if err := json.Unmarshal(b, &v); err != nil || v["stale"] != true || v["cause"] != "status 502 Bad Gateway" || v["fetched"] != "2000-01-01T00:00:00Z" {
+			t.Errorf("%s, %v", b, err)
+		}
+		if !errors.Is(&DisallowedError{d}, ErrDisallowed) {
+			t.Error("a rule of a stale copy is the owner's word")
+		}
+	})
+}
+
+func TestReasonText(t *testing.T) {
+	for r := range Reason(len(reasonNames)) {
+		text, err := r.MarshalText()
+		var back Reason
+		if err != nil || back.UnmarshalText(text) != nil || back != r {
+			t.Errorf("%v does not come back", r)
+		}
+	}
+	var r Reason
+	if r.UnmarshalText([]byte("whim")) == nil || Reason(99).String() != "reason-99" {
+		t.Error("unknown reasons")
+	}
+}

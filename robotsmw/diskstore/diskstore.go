@@ -1,0 +1,332 @@
+// Package diskstore keeps robots.txt records in a directory, so that a crawl
+// which starts again does not fetch what is still fresh:
+//
+//	store, err := diskstore.Open(filepath.Join(cacheDir, "robots"))
+//	...
+//	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
+//
+// Any number of processes on one machine may share the directory. A value is
+// written to a file of its own and renamed into place, so a reader sees a
+// whole value or none, and a process that is killed in the middle leaves
+// nothing but a temporary file, which a later one removes. The directory is
+// bounded: see Store.MaxBytes.
+package diskstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A Store is a directory of values. Make one with Open. It is a
+// robotsmw.Store and a robotsmw.Locker, and safe for concurrent use.
+type Store struct {
+	// MaxBytes bounds the directory: after the first Put, and whenever an
+	// eighth of the bound has been written, what has outlived its time is
+	// removed and then, until the bound holds, what was written longest
+	// ago. 0: 1 GiB; negative: no bound. Set it before the first use.
+	MaxBytes int64
+
+	dir      string
+	written  atomic.Int64 // octets since the last sweep; what the first Put finds is not known
+	started  atomic.Bool
+	sweeping atomic.Bool
+}
+
+const (
+	defaultMaxBytes = 1 << 30
+	valueSuffix     = ".robots"
+	lockSuffix      = ".lock"
+	tempPrefix      = "tmp-"
+
+	// tempAge is when a temporary file's writer is taken for dead.
+	tempAge = time.Hour
+)
+
+// Open is the Store in the directory dir, which is made if it is not there,
+// readable by its owner alone.
+func Open(dir string) (*Store, error) {
+	if dir == "" {
+		return nil, errors.New("diskstore: the directory's name is empty: name one, such as filepath.Join(os.UserCacheDir(), \"mybot\")")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("diskstore: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("diskstore: cannot make the directory: %w", err)
+	}
+	return &Store{dir: dir}, nil
+}
+
+// A value's file begins with when it expires (Unix nanoseconds, 8 octets,
+// big-endian) and the length of its key (2 octets), then come key and value.
+const headerSize = 8 + 2
+
+// Get is the value of the key. A miss, or a value that has outlived its
+// time, is an error that is fs.ErrNotExist; a file that is no value of this
+// key is another.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(s.path(key, valueSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("diskstore: %w", err)
+	}
+	if len(data) < headerSize {
+		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
+	}
+	expires := time.Unix(0, int64(binary.BigEndian.Uint64(data)))
+	n := int(binary.BigEndian.Uint16(data[8:]))
+	data = data[headerSize:]
+	if len(data) < n || string(data[:n]) != key {
+		return nil, fmt.Errorf("diskstore: the file of %q holds something else: %w", key, fs.ErrNotExist)
+	}
+	if !time.Now().Before(expires) {
+		return nil, fmt.Errorf("diskstore: the value of %q has outlived its time: %w", key, fs.ErrNotExist)
+	}
+	return data[n:], nil
+}
+
+// Put writes the value, to be kept for ttl.
+func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(key) > 1<<16-1 {
+		return fmt.Errorf("diskstore: the key has %d octets, and 65,535 is the most", len(key))
+	}
+	var b bytes.Buffer
+	b.Grow(headerSize + len(key) + len(value))
+	b.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(ttl).UnixNano())))
+	b.Write(binary.BigEndian.AppendUint16(nil, uint16(len(key))))
+	b.WriteString(key)
+	b.Write(value)
+	if err := s.write(s.path(key, valueSuffix), b.Bytes()); err != nil {
+		return fmt.Errorf("diskstore: writing the value of %q: %w", key, err)
+	}
+	if s.written.Add(int64(b.Len())) > s.limit()/8 || s.started.CompareAndSwap(false, true) {
+		s.sweepInBackground()
+	}
+	return nil
+}
+
+// limit is the bound in octets.
+func (s *Store) limit() int64 {
+	switch {
+	case s.MaxBytes == 0:
+		return defaultMaxBytes
+	case s.MaxBytes < 0:
+		return math.MaxInt64
+	}
+	return s.MaxBytes
+}
+
+// sweepInBackground lets nobody wait while the whole directory is looked at.
+func (s *Store) sweepInBackground() {
+	if s.sweeping.CompareAndSwap(false, true) {
+		go func() {
+			defer s.sweeping.Store(false)
+			s.written.Store(0)
+			s.sweep()
+		}()
+	}
+}
+
+// write puts data under the name at one stroke. It is not forced to the
+// disk: after a power cut a record may be missing, and costs a fetch; one
+// that is damaged does not pass for a record.
+func (s *Store) write(name string, data []byte) error {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, tempPrefix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// Delete removes the key's value.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path(key, valueSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("diskstore: %w", err)
+	}
+	return nil
+}
+
+// TryLock locks the key for the processes that share the directory. The
+// lock is a file that holds its owner's mark and when it ends.
+func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	name := s.path(key, lockSuffix)
+	mark := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(ttl).UnixNano()))
+	mark = binary.BigEndian.AppendUint64(mark, rand.Uint64())
+	for range 2 {
+		switch err := s.create(name, mark); {
+		case err == nil:
+			return func() { s.unlock(name, mark) }, true, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, false, fmt.Errorf("diskstore: locking %q: %w", key, err)
+		}
+		if !s.breakLock(name) {
+			return nil, false, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// create makes the lock file whole, or fails with fs.ErrExist: a link, unlike
+// a rename, does not replace what is there.
+func (s *Store) create(name string, mark []byte) error {
+	temp := filepath.Join(s.dir, tempPrefix+strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(mark)))
+	if err := os.WriteFile(temp, mark, 0o600); err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.Link(temp, name)
+}
+
+// breakLock removes a lock that has ended.
+func (s *Store) breakLock(name string) bool {
+	mark, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil || !ended(mark) {
+		return false
+	}
+	return s.take(name, mark)
+}
+
+func (s *Store) unlock(name string, mark []byte) {
+	if held, err := os.ReadFile(name); err == nil && bytes.Equal(held, mark) {
+		s.take(name, mark)
+	}
+}
+
+// take removes the lock file if it still holds the mark. The file is first
+// renamed to a name of its own, so that of several takers one succeeds. If it
+// turns out to be another's new lock, made since its mark was read, it is put
+// back; should a third take the lock in that instant, two hold it, and a
+// robots.txt is fetched twice.
+func (s *Store) take(name string, mark []byte) bool {
+	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
+	if err := os.Rename(name, aside); err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer os.Remove(aside)
+	if held, err := os.ReadFile(aside); err == nil && !bytes.Equal(held, mark) {
+		os.Link(aside, name)
+		return false
+	}
+	return true
+}
+
+func ended(mark []byte) bool {
+	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
+}
+
+// path is where a key's file is: named by the key's hash, in one of 256
+// directories.
+func (s *Store) path(key, suffix string) string {
+	h := sha256.Sum256([]byte(key))
+	name := fmt.Sprintf("%x", h[:20])
+	return filepath.Join(s.dir, name[:2], name[2:]+suffix)
+}
+
+// sweep removes what is of no use any more, and the oldest values until the
+// bound holds.
+func (s *Store) sweep() {
+	limit := s.limit()
+	type value struct {
+		path    string
+		size    int64
+		written time.Time
+	}
+	var values []value
+	var total int64
+	now := time.Now()
+	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // what cannot be read now is looked at next time
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		switch {
+		case strings.HasPrefix(d.Name(), tempPrefix):
+			if now.Sub(info.ModTime()) > tempAge {
+				os.Remove(path)
+			}
+		case strings.HasSuffix(d.Name(), valueSuffix):
+			if outlived(path, now) {
+				os.Remove(path)
+				return nil
+			}
+			values = append(values, value{path, info.Size(), info.ModTime()})
+			total += info.Size()
+		}
+		return nil
+	})
+	if total <= limit {
+		return
+	}
+	slices.SortFunc(values, func(a, b value) int { return a.written.Compare(b.written) })
+	for _, v := range values {
+		if total <= limit {
+			return
+		}
+		if os.Remove(v.path) == nil {
+			total -= v.size
+		}
+	}
+}
+
+// outlived reports whether the value in a file has outlived its time.
+func outlived(path string, now time.Time) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var b [8]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil {
+		return true
+	}
+	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
+}

@@ -1,0 +1,231 @@
+package diskstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+	"github.com/goodbots/courtesy/robotsmw/storetest"
+)
+
+var (
+	_ robotsmw.Store  = (*diskstore.Store)(nil)
+	_ robotsmw.Locker = (*diskstore.Store)(nil)
+)
+
+func open(t testing.TB, dir string) *diskstore.Store {
+	t.Helper()
+	s, err := diskstore.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) robotsmw.Store { return open(t, t.TempDir()) })
+}
+
+func TestOpen(t *testing.T) {
+	if _, err := diskstore.Open(""); err == nil {
+		t.Error("an empty name: no error")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	os.WriteFile(file, nil, 0o600)
+	if _, err := diskstore.Open(file); err == nil {
+		t.Error("a file: no error")
+	}
+	nested := filepath.Join(t.TempDir(), "a", "b")
+	open(t, nested)
+	if info, err := os.Stat(nested); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v: want a directory for its owner alone", info, err)
+	}
+}
+
+// A crawl that starts again with what it stored fetches no robots.txt that
+// is still fresh.
+func TestWarmStartFetchesNothing(t *testing.T) {
+	dir := t.TempDir()
+	var web robotstest.Internet
+	const hosts = 50
+	for i := range hosts {
+		web.Handle(fmt.Sprintf("h%d.example", i), robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private/\n", "/": "page"})
+	}
+	crawl := func() {
+		tr, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, Store: open(t, dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: tr}
+		for i := range hosts {
+			if _, err := client.Get(fmt.Sprintf("http://h%d.example/private/", i)); !errors.Is(err, robotsmw.ErrDisallowed) {
+				t.Fatalf("%v", err)
+			}
+		}
+	}
+	fetches := func() int { return len(web.Log()) }
+	crawl()
+	if n := fetches(); n != hosts {
+		t.Fatalf("the first crawl fetched %d times, want %d", n, hosts)
+	}
+	waitFor(t, func() bool { return countFiles(t, dir, ".robots") == hosts })
+	crawl()
+	if n := fetches(); n != hosts {
+		t.Errorf("the second crawl fetched %d times", n-hosts)
+	}
+}
+
+func TestDamagedFilesAreMisses(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for _, damage := range []func(name string) error{
+		func(name string) error { return os.Truncate(name, 0) },
+		func(name string) error { return os.Truncate(name, 9) },
+		func(name string) error { return os.Truncate(name, 15) },
+		func(name string) error {
+			return os.WriteFile(name, []byte("\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x03abcvalue"), 0o600)
+		},
+		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
+	} {
+		if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*", "*.robots"))
+		if len(files) != 1 {
+			t.Fatalf("%q", files)
+		}
+		if err := damage(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := s.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q, %v", v, err)
+		}
+	}
+}
+
+func TestDirectoryIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.MaxBytes = 100_000
+	value := make([]byte, 1000)
+	for i := range 1000 {
+		if err := s.Put(t.Context(), fmt.Sprintf("https://h%d.example", i), value, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := filepath.Join(dir, "tmp-of-a-dead-process")
+	os.WriteFile(stale, value, 0o600)
+	old := time.Now().Add(-2 * time.Hour)
+	os.Chtimes(stale, old, old)
+	waitFor(t, func() bool {
+		if err := s.Put(t.Context(), "https://last.example", value, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		_, err := os.Stat(stale)
+		return countFiles(t, dir, ".robots") <= 113 && errors.Is(err, fs.ErrNotExist)
+	})
+	if _, err := s.Get(t.Context(), "https://last.example"); err != nil {
+		t.Errorf("the newest value went: %v", err)
+	}
+}
+
+// A process killed in the middle of its Puts, again and again, leaves whole
+// values, and no lock that does not end.
+func TestKilledWriterLeavesWholeValues(t *testing.T) {
+	if dir := os.Getenv("DISKSTORE_WRITE_TO"); dir != "" {
+		writeForEver(open(t, dir))
+	}
+	dir := t.TempDir()
+	s := open(t, dir)
+	seen := 0
+	for range 5 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriterLeavesWholeValues$")
+		cmd.Env = append(os.Environ(), "DISKSTORE_WRITE_TO="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { return countFiles(t, dir, ".robots") > seen })
+		cmd.Process.Kill()
+		cmd.Wait()
+		seen = countFiles(t, dir, ".robots")
+		for i := range 200 {
+			v, err := s.Get(t.Context(), fmt.Sprintf("https://h%d.example", i))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			if err == nil && len(v) != 100_000 {
+				t.Errorf("a value of %d octets", len(v))
+			}
+		}
+		seen = min(seen, 199)
+	}
+	waitFor(t, func() bool {
+		_, ok, err := s.TryLock(t.Context(), "https://h0.example", time.Minute)
+		return ok && err == nil
+	})
+}
+
+func writeForEver(s *diskstore.Store) {
+	value := make([]byte, 100_000)
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("https://h%d.example", i%200)
+		s.TryLock(context.Background(), key, 50*time.Millisecond)
+		if err := s.Put(context.Background(), key, value, time.Hour); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+func countFiles(t *testing.T, dir, suffix string) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+// waitFor asks until something that another process or goroutine does is
+// done.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "robots")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	store, err := diskstore.Open(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Store:     store,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%T\n", client.Transport)
+	// Output: *robotsmw.Transport
+}

@@ -1,0 +1,85 @@
+// Package robotsmw makes an http.Client obey robots.txt.
+//
+//	client, err := robotsmw.NewClient(robotsmw.Options{
+//		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+//	})
+//	...
+//	resp, err := client.Get("https://example.com/page")
+//	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+//		log.Print(blocked.Decision) // which rule, on which line of which robots.txt
+//	}
+//
+// That client loads each origin's robots.txt when it is first needed, keeps
+// it for as long as RFC 9309 allows, refuses what is disallowed before
+// anything is sent, and paces its requests per host.
+//
+// # Deciding and enforcing
+//
+// A Checker decides: Check(ctx, url) is a Decision, with the rule, the line,
+// and the robots.txt that it rests on. A Transport enforces: it is an
+// http.RoundTripper around the caller's own, and asks its Checker about each
+// request. Because an http.Client sends every redirect hop through its
+// transport, every hop is checked; so is every method, HEAD and OPTIONS
+// included. The query is matched as it is sent.
+//
+// # What an answer to robots.txt means
+//
+// RFC 9309 §2.3.1 tells three outcomes apart, and so does Decision.Reason:
+//
+//   - Successful (2xx): the file's rules are obeyed, whatever its type.
+//   - Unavailable (4xx but 429; more than five redirects, or one that leads
+//     nowhere): there are no rules; all is allowed.
+//   - Unreachable (429, 5xx and any other status, network failure, a
+//     truncated or undecodable body): all is disallowed, until the file can
+//     be had. A good copy fetched before goes on being obeyed for as long as
+//     that lasts, marked Decision.Stale. The next try is after Retry-After,
+//     else after 1 minute, doubling up to 1 hour.
+//
+// The error tells the two kinds of no apart: errors.Is(err, ErrDisallowed)
+// is the owner's word, errors.Is(err, ErrUnreachable) is for the time being.
+//
+// # How long a file is kept
+//
+// As long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes
+// and 24 hours, and for 24 hours where they say nothing. It is revalidated
+// with its ETag or Last-Modified, and refreshed in the background once four
+// fifths of its time are over, so that no request has to wait. Records are
+// in memory, bounded by Options.MaxOrigins and MaxBytes; a Store (package
+// diskstore, redisstore) keeps them over a restart or shares them.
+//
+// # One fetch
+//
+// However many requests need a robots.txt at the same time, it is fetched
+// once. The fetch belongs to none of them: one that gives up does not cancel
+// it for the others. Origins that redirect to the robots.txt of another
+// share that file.
+//
+// # Time
+//
+// A request may wait in RoundTrip, for robots.txt and for its turn. An
+// http.Client's Timeout counts that too, so NewClient sets none, and
+// Options.AttemptTimeout limits each attempt from the end of its wait. A
+// wait that would outlast the request's deadline fails at once with a
+// *politeness.DelayError that says until when, and consumes nothing.
+//
+// # Order of composition
+//
+// Robots is outermost, then the caller's cache and retries, then politeness,
+// then http.Transport. So a blocked URL costs neither a retry nor a slot,
+// and each retry, redirect hop and robots.txt fetch waits its turn. With
+// nothing in between, set Options.Limiter; with a cache or retries of your
+// own, put a politeness.Transport below them and leave it nil. Crawl-delay
+// travels in the request's context and reaches the limiter in either case.
+//
+// # What pages say
+//
+// PageDirectives tells what a response says about itself: noindex, nofollow
+// and their like, from X-Robots-Tag and from robots metas. The Transport
+// only notes it; it never blocks a page, nor holds it up.
+//
+// # What is not promised
+//
+// robots.txt is advice that a crawler takes, not access control: Courtesy
+// cannot know what an owner meant, only what the file says. Nothing here
+// keeps a crawler from being refused by a server for other reasons.
+package robotsmw

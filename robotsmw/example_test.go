@@ -1,0 +1,185 @@
+package robotsmw_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/url"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// web stands for the internet in these examples.
+func web() *robotstest.Internet {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /cart\nCrawl-delay: 2\nSitemap: https://shop.example/map.xml\n",
+		"/":           "welcome",
+		"/cart":       "3 things",
+	})
+	web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable))
+	return &web
+}
+
+// A client that obeys robots.txt, and what it returns for a URL that may not
+// be fetched.
+func ExampleNewClient() {
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base:      web(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := client.Get("https://shop.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+
+	_, err = client.Get("https://shop.example/cart")
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		d := blocked.Decision
+		fmt.Printf("%v: %s, line %d of %s\n", d.Kind, d.Rule, d.Line, d.RobotsURL)
+	}
+	// Output:
+	// 200 OK
+	// Disallow: /cart, line 2 of https://shop.example/robots.txt
+}
+
+// The two kinds of no: the owner's word, and a server that is in trouble.
+func ExampleDisallowedError() {
+	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range []string{"https://shop.example/cart", "https://down.example/"} {
+		_, err := client.Get(u)
+		switch {
+		case errors.Is(err, robotsmw.ErrDisallowed):
+			fmt.Println(u, "is not for us")
+		case errors.Is(err, robotsmw.ErrUnreachable):
+			fmt.Println(u, "may be asked for later")
+		}
+	}
+	// Output:
+	// https://shop.example/cart is not for us
+	// https://down.example/ may be asked for later
+}
+
+// Wrapping a transport of one's own: robots outermost, what the crawler
+// already has in the middle, pacing innermost.
+func ExampleNewTransport() {
+	paced := &politeness.Transport{Base: web(), Limiter: &politeness.Limiter{}}
+	retrying := retries{paced} // the crawler's own cache, retries, …
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: retrying})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := &http.Client{Transport: transport}
+	_, err = client.Get("https://shop.example/cart")
+	fmt.Println(errors.Is(err, robotsmw.ErrDisallowed))
+	// Output: true
+}
+
+type retries struct{ http.RoundTripper }
+
+// Deciding before anything is queued.
+func ExampleChecker_Check() {
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	u, _ := url.Parse("https://shop.example/cart?add=1")
+	decision, err := transport.Checker().Check(context.Background(), u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(decision.Allowed)
+	fmt.Println(decision)
+	// Output:
+	// false
+	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
+}
+
+// Many URLs at once: each origin's robots.txt is fetched once, different
+// origins at the same time.
+func ExampleChecker_CheckAll() {
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var urls []*url.URL
+	for _, s := range []string{"https://shop.example/", "https://shop.example/cart", "https://down.example/"} {
+		u, _ := url.Parse(s)
+		urls = append(urls, u)
+	}
+	for _, answer := range transport.Checker().CheckAll(context.Background(), urls) {
+		if answer.Err != nil {
+			log.Fatal(answer.Err)
+		}
+		fmt.Println(answer.Decision.URL, answer.Decision.Allowed, answer.Decision.Reason)
+	}
+	// Output:
+	// https://shop.example/ true no-match
+	// https://shop.example/cart false rule
+	// https://down.example/ false unreachable
+}
+
+func ExampleChecker_Sitemaps() {
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	u, _ := url.Parse("https://shop.example/")
+	sitemaps, err := transport.Checker().Sitemaps(context.Background(), u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	delay, _ := transport.Checker().CrawlDelay(u)
+	fmt.Println(sitemaps, delay)
+	// Output: [https://shop.example/map.xml] 2s
+}
+
+// A decision as one line of a log that proves what was obeyed.
+func ExampleDecision_MarshalJSON() {
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Override:  map[string]string{"https://mine.example": "User-agent: *\nDisallow: /admin\n"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	u, _ := url.Parse("https://mine.example/admin")
+	decision, err := transport.Checker().Check(context.Background(), u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	line, _ := json.Marshal(decision)
+	fmt.Println(string(line))
+	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
+}
+
+// Trying a crawler out on one's own site, and a dry run on all others.
+func ExampleOptions() {
+	_, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
+		ProductTokens: []string{"ExampleBot", "ExampleBot-Image"},
+		Override:      map[string]string{"https://example.com": robotsmw.AllowAll},
+		DryRun:        true,
+		RefuseAddress: robotsmw.PublicOnly,
+	})
+	fmt.Println(err)
+
+	_, err = robotsmw.NewClient(robotsmw.Options{UserAgent: "My Bot"})
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
+}

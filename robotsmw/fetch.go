@@ -1,0 +1,338 @@
+package robotsmw
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// fetch asks the origin for its robots.txt, follows redirects, and makes the
+// next record of the answer (RFC 9309 §2.3.1). The error is a
+// *politeness.DelayError: nothing was asked, so nothing is known.
+func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
+	event := Fetch{Origin: f.origin, URL: f.robotsURL, Started: time.Now()}
+	defer func() {
+		if rec != nil {
+			event.finish(rec, time.Now())
+			c.observeFetch(event)
+		}
+	}()
+
+	u, host := robotsURL(f.origin)
+	seen := []string{requestKey(u, host)}
+	for hops := 0; ; hops++ {
+		ans, err := c.get(f, u, host, prev)
+		now := time.Now()
+		if isDelay(err) {
+			return nil, err
+		}
+		event.Bytes += len(ans.body)
+		if err != nil {
+			return prev.failed(f.robotsURL, now, ans.status, err.Error(), ans.retryAfter(now)), nil
+		}
+		switch {
+		case ans.status == http.StatusNotModified && ans.conditional:
+			event.Renewed = true
+			return renewed(prev, ans, now), nil
+		case ans.status >= 200 && ans.status <= 299:
+			return c.accepted(f, u, hops, ans, now), nil
+		case isRedirect(ans.status):
+			// below
+		case ans.status == http.StatusTooManyRequests || ans.status < 400 || ans.status > 499:
+			return prev.failed(f.robotsURL, now, ans.status, ans.statusText(), ans.retryAfter(now)), nil
+		default:
+			return c.withoutFile(f, ans.status, hops, ans.lifetime(now), now), nil
+		}
+
+		next, ok := redirectTarget(u, ans.header)
+		if ok && next.Host != u.Host {
+			host = ""
+		}
+		if !ok || hops == c.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
+			return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
+		}
+		seen = append(seen, requestKey(next, host))
+		if origin, ok := c.isOriginFile(next, host); ok && origin != f.origin {
+			other, loop, err := c.follow(f, origin)
+			switch {
+			case loop:
+				return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
+			case isDelay(err):
+				return nil, err
+			case err != nil:
+				return prev.failed(f.robotsURL, now, ans.status, err.Error(), 0), nil
+			case other != nil:
+				return c.redirected(f, prev, other, hops+1, ans.status), nil
+			}
+			// There is no room to keep that origin's record: ask it here.
+		}
+		u = next
+	}
+}
+
+// isDelay reports that the limiter refused the wait: nothing was sent, so
+// nothing is known of the origin.
+func isDelay(err error) bool {
+	_, ok := errors.AsType[*politeness.DelayError](err)
+	return ok
+}
+
+// accepted is the record of a 2xx answer.
+func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record {
+	f.body = ans.body
+	parsed := robotstxt.Parse(ans.body)
+	file := newFile(ans.body)
+	file.etag = strings.Clone(ans.header.Get("ETag"))
+	file.lastModified = strings.Clone(ans.header.Get("Last-Modified"))
+	if s := from.String(); s != f.robotsURL {
+		file.url = s
+	}
+	return &record{
+		url: f.robotsURL, state: stateGood, hops: uint8(min(hops, 255)), status: int16(ans.status),
+		rules: c.rules(parsed), sitemaps: parsed.Sitemaps(), file: file,
+		fetched: now, expires: now.Add(ans.lifetime(now)),
+	}
+}
+
+// renewed is the record after a 304: the same file for another lifetime. A
+// 304 that says nothing of it repeats the lifetime that the file had.
+func renewed(prev *record, ans answer, now time.Time) *record {
+	rec := *prev
+	d, stated := lifetime(ans.header, now)
+	if !stated {
+		d = prev.expires.Sub(prev.fetched)
+	}
+	rec.fetched, rec.expires, rec.failure = now, now.Add(d), nil
+	return &rec
+}
+
+// withoutFile is the record of an origin that has no robots.txt to read.
+func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duration, now time.Time) *record {
+	return &record{
+		url: f.robotsURL, state: c.stateWithoutFile(status), hops: uint8(min(hops, 255)), status: int16(status),
+		fetched: now, expires: now.Add(lifetime),
+	}
+}
+
+// redirected is the record of an origin whose robots.txt redirects to that
+// of another: what the other has, for as long as the other has it.
+func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *record {
+	now := time.Now()
+	switch st := other.inForce(now); {
+	case hops+int(other.hops) > c.cfg.MaxRedirects:
+		return c.withoutFile(f, status, hops, loopLifetime, now)
+	case st == stateNone || other.expired(now):
+		why := other.failure
+		return prev.failed(f.robotsURL, now, why.status, why.cause, why.retry.Sub(now))
+	default:
+		rec := *other
+		rec.url = f.robotsURL
+		rec.hops += uint8(hops)
+		rec.failure = nil
+		if rec.file != nil && rec.file.url == "" {
+			file := *rec.file
+			file.url = other.url
+			rec.file = &file
+		}
+		return &rec
+	}
+}
+
+// isOriginFile reports whether u is the robots.txt of an origin, as that
+// origin's own fetch would ask for it.
+func (c *Checker) isOriginFile(u *url.URL, host string) (origin string, ok bool) {
+	origin, err := originOf(u, host)
+	if err != nil || c.cfg.overrides[origin] != nil {
+		return "", false
+	}
+	own, ownHost := robotsURL(origin)
+	return origin, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
+}
+
+// requestKey is the same for all spellings of one request.
+func requestKey(u *url.URL, host string) string {
+	origin, _ := originOf(u, host)
+	return origin + " " + u.RequestURI()
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// redirectTarget is where a redirect leads, if that is somewhere over http
+// or https. User names and passwords are not passed on.
+func redirectTarget(from *url.URL, h http.Header) (*url.URL, bool) {
+	loc := h.Get("Location")
+	if loc == "" {
+		return nil, false
+	}
+	u, err := from.Parse(loc)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	if _, err := originOf(u, ""); err != nil {
+		return nil, false
+	}
+	u.Fragment, u.RawFragment, u.User = "", "", nil
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, true
+}
+
+// answer is one response to a robots.txt request.
+type answer struct {
+	status      int
+	header      http.Header
+	body        []byte // of a 2xx, decoded, at most one octet more than is read of a file
+	conditional bool   // validators were sent
+}
+
+func (a answer) lifetime(now time.Time) time.Duration {
+	d, _ := lifetime(a.header, now)
+	return d
+}
+
+func (a answer) retryAfter(now time.Time) time.Duration {
+	d, _ := politeness.RetryAfter(a.header, now)
+	return d
+}
+
+func (a answer) statusText() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s", a.status, http.StatusText(a.status)))
+}
+
+// get sends one request and reads its body if that is a robots.txt. The
+// request is the same whoever asks: no cookie, no header of a caller's, no
+// context of a caller's. Its time runs from the end of its wait for a slot.
+func (c *Checker) get(f *flight, u *url.URL, host string, prev *record) (ans answer, err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	timeout := c.cfg.RobotsTimeout
+	timer := time.AfterFunc(timeout, func() {
+		cancel(fmt.Errorf("no whole robots.txt within %v", timeout))
+	})
+	defer timer.Stop()
+	defer f.expect(time.Time{})
+	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
+	ctx = politeness.WithTrace(ctx, &politeness.Trace{
+		Queued:  func(until time.Time) { timer.Stop(); f.expect(until) },
+		Granted: func(time.Time) { timer.Reset(timeout); f.expect(time.Time{}) },
+	})
+	req := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"User-Agent": {c.cfg.UserAgent},
+			"Accept":     {"text/plain, */*;q=0.5"},
+		},
+	}).WithContext(ctx)
+	if prev != nil && prev.file != nil && prev.state == stateGood && (prev.file.url == u.String() || prev.file.url == "" && u.String() == f.robotsURL) {
+		if tag := prev.file.etag; tag != "" {
+			req.Header.Set("If-None-Match", tag)
+			ans.conditional = true
+		}
+		if mod := prev.file.lastModified; mod != "" {
+			req.Header.Set("If-Modified-Since", mod)
+			ans.conditional = true
+		}
+	}
+
+	resp, err := c.cfg.Base.RoundTrip(req)
+	if err != nil {
+		return ans, causeOf(ctx, err)
+	}
+	if resp == nil {
+		return ans, errors.New("the transport returned neither a response nor an error")
+	}
+	ans.status, ans.header = resp.StatusCode, resp.Header
+	if resp.Body == nil {
+		return ans, nil
+	}
+	defer resp.Body.Close()
+	if ans.status < 200 || ans.status > 299 {
+		// A short body read to its end leaves the connection to the pages.
+		if resp.ContentLength >= 0 && resp.ContentLength <= 2<<10 {
+			io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
+		}
+		return ans, nil
+	}
+	body, err := decoded(resp)
+	if err == nil {
+		// One octet more tells the parser that the file goes on.
+		ans.body, err = io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
+	}
+	if err != nil {
+		return ans, causeOf(ctx, fmt.Errorf("reading robots.txt: %w", err))
+	}
+	return ans, nil
+}
+
+// causeOf says why a request failed: our own time limit, if that was it.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// decoded is the body without its content codings: http.Transport undoes
+// only a gzip that it asked for itself.
+func decoded(resp *http.Response) (io.Reader, error) {
+	var r io.Reader = resp.Body
+	if resp.Uncompressed {
+		return r, nil
+	}
+	codings := strings.Split(strings.Join(resp.Header.Values("Content-Encoding"), ","), ",")
+	if len(codings) > 3 {
+		return nil, fmt.Errorf("%d content codings on one another", len(codings))
+	}
+	for _, coding := range slices.Backward(codings) {
+		switch strings.ToLower(strings.TrimSpace(coding)) {
+		case "", "identity":
+		case "gzip", "x-gzip":
+			z, err := gzip.NewReader(r)
+			if err == io.EOF { // nothing at all, compressed or not
+				return strings.NewReader(""), nil
+			}
+			if err != nil {
+				return nil, fmt.Errorf("gzip: %w", err)
+			}
+			r = z
+		case "deflate":
+			// Most senders mean zlib, as the name was defined; some send
+			// the bare format.
+			b := bufio.NewReader(r)
+			if h, _ := b.Peek(2); len(h) == 2 && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0 {
+				z, err := zlib.NewReader(b)
+				if err != nil {
+					return nil, fmt.Errorf("deflate: %w", err)
+				}
+				r = z
+			} else {
+				r = flate.NewReader(b)
+			}
+		default:
+			return nil, fmt.Errorf("unknown content coding %q", coding)
+		}
+	}
+	return r, nil
+}

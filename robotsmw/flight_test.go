@@ -1,0 +1,171 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// slowly answers after a while.
+func slowly(d time.Duration, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(d)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestTenThousandCallersOnAColdOriginFetchOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(time.Second, robots(someRules)))
+		ev := new(events)
+		c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev }).Checker()
+		var wg sync.WaitGroup
+		var blocked atomic.Int64
+		for i := range 10_000 {
+			wg.Go(func() {
+				d, err := c.Check(t.Context(), mustURL(t, fmt.Sprintf("http://a.example/private/%d", i)))
+				if err == nil && !d.Allowed {
+					blocked.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+		if blocked.Load() != 10_000 {
+			t.Errorf("%d of 10,000 got the verdict", blocked.Load())
+		}
+		if ev.lookups[LookupMiss] != 1 || ev.lookups[LookupJoined] != 9_999 {
+			t.Errorf("lookups: %v", ev.lookups)
+		}
+	})
+}
+
+func TestLeaderThatGivesUpLeavesTheFetchToTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(10*time.Second, robots(someRules)))
+		c := newTestTransport(t, &web).Checker()
+		u := mustURL(t, "http://a.example/private/")
+
+		leader, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Check(leader, u); !errors.Is(err, context.Canceled) {
+				t.Errorf("leader: %v, want its own context's error", err)
+			}
+		})
+		synctest.Wait()
+		for range 5 {
+			wg.Go(func() {
+				if d, err := c.Check(t.Context(), u); err != nil || d.Allowed {
+					t.Errorf("follower: %v, %v", d, err)
+				}
+			})
+		}
+		hurried, cancelHurried := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancelHurried()
+		wg.Go(func() {
+			start := time.Now()
+			if _, err := c.Check(hurried, u); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+				t.Errorf("a follower in a hurry: %v after %v", err, time.Since(start))
+			}
+		})
+		time.Sleep(time.Second)
+		cancel()
+		wg.Wait()
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+	})
+}
+
+func TestFetchThatAllHaveLeftIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(10*time.Second, robots(someRules)))
+		c := newTestTransport(t, &web).Checker()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(20 * time.Second)
+		decide(t, c, "http://a.example/")
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+	})
+}
+
+func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			calls++
+			if calls == 1 {
+				panic("a bug in some middleware")
+			}
+			return (&http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody}), nil
+		})
+		c := newTestTransport(t, base).Checker()
+		if d := decide(t, c, "http://a.example/"); d.Allowed || d.Reason != Unreachable {
+			t.Errorf("%v, want unreachable", d)
+		}
+		time.Sleep(time.Minute)
+		if d := decide(t, c, "http://a.example/"); !d.Allowed {
+			t.Errorf("after the next try: %v", d)
+		}
+	})
+}
+
+func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robotstest.Trickle{Chunk: "#", Every: time.Second})
+		c := newTestTransport(t, &web).Checker()
+		start := time.Now()
+		d := decide(t, c, "http://a.example/")
+		if d.Reason != Unreachable || time.Since(start) != 30*time.Second {
+			t.Errorf("%v after %v, want unreachable after 30 s", d, time.Since(start))
+		}
+	})
+}
+
+// Forget during a fetch: those who wait are answered, and nothing is kept.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(time.Second, robots(someRules)))
+		c := newTestTransport(t, &web).Checker()
+		u := mustURL(t, "http://a.example/private/")
+		decide(t, c, u.String())
+		if err := c.Forget(u); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { decide(t, c, u.String()) })
+		synctest.Wait()
+		if err := c.Forget(u); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if s := c.Stats(); s.Origins != 0 {
+			t.Errorf("%+v after Forget", s)
+		}
+		decide(t, c, u.String())
+		if n := len(web.Log()); n != 3 {
+			t.Errorf("%d fetches, want 3", n)
+		}
+	})
+}

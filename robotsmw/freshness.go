@@ -1,0 +1,125 @@
+package robotsmw
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and
+// lets the cache control of RFC 9111 say how long; these bounds keep a
+// site's headers from asking for a fetch a second, or for a rule that never
+// changes.
+const (
+	minLifetime  = 5 * time.Minute
+	maxLifetime  = 24 * time.Hour
+	loopLifetime = time.Hour // after a redirect loop: probably a mistake that will be mended
+)
+
+// lifetime is how long from now a response with the header h, received now,
+// may be used (RFC 9111 §4.2), between 5 minutes and 24 hours. stated
+// reports whether the header says anything about it; without a word it is 24
+// hours. s-maxage is not for us: a crawler's cache is a private one.
+func lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
+	cc := parseCacheControl(h.Values("Cache-Control"))
+	switch {
+	case cc.noStore || cc.invalid:
+		return minLifetime, true
+	case cc.hasMaxAge:
+		d = cc.maxAge
+	case h.Get("Expires") != "":
+		date, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			date = now
+		}
+		expires, err := http.ParseTime(h.Get("Expires"))
+		if err != nil { // "0" and its like: already expired (RFC 9111 §5.3)
+			return minLifetime, true
+		}
+		d = expires.Sub(date)
+	default:
+		return maxLifetime, false
+	}
+	return min(max(d-currentAge(h, now), minLifetime), maxLifetime), true
+}
+
+// currentAge is the age of a response on its arrival (RFC 9111 §4.2.3): what
+// caches on the way say in Age, or what its Date says, whichever is more.
+func currentAge(h http.Header, now time.Time) time.Duration {
+	var age time.Duration
+	if s, ok := deltaSeconds(strings.TrimSpace(h.Get("Age"))); ok {
+		age = s
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		age = max(age, now.Sub(date))
+	}
+	return age
+}
+
+type cacheControl struct {
+	noStore   bool // or no-cache: both ask for a fetch each time, and get the minimum
+	invalid   bool // a max-age that is no number, or two that differ (RFC 9111 §4.2.1: treat as stale)
+	hasMaxAge bool
+	maxAge    time.Duration
+}
+
+func parseCacheControl(lines []string) cacheControl {
+	var cc cacheControl
+	for _, line := range lines {
+		for part := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(part, "=")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "no-store":
+				cc.noStore = true
+			case "no-cache":
+				// With field names (no-cache="Set-Cookie") it is about
+				// those fields alone.
+				cc.noStore = cc.noStore || value == ""
+			case "max-age":
+				d, ok := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
+				if !ok || cc.hasMaxAge && d != cc.maxAge {
+					cc.invalid = true
+				}
+				cc.hasMaxAge, cc.maxAge = true, d
+			}
+		}
+	}
+	return cc
+}
+
+// deltaSeconds reads a whole number of seconds; one too large for a
+// time.Duration is the largest (RFC 9111 §1.2.2).
+func deltaSeconds(s string) (time.Duration, bool) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n > int64(maxDuration/time.Second) {
+		return maxDuration, true
+	}
+	return time.Duration(n) * time.Second, true
+}
+
+const maxDuration = time.Duration(1<<63 - 1)
+
+// nextTry is how long to wait after the nth failed fetch in a row (n ≥ 1):
+// what the server asked for, else 1 minute doubling up to 1 hour. A wait
+// asked for is cut to 24 hours, as a copy's lifetime is.
+func nextTry(n int, retryAfter time.Duration) time.Duration {
+	if retryAfter > 0 {
+		return min(retryAfter, maxLifetime)
+	}
+	const first, longest = time.Minute, time.Hour
+	if n > 6 {
+		return longest
+	}
+	return min(first<<(n-1), longest)
+}
+
+// passed reports whether t is over. It asks both clocks that a time.Time may
+// hold: the monotonic one stands still while a machine sleeps, and the wall
+// clock can be set back.
+func passed(t, now time.Time) bool {
+	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
+}

@@ -1,0 +1,148 @@
+package robotsmw
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+const testAgent = "ExampleBot/1.0 (+https://example.com/bot)"
+
+// newTestTransport is a Transport over web, with quiet logs.
+func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options)) *Transport {
+	t.Helper()
+	opts := Options{UserAgent: testAgent, Base: web, Logger: slog.New(slog.DiscardHandler)}
+	for _, f := range edit {
+		f(&opts)
+	}
+	tr, err := NewTransport(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// decide is a Check that must not fail.
+func decide(t testing.TB, c *Checker, rawURL string) Decision {
+	t.Helper()
+	d, err := c.Check(t.Context(), mustURL(t, rawURL))
+	if err != nil {
+		t.Fatalf("Check(%s): %v", rawURL, err)
+	}
+	return d
+}
+
+func mustURL(t testing.TB, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// robotsFetches counts the requests for a robots.txt, of one host or of all.
+func robotsFetches(web *robotstest.Internet, host string) int {
+	n := 0
+	for _, r := range web.Log() {
+		u, err := url.Parse(r.URL)
+		if err == nil && u.Path == "/robots.txt" && (host == "" || u.Host == host) {
+			n++
+		}
+	}
+	return n
+}
+
+// switchable is a handler that can be exchanged under way.
+type switchable struct {
+	mu sync.Mutex
+	h  http.Handler
+}
+
+func (s *switchable) set(h http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.h = h
+}
+
+func (s *switchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	h := s.h
+	s.mu.Unlock()
+	h.ServeHTTP(w, r)
+}
+
+// robots serves a robots.txt with header lines ("Name: value"), and an empty
+// page everywhere else.
+func robots(text string, headers ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			return
+		}
+		for _, h := range headers {
+			name, value, _ := strings.Cut(h, ": ")
+			w.Header().Set(name, value)
+		}
+		io.WriteString(w, text)
+	})
+}
+
+// status answers with a status and header lines.
+func status(code int, headers ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, h := range headers {
+			name, value, _ := strings.Cut(h, ": ")
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(code)
+	})
+}
+
+// events is an Observer that keeps everything.
+type events struct {
+	mu        sync.Mutex
+	decisions []Decision
+	fetches   []Fetch
+	lookups   map[Lookup]int
+	failures  []string
+}
+
+func (e *events) Decided(d Decision) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.decisions = append(e.decisions, d)
+}
+
+func (e *events) Fetched(f Fetch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fetches = append(e.fetches, f)
+}
+
+func (e *events) Looked(l Lookup) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lookups == nil {
+		e.lookups = make(map[Lookup]int)
+	}
+	e.lookups[l]++
+}
+
+func (e *events) StoreFailed(op string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failures = append(e.failures, op+": "+err.Error())
+}
+
+// within reports whether a time is in (now+low, now+high].
+func within(now, at time.Time, low, high time.Duration) bool {
+	d := at.Sub(now)
+	return low < d && d <= high
+}

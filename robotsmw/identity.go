@@ -1,0 +1,138 @@
+package robotsmw
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// IdentityError is what RoundTrip returns, with Options.StrictIdentity, for
+// a request whose own User-Agent names none of the crawler's product tokens.
+type IdentityError struct {
+	UserAgent string   // of the request
+	Tokens    []string // of the crawler
+}
+
+func (e *IdentityError) Error() string {
+	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
+}
+
+// productTokens validates the tokens a caller gives, or derives the one that
+// userAgent stands for.
+func productTokens(userAgent string, tokens []string) ([]string, error) {
+	const say = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
+	if strings.TrimSpace(userAgent) == "" {
+		return nil, errors.New("robotsmw: Options.UserAgent is empty: say who is crawling, " + say)
+	}
+	if i := strings.IndexFunc(userAgent, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at octet %d: an HTTP header cannot carry it", userAgent, i)
+	}
+	if name, _ := cutToken(userAgent); isLibrary(name) {
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and names no crawler: write your own, %s", userAgent, say)
+	}
+	if tokens == nil {
+		token, err := tokenOf(userAgent)
+		if err != nil {
+			return nil, err
+		}
+		return []string{token}, nil
+	}
+	if len(tokens) == 0 {
+		return nil, errors.New("robotsmw: Options.ProductTokens is empty but not nil: name at least one token, or leave it nil to take it from UserAgent")
+	}
+	for _, t := range tokens {
+		name, rest := cutToken(t)
+		switch {
+		case name == "" || rest != "":
+			return nil, fmt.Errorf("robotsmw: product token %q: a token is one or more of A-Z a-z 0-9 _ - . (no spaces, no version), such as %q", t, suggestToken(t))
+		case isLibrary(name):
+			return nil, fmt.Errorf("robotsmw: product token %q is a library's name, not a crawler's: choose your own, such as \"ExampleBot\"", t)
+		}
+	}
+	return append([]string(nil), tokens...), nil
+}
+
+// tokenOf is the product token that a User-Agent header stands for: the
+// product it begins with or, for agents that begin with Mozilla, the one
+// after "compatible;". Where that is not one word it is an error, because a
+// guess would obey the rules of somebody else.
+func tokenOf(userAgent string) (string, error) {
+	agent := strings.TrimSpace(userAgent)
+	token, rest := cutToken(agent)
+	if strings.EqualFold(token, "Mozilla") {
+		_, after, found := cutFold(agent, "compatible;")
+		if !found {
+			return "", fmt.Errorf("robotsmw: Options.UserAgent %q names no crawler after \"compatible;\": set Options.ProductTokens, or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"", userAgent)
+		}
+		token, rest = cutToken(strings.TrimLeft(after, " "))
+	}
+	// A product ends in its version, in the end of the comment that holds
+	// it, or in a comment of its own. Another word means that the name has
+	// spaces in it.
+	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
+		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
+	}
+	if isLibrary(token) {
+		return "", fmt.Errorf("robotsmw: the product token %q of Options.UserAgent %q is a library's name: choose your own", token, userAgent)
+	}
+	return token, nil
+}
+
+// cutToken splits s after its leading run of token characters.
+func cutToken(s string) (token, rest string) {
+	i := 0
+	for i < len(s) && isTokenByte(s[i]) {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+func isTokenByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
+}
+
+func isLibrary(token string) bool {
+	return strings.EqualFold(token, "Go-http-client") || strings.EqualFold(token, "colly")
+}
+
+// suggestToken makes a valid token of what somebody wrote as one.
+func suggestToken(s string) string {
+	s, _, _ = strings.Cut(s, "/")
+	s = strings.Map(func(r rune) rune {
+		if r < 0x80 && isTokenByte(byte(r)) {
+			return r
+		}
+		return -1
+	}, s)
+	if s == "" {
+		return "ExampleBot"
+	}
+	return s
+}
+
+// cutFold is strings.Cut without regard to case; sep is ASCII.
+func cutFold(s, sep string) (before, after string, found bool) {
+	for i := 0; i+len(sep) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sep)], sep) {
+			return s[:i], s[i+len(sep):], true
+		}
+	}
+	return s, "", false
+}
+
+// names reports whether a User-Agent header names the token as a whole
+// word, without regard to case.
+func names(userAgent, token string) bool {
+	for i := 0; i < len(userAgent); {
+		if !isTokenByte(userAgent[i]) {
+			i++
+			continue
+		}
+		word, _ := cutToken(userAgent[i:])
+		if strings.EqualFold(word, token) {
+			return true
+		}
+		i += len(word)
+	}
+	return false
+}

@@ -1,0 +1,274 @@
+package robotsmw
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A crawl of many days, by the hour: what is served, what is decided, and
+// how often the server is asked.
+func TestGoodCopyOutlivesAnOutageOf31Days(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		site := new(switchable)
+		site.set(robots(someRules))
+		web.Handle("a.example", site)
+		c := newTestTransport(t, &web).Checker()
+		fetched := time.Now()
+		decide(t, c, "http://a.example/")
+		site.set(status(503))
+		for day := range 31 {
+			for range 24 {
+				time.Sleep(time.Hour)
+				private, public := decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")
+				if verdictOf(private, public) != obey {
+					t.Fatalf("day %d: %v, %v", day, private, public)
+				}
+				if expired := time.Since(fetched) >= 24*time.Hour; public.Stale != expired {
+					t.Fatalf("after %v: stale %v", time.Since(fetched), public.Stale)
+				}
+				if !public.Fetched.Equal(fetched) {
+					t.Fatalf("the copy is said to be of %v, want %v", public.Fetched, fetched)
+				}
+			}
+		}
+		site.set(robots("User-agent: *\nDisallow: /new/\n"))
+		time.Sleep(time.Hour)
+		if d := decide(t, c, "http://a.example/new/"); d.Allowed || d.Stale || d.Cause != "" {
+			t.Errorf("after the outage: %v", d)
+		}
+	})
+}
+
+func TestUnreachableFromTheStart(t *testing.T) {
+	for _, allow := range []bool{false, true} {
+		t.Run(fmt.Sprintf("AllowAfter30Days %v", allow), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				site := new(switchable)
+				site.set(status(503))
+				web.Handle("a.example", site)
+				c := newTestTransport(t, &web, func(o *Options) { o.AllowAfter30Days = allow }).Checker()
+				start := time.Now()
+				for time.Since(start) < 32*24*time.Hour {
+					d := decide(t, c, "http://a.example/")
+					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
+					if allow && time.Since(start) >= 30*24*time.Hour && !want {
+						// Some time in this hour a fetch fails for the last time.
+					} else if d.Allowed != want || d.Reason != Unreachable {
+						t.Fatalf("after %v: %v", time.Since(start), d)
+					}
+					time.Sleep(20 * time.Minute)
+				}
+				// 1, 2, 4 … 32 min, then once an hour: nobody is hammered.
+				if n := len(web.Log()); n > 32*24+6 {
+					t.Errorf("%d fetches in 32 days", n)
+				}
+				site.set(robots(someRules))
+				time.Sleep(time.Hour)
+				if got := verdictOf(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
+					t.Errorf("after it came back: %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A server in trouble is asked again after 1, 2, 4, 8, 16, 32, 60, 60 min,
+// or when its Retry-After says.
+func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		site := new(switchable)
+		site.set(status(500))
+		web.Handle("a.example", site)
+		c := newTestTransport(t, &web).Checker()
+		for _, gap := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			before := len(web.Log())
+			d := decide(t, c, "http://a.example/")
+			if got := time.Until(d.NextTry); got != gap*time.Minute {
+				t.Fatalf("next try in %v, want %v min", got, int(gap))
+			}
+			time.Sleep(gap*time.Minute - time.Nanosecond)
+			decide(t, c, "http://a.example/")
+			if got := len(web.Log()) - before; got != 1 {
+				t.Fatalf("%d fetches before the next try was due", got)
+			}
+			time.Sleep(time.Nanosecond)
+		}
+		site.set(status(503, "Retry-After: 7"))
+		if d := decide(t, c, "http://a.example/"); time.Until(d.NextTry) != 7*time.Second {
+			t.Errorf("Retry-After: 7: next try in %v", time.Until(d.NextTry))
+		}
+		time.Sleep(7 * time.Second)
+		site.set(robots(someRules))
+		if d := decide(t, c, "http://a.example/"); !d.Allowed || d.NextTry != (time.Time{}) {
+			t.Errorf("recovered: %v", d)
+		}
+	})
+}
+
+// That there is no robots.txt is believed for its lifetime; after it, an
+// outage is an outage.
+func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		site := new(switchable)
+		site.set(status(404))
+		web.Handle("a.example", site)
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		site.set(status(503))
+		time.Sleep(23 * time.Hour)
+		if d := decide(t, c, "http://a.example/"); !d.Allowed || d.Reason != Unavailable {
+			t.Errorf("within its lifetime: %v", d)
+		}
+		time.Sleep(2 * time.Hour)
+		if d := decide(t, c, "http://a.example/"); d.Allowed || d.Reason != Unreachable {
+			t.Errorf("after its lifetime: %v", d)
+		}
+	})
+}
+
+func TestRefreshBeforeTheLifetimeEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		site := new(switchable)
+		site.set(robots(someRules, "Cache-Control: max-age=6000"))
+		web.Handle("a.example", site)
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		site.set(slowly(10*time.Second, robots("User-agent: *\nDisallow: /new/\n")))
+
+		time.Sleep(4799 * time.Second)
+		decide(t, c, "http://a.example/")
+		if n := len(web.Log()); n != 1 {
+			t.Fatalf("%d fetches before four fifths of the lifetime", n)
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		for range 10 {
+			if d := decide(t, c, "http://a.example/new/"); !d.Allowed || d.Stale {
+				t.Errorf("while it is refreshed: %v", d)
+			}
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("callers waited %v for a refresh", waited)
+		}
+		time.Sleep(11 * time.Second)
+		if d := decide(t, c, "http://a.example/new/"); d.Allowed {
+			t.Errorf("after the refresh: %v", d)
+		}
+		if n := len(web.Log()); n != 2 {
+			t.Errorf("%d fetches, want 2", n)
+		}
+	})
+}
+
+func TestRevalidation(t *testing.T) {
+	for name, validator := range map[string]string{
+		"ETag":          `ETag: "v1"`,
+		"Last-Modified": "Last-Modified: Sun, 01 Mar 2026 12:00:00 GMT",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				site := new(switchable)
+				site.set(robots(someRules, validator, "Cache-Control: max-age=3600"))
+				web.Handle("a.example", site)
+				ev := new(events)
+				c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev }).Checker()
+				first := decide(t, c, "http://a.example/private/")
+				site.set(status(304))
+				time.Sleep(2 * time.Hour)
+				d := decide(t, c, "http://a.example/private/")
+				if d.Allowed || d.SHA256() != first.SHA256() || time.Until(d.Expires) != time.Hour || time.Since(d.Fetched) != 0 {
+					t.Errorf("after a 304: %v, fetched %v, expires %v", d, d.Fetched, d.Expires)
+				}
+				last := web.Log()[1]
+				if last.Header.Get("If-None-Match")+last.Header.Get("If-Modified-Since") == "" {
+					t.Errorf("asked without a condition: %v", last.Header)
+				}
+				if f := ev.fetches[1]; !f.Renewed || f.Outcome != FetchSuccessful {
+					t.Errorf("%+v", f)
+				}
+				site.set(status(304, "Cache-Control: max-age=600"))
+				time.Sleep(2 * time.Hour)
+				if d := decide(t, c, "http://a.example/"); time.Until(d.Expires) != 10*time.Minute {
+					t.Errorf("after a 304 with a lifetime of its own: expires in %v", time.Until(d.Expires))
+				}
+			})
+		})
+	}
+
+	t.Run("sends a validator only to where it came from", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var web robotstest.Internet
+			site := new(switchable)
+			site.set(status(302, "Location: http://b.example/r.txt", `ETag: "redirect"`))
+			web.Handle("a.example", site)
+			web.Handle("b.example", withHeader(`ETag: "file"`, answer2xx(200)))
+			c := newTestTransport(t, &web).Checker()
+			decide(t, c, "http://a.example/")
+			time.Sleep(25 * time.Hour)
+			decide(t, c, "http://a.example/")
+			var sent []string
+			for _, r := range web.Log() {
+				sent = append(sent, r.URL+" "+r.Header.Get("If-None-Match"))
+			}
+			want := []string{"http://a.example/robots.txt ", "http://b.example/r.txt ", "http://a.example/robots.txt ", `http://b.example/r.txt "file"`}
+			if !slices.Equal(sent, want) {
+				t.Errorf("sent %q, want %q", sent, want)
+			}
+		})
+	})
+}
+
+func withHeader(line string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, value, _ := strings.Cut(line, ": ")
+		w.Header().Set(name, value)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// A laptop that slept, or a clock set back: neither keeps a file for ever.
+func TestClocks(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	rec := &record{state: stateGood, fetched: now, expires: now.Add(time.Hour)}
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want use
+	}{
+		{"fresh", now.Add(time.Minute), useFresh},
+		{"to be refreshed", now.Add(48 * time.Minute), useAndRefresh},
+		{"expired", now.Add(time.Hour), useFetch},
+		{"fetched in the future: another clock's record", now.Add(-time.Minute), useFetch},
+	} {
+		if got := rec.use(tt.at); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	failing := (*record)(nil).failed("", now, 503, "", time.Hour)
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want use
+	}{
+		{"failing, the next try not due", now.Add(time.Minute), useStale},
+		{"failing, the next try due", now.Add(time.Hour), useFetch},
+		{"failing since the future", now.Add(-time.Minute), useFetch},
+	} {
+		if got := failing.use(tt.at); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package robotsmw
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// An origin is written as "https://example.com:8443": scheme and host in
+// lower case, the host in ASCII (IDNA), without a trailing dot, the port
+// only where it is not the scheme's default. http and https are two origins
+// (RFC 9309 §2.3: the rules apply to the authority that served them). A
+// request whose Host header overrides the host of its URL is an origin of
+// its own, written "http://127.0.0.1:8080 example.com": its robots.txt is
+// fetched at the same address with that Host.
+
+// applies reports whether robots.txt applies to URLs of the scheme.
+func applies(scheme string) bool { return defaultPort(scheme) != "" }
+
+func defaultPort(scheme string) string {
+	switch scheme {
+	case "http":
+		return "80"
+	case "https":
+		return "443"
+	case "ftp":
+		return "21"
+	}
+	return ""
+}
+
+// appendOrigin appends the origin of u to buf; host is the request's Host,
+// if it has one. It allocates nothing for a host that is already in lower
+// case ASCII, so that a cached origin can be looked up for free.
+func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
+	if u.Host == "" {
+		return nil, fmt.Errorf("robotsmw: the URL %q has no host: give an absolute URL", u.Redacted())
+	}
+	scheme := u.Scheme
+	if !isLower(scheme) {
+		scheme = strings.ToLower(scheme)
+	}
+	buf = append(buf, scheme...)
+	buf = append(buf, "://"...)
+	start := len(buf)
+	buf, err := appendHost(buf, scheme, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	if host == "" || host == u.Host {
+		return buf, nil
+	}
+	end := len(buf)
+	buf = append(buf, ' ')
+	if buf, err = appendHost(buf, scheme, host); err != nil {
+		return nil, err
+	}
+	if string(buf[end+1:]) == string(buf[start:end]) {
+		return buf[:end], nil
+	}
+	return buf, nil
+}
+
+// appendHost appends a host and its port in the canonical form of an origin.
+func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
+	host, port := splitPort(hostport)
+	if !isPlainHost(host) {
+		h, err := canonicalHost(host)
+		if err != nil {
+			return nil, fmt.Errorf("robotsmw: the host %q is no valid domain name or address: %w", hostport, err)
+		}
+		host = h
+	}
+	if host = strings.TrimRight(host, "."); host == "" {
+		return nil, fmt.Errorf("robotsmw: the host %q is empty: give an absolute URL", hostport)
+	}
+	buf = append(buf, host...)
+	if port != "" && port != defaultPort(scheme) {
+		buf = append(buf, ':')
+		buf = append(buf, port...)
+	}
+	return buf, nil
+}
+
+// splitPort splits "host:port"; a port may be empty, and a colon inside
+// brackets belongs to an IPv6 address.
+func splitPort(hostport string) (host, port string) {
+	i := strings.LastIndexByte(hostport, ':')
+	if i < 0 || strings.IndexByte(hostport[i:], ']') >= 0 {
+		return hostport, ""
+	}
+	return hostport[:i], hostport[i+1:]
+}
+
+func isPlainHost(s string) bool {
+	for i := range len(s) {
+		b := s[i]
+		if b >= 0x80 || 'A' <= b && b <= 'Z' || b == ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+func isLower(s string) bool {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// canonicalHost lowers an ASCII host as it is, because hosts in use have
+// octets that IDNA forbids ("my_host"), and maps any other by IDNA, with the
+// profile that net/http uses to dial it.
+func canonicalHost(host string) (string, error) {
+	for i := range len(host) {
+		if host[i] >= 0x80 {
+			ascii, err := idna.Lookup.ToASCII(host)
+			if err != nil {
+				return "", err
+			}
+			return ascii, nil
+		}
+		if host[i] == ' ' {
+			return "", fmt.Errorf("space at octet %d", i)
+		}
+	}
+	return strings.ToLower(host), nil
+}
+
+// originOf is appendOrigin as a string.
+func originOf(u *url.URL, host string) (string, error) {
+	b, err := appendOrigin(nil, u, host)
+	return string(b), err
+}
+
+// parseOrigin reads an origin as a person writes it: "https://example.com",
+// with or without a slash at its end.
+func parseOrigin(name string) (string, error) {
+	u, err := url.Parse(name)
+	if err != nil {
+		return "", fmt.Errorf("robotsmw: %q is no origin: %w", name, err)
+	}
+	if !applies(strings.ToLower(u.Scheme)) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("robotsmw: %q is no origin: write scheme and host alone, such as \"https://example.com\"", name)
+	}
+	return originOf(u, "")
+}
+
+// robotsTxtOf is the URL of the robots.txt of an origin, as a string, and
+// originOfRobotsTxt the way back.
+func robotsTxtOf(origin string) string {
+	at, _, _ := strings.Cut(origin, " ")
+	return at + "/robots.txt"
+}
+
+func originOfRobotsTxt(robotsURL string) (origin string, ok bool) {
+	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
+	if !ok {
+		return "", false
+	}
+	origin, err := parseOrigin(at)
+	return origin, err == nil
+}
+
+// hostOf is the host of an origin, for messages.
+func hostOf(origin string) string {
+	_, authority, _ := strings.Cut(origin, "://")
+	return authority
+}
+
+// robotsURL is where the robots.txt of an origin is, and the Host header to
+// ask with ("" for the URL's own).
+func robotsURL(origin string) (u *url.URL, host string) {
+	at, host, _ := strings.Cut(origin, " ")
+	scheme, authority, _ := strings.Cut(at, "://")
+	return &url.URL{Scheme: scheme, Host: authority, Path: "/robots.txt"}, host
+}

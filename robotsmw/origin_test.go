@@ -1,0 +1,142 @@
+package robotsmw
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// Google's table of where a robots.txt counts: each file, URLs it governs,
+// and URLs it does not.
+func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
+	for _, tt := range []struct {
+		file   string
+		counts []string
+		not    []string
+	}{
+		{"https://example.com/robots.txt",
+			[]string{"https://example.com/", "https://example.com/folder/file"},
+			[]string{"https://other.example.com/", "http://example.com/", "https://example.com:8181/"}},
+		{"https://www.example.com/robots.txt",
+			[]string{"https://www.example.com/"},
+			[]string{"https://example.com/", "https://shop.www.example.com/", "https://www.shop.example.com/"}},
+		{"https://www.exämple.com/robots.txt",
+			[]string{"https://www.exämple.com/", "https://www.xn--exmple-cua.com/"},
+			[]string{"https://www.example.com/"}},
+		{"ftp://example.com/robots.txt",
+			[]string{"ftp://example.com/", "ftp://example.com:21/"},
+			[]string{"https://example.com/"}},
+		{"https://212.96.82.21/robots.txt",
+			[]string{"https://212.96.82.21/"},
+			[]string{"https://example.com/"}},
+		{"https://example.com:443/robots.txt",
+			[]string{"https://example.com:443/", "https://example.com/"},
+			[]string{"https://example.com:444/"}},
+		{"https://example.com:8181/robots.txt",
+			[]string{"https://example.com:8181/"},
+			[]string{"https://example.com/"}},
+	} {
+		file := mustOrigin(t, tt.file)
+		for _, u := range tt.counts {
+			if got := mustOrigin(t, u); got != file {
+				t.Errorf("%s has origin %s, so %s (origin %s) would not count for it", u, got, tt.file, file)
+			}
+		}
+		for _, u := range tt.not {
+			if got := mustOrigin(t, u); got == file {
+				t.Errorf("%s has origin %s, so %s would count for it", u, got, tt.file)
+			}
+		}
+	}
+}
+
+func TestOriginIsCanonical(t *testing.T) {
+	for _, tt := range []struct{ url, host, want string }{
+		{"http://Example.COM/", "", "http://example.com"},
+		{"http://example.com./", "", "http://example.com"},
+		{"http://example.com.:80/", "", "http://example.com"},
+		{"http://example.com:/", "", "http://example.com"},
+		{"http://example.com:443/", "", "http://example.com:443"},
+		{"https://user:secret@example.com/", "", "https://example.com"},
+		{"http://my_host.example/", "", "http://my_host.example"},
+		{"http://r3---sn.example/", "", "http://r3---sn.example"},
+		{"http://BÜCHER.example/", "", "http://xn--bcher-kva.example"},
+		{"http://bücher。example/", "", "http://xn--bcher-kva.example"},
+		{"http://[2001:DB8::1]/", "", "http://[2001:db8::1]"},
+		{"http://[2001:db8::1]:80/", "", "http://[2001:db8::1]"},
+		{"http://[2001:db8::1]:8080/", "", "http://[2001:db8::1]:8080"},
+		{"http://127.0.0.1:8080/", "a.example", "http://127.0.0.1:8080 a.example"},
+		{"http://127.0.0.1:8080/", "A.Example:80", "http://127.0.0.1:8080 a.example"},
+		{"http://example.com/", "EXAMPLE.com:80", "http://example.com"},
+		{"http://example.com/", "example.com.", "http://example.com"},
+	} {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := originOf(u, tt.host)
+		if err != nil || got != tt.want {
+			t.Errorf("%s with Host %q: %q, %v; want %q", tt.url, tt.host, got, err, tt.want)
+		}
+	}
+}
+
+func TestBadHostIsAnError(t *testing.T) {
+	for _, u := range []*url.URL{
+		{Scheme: "http"},
+		{Scheme: "http", Path: "/relative"},
+		{Scheme: "http", Host: "."},
+		{Scheme: "http", Host: ":80"},
+		{Scheme: "http", Host: "a b.example"},
+		{Scheme: "http", Host: "\u200d.example"},
+	} {
+		if got, err := originOf(u, ""); err == nil {
+			t.Errorf("%v has the origin %q, want an error", u, got)
+		}
+	}
+}
+
+func TestOriginsInOptions(t *testing.T) {
+	for _, name := range []string{"example.com", "https://", "https://example.com/path", "https://example.com/?q", "mailto:a@example.com", "https://u@example.com", "%"} {
+		if got, err := parseOrigin(name); err == nil || !strings.Contains(err.Error(), "no origin") {
+			t.Errorf("%q: %q, %v; want an error", name, got, err)
+		}
+	}
+	if got, err := parseOrigin("HTTPS://Example.com:443/"); err != nil || got != "https://example.com" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func FuzzOrigin(f *testing.F) {
+	for _, s := range []string{"http://example.com", "https://EXAMPLE.com.:443", "http://[::1]:80", "http://bücher.example", "http://a:b:c", "http://..", "ftp://x:21"} {
+		f.Add(s, "")
+	}
+	f.Fuzz(func(t *testing.T, raw, host string) {
+		u, err := url.Parse(raw)
+		if err != nil || !applies(u.Scheme) {
+			return
+		}
+		origin, err := originOf(u, host)
+		if err != nil {
+			return
+		}
+		at, via := robotsURL(origin)
+		again, err := originOf(at, via)
+		if err != nil || again != origin {
+			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt is of %q (%v)", raw, host, origin, again, err)
+		}
+	})
+}
+
+func mustOrigin(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin, err := originOf(u, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return origin
+}

@@ -1,0 +1,177 @@
+package robotsmw
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// thirtyDays is when an origin that could never be reached may be treated as
+// one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps records.
+const thirtyDays = 30 * 24 * time.Hour
+
+// state is what is known of an origin's robots.txt.
+type state uint8
+
+const (
+	stateNone        state = iota // nothing good was ever fetched
+	stateGood                     // 2xx: rules
+	stateUnavailable              // 4xx, or a redirect that leads nowhere: no rules
+	stateForbidden                // 401 or 403 under DisallowForbidden
+	stateOverride                 // Options.Override
+)
+
+// record is what is kept of an origin. It never changes once it is shared: a
+// new fetch makes a new one.
+type record struct {
+	url      string // of the origin's robots.txt; "" for an override
+	state    state
+	hops     uint8 // redirects on the way
+	status   int16 // of the response that state follows from; 0: none
+	rules    *robotstxt.Rules
+	sitemaps []string
+	file     *file // nil: no file
+	fetched  time.Time
+	expires  time.Time
+	failure  *failure // nil: the latest fetch went well
+}
+
+// file is what identifies the very robots.txt that is obeyed, and what
+// revalidates it.
+type file struct {
+	hash         [sha256.Size]byte
+	size         int
+	url          string // where the body came from, if not from the origin's own /robots.txt
+	etag         string
+	lastModified string
+}
+
+// failure is a run of failed fetches.
+type failure struct {
+	since  time.Time // of the first
+	last   time.Time // of the latest
+	count  int
+	status int       // 0: no response
+	cause  string    // what went wrong last
+	retry  time.Time // when the next fetch may be tried
+}
+
+func newFile(body []byte) *file {
+	return &file{hash: sha256.Sum256(body), size: len(body)}
+}
+
+// inForce is the state that decides now. A good copy outlives failures; that
+// there was no robots.txt is believed for its lifetime alone.
+func (r *record) inForce(now time.Time) state {
+	if r.state != stateGood && r.failure != nil && r.expired(now) {
+		return stateNone
+	}
+	return r.state
+}
+
+// expired reports whether the answer's lifetime is over. A record that says
+// it was fetched in the future was written under another clock: its age is
+// not known, so it is over too.
+func (r *record) expired(now time.Time) bool {
+	switch r.state {
+	case stateOverride:
+		return false
+	case stateNone:
+		return true
+	}
+	return passed(r.expires, now) || r.fetched.After(now)
+}
+
+// refreshable reports whether four fifths of the lifetime are over: a fetch
+// in the background then spares every caller the wait at its end.
+func (r *record) refreshable(now time.Time) bool {
+	if r.state == stateOverride {
+		return false
+	}
+	return passed(r.fetched.Add(r.expires.Sub(r.fetched)/5*4), now)
+}
+
+// waiting reports whether fetches fail and the next try is not due. A run of
+// failures that began in the future is another clock's: its next try is due.
+func (r *record) waiting(now time.Time) bool {
+	return r.failure != nil && !passed(r.failure.retry, now) && !r.failure.since.After(now)
+}
+
+// use says what a caller may do with a record now.
+func (r *record) use(now time.Time) use {
+	switch {
+	case r == nil:
+		return useFetch
+	case !r.expired(now):
+		if !r.waiting(now) && (r.failure != nil || r.refreshable(now)) {
+			return useAndRefresh
+		}
+		return useFresh
+	case r.waiting(now):
+		return useStale
+	}
+	return useFetch
+}
+
+type use uint8
+
+const (
+	useFetch      use = iota // wait for a fetch
+	useFresh                 // as it is
+	useStale                 // as it is: past its lifetime, or unreachable, and the next try is not due
+	useAndRefresh            // as it is, and start a fetch in the background
+)
+
+// asIs reports whether no fetch is due.
+func (u use) asIs() bool { return u == useFresh || u == useStale }
+
+// failed is the record after one more failed fetch: what was good stays,
+// until a fetch goes well.
+func (r *record) failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *record {
+	next := &record{url: url}
+	f := &failure{since: now, last: now, count: 1, status: status, cause: cause}
+	if r != nil {
+		*next = *r
+		if old := r.failure; old != nil {
+			f.since, f.count = old.since, old.count+1
+		}
+	}
+	f.retry = now.Add(nextTry(f.count, retryAfter))
+	next.failure = f
+	return next
+}
+
+// newerThan reports whether r tells more than other: both may be nil.
+func (r *record) newerThan(other *record) bool {
+	return r != nil && (other == nil || r.checked().After(other.checked()))
+}
+
+// checked is when the origin was last asked.
+func (r *record) checked() time.Time {
+	if r.failure != nil {
+		return r.failure.last
+	}
+	return r.fetched
+}
+
+// cost is roughly what a record takes in memory, in octets.
+func (r *record) cost() int64 {
+	if r == nil {
+		return 0
+	}
+	n := 160 + len(r.url)
+	if r.rules != nil {
+		n += r.rules.Size()
+	}
+	for _, s := range r.sitemaps {
+		n += 16 + len(s)
+	}
+	if r.file != nil {
+		n += 96 + len(r.file.url) + len(r.file.etag) + len(r.file.lastModified)
+	}
+	if r.failure != nil {
+		n += 96 + len(r.failure.cause)
+	}
+	return int64(n)
+}

@@ -1,0 +1,337 @@
+package robotsmw
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// memoryStore is a Store and a Locker, as a fleet has one.
+type memoryStore struct {
+	mu     sync.Mutex
+	values map[string][]byte
+	locks  map[string]time.Time
+}
+
+func (s *memoryStore) Get(_ context.Context, key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.values[key]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return bytes.Clone(v), nil
+}
+
+func (s *memoryStore) Put(_ context.Context, key string, value []byte, _ time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = make(map[string][]byte)
+	}
+	s.values[key] = bytes.Clone(value)
+	return nil
+}
+
+func (s *memoryStore) Delete(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, key)
+	return nil
+}
+
+func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) (func(), bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.locks[key]) {
+		return nil, false, nil
+	}
+	if s.locks == nil {
+		s.locks = make(map[string]time.Time)
+	}
+	until := time.Now().Add(ttl)
+	s.locks[key] = until
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.locks[key].Equal(until) {
+			delete(s.locks, key)
+		}
+	}, true, nil
+}
+
+func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
+
+// Everything that was learnt is there for the next process: the file, that
+// there is none, and that the server is in trouble.
+func TestWarmStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("good.example", robots(someRules+"Crawl-delay: 3\nSitemap: https://good.example/s.xml\n", `ETag: "1"`))
+		web.Handle("none.example", status(404))
+		web.Handle("down.example", status(503, "Retry-After: 600"))
+		web.Handle("moved.example", status(301, "Location: http://good.example/robots.txt"))
+		store := new(memoryStore)
+		urls := mustURLs(t, []string{"http://good.example/private/", "http://good.example/", "http://none.example/", "http://down.example/", "http://moved.example/private/"})
+		before := newTestTransport(t, &web, withStore(store)).Checker().CheckAll(t.Context(), urls)
+		synctest.Wait() // the store is written when the callers have their answers
+		fetches := len(web.Log())
+		time.Sleep(time.Minute)
+		c := newTestTransport(t, &web, withStore(store)).Checker()
+		after := c.CheckAll(t.Context(), urls)
+		for i := range urls {
+			b, a := before[i].Decision, after[i].Decision
+			if a.String() != b.String() || !a.Expires.Equal(b.Expires) || !a.Fetched.Equal(b.Fetched) || a.SHA256() != b.SHA256() || a.CrawlDelay != b.CrawlDelay {
+				t.Errorf("before: %v\nafter: %v", b, a)
+			}
+		}
+		if n := len(web.Log()) - fetches; n != 0 {
+			t.Errorf("%d fetches after the start: %v", n, web.Log()[fetches:])
+		}
+		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 {
+			t.Errorf("sitemaps: %v, %v", s, err)
+		}
+		// A good copy from the store outlives an outage too, and its
+		// validators are used.
+		web.Handle("good.example", status(304))
+		time.Sleep(48 * time.Hour)
+		c = newTestTransport(t, &web, withStore(store)).Checker()
+		if d := decide(t, c, "http://good.example/private/"); d.Allowed || d.Stale || time.Since(d.Fetched) != 0 {
+			t.Errorf("revalidated: %v", d)
+		}
+		synctest.Wait()
+		web.Handle("good.example", status(503))
+		time.Sleep(48 * time.Hour)
+		c = newTestTransport(t, &web, withStore(store)).Checker()
+		if d := decide(t, c, "http://good.example/private/"); d.Allowed || !d.Stale {
+			t.Errorf("stale: %v", d)
+		}
+		synctest.Wait()
+		c = newTestTransport(t, &web, withStore(store)).Checker()
+		if d := decide(t, c, "http://good.example/private/"); d.Allowed || !d.Stale || d.Rule != "/private/" {
+			t.Errorf("stale from the store: %v", d)
+		}
+	})
+}
+
+// Failing since the first failed fetch, over all restarts.
+func TestThirtyDaysSurviveRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(503))
+		store := new(memoryStore)
+		check := func() Decision {
+			c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.AllowAfter30Days = true }).Checker()
+			d := decide(t, c, "http://a.example/")
+			synctest.Wait()
+			return d
+		}
+		for range 30 {
+			if d := check(); d.Allowed {
+				t.Fatalf("too early: %v", d)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		if d := check(); !d.Allowed || d.Reason != Unreachable {
+			t.Errorf("after 30 days: %v", d)
+		}
+	})
+}
+
+// badStore does what a store should not.
+type badStore struct {
+	get    func(ctx context.Context) ([]byte, error)
+	locker bool
+}
+
+func (s badStore) Get(ctx context.Context, _ string) ([]byte, error) { return s.get(ctx) }
+func (s badStore) Put(ctx context.Context, _ string, _ []byte, _ time.Duration) error {
+	_, err := s.get(ctx)
+	return err
+}
+func (s badStore) Delete(ctx context.Context, _ string) error {
+	_, err := s.get(ctx)
+	return err
+}
+
+type badLocker struct{ badStore }
+
+func (s badLocker) TryLock(ctx context.Context, _ string, _ time.Duration) (func(), bool, error) {
+	_, err := s.get(ctx)
+	return nil, false, err
+}
+
+// A store that fails, hangs or returns rubbish never changes a verdict: it
+// costs a fetch.
+func TestBadStoreCostsAFetch(t *testing.T) {
+	rubbish := func(b string) func(context.Context) ([]byte, error) {
+		return func(context.Context) ([]byte, error) { return []byte(b), nil }
+	}
+	for name, get := range map[string]func(ctx context.Context) ([]byte, error){
+		"fails":  func(context.Context) ([]byte, error) { return nil, errors.New("disk full") },
+		"panics": func(context.Context) ([]byte, error) { panic("nil map") },
+		"hangs": func(ctx context.Context) ([]byte, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		"hangs and is deaf": func(ctx context.Context) ([]byte, error) {
+			time.Sleep(10 * time.Minute)
+			return nil, nil
+		},
+		"returns nothing":               rubbish(""),
+		"returns rubbish":               rubbish("\x00\xff rubbish"),
+		"returns JSON":                  rubbish("{}\n"),
+		"returns another's record":      rubbish(`{"v":1,"origin":"http://c.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
+		"returns a lifetime of years":   rubbish(`{"v":1,"origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2100-01-01T12:00:00Z"}` + "\n"),
+		"returns rules of another hash": rubbish(`{"v":1,"origin":"http://a.example","state":"good","status":200,"sha256":"00","fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\nUser-agent: *\nAllow: /\n"),
+		"returns a newer version":       rubbish(`{"v":2,"origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
+	} {
+		for _, locks := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, locker %v", name, locks), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var web robotstest.Internet
+					web.Handle("a.example", robots(someRules))
+					web.Handle("b.example", robots(someRules))
+					var store Store = badStore{get: get}
+					if locks {
+						store = badLocker{badStore{get: get}}
+					}
+					ev := new(events)
+					c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.Observer = ev }).Checker()
+					start := time.Now()
+					for _, u := range []string{"http://a.example/private/", "http://b.example/private/"} {
+						if d := decide(t, c, u); d.Allowed || d.Reason != ByRule {
+							t.Errorf("%v", d)
+						}
+					}
+					limit := 2*storeTimeout + 2*time.Second
+					if locks && name != "hangs" && name != "hangs and is deaf" {
+						limit = 2 * time.Minute // as long as a lock that never comes free
+					}
+					if took := time.Since(start); took > limit {
+						t.Errorf("took %v", took)
+					}
+					if n := len(web.Log()); n != 2 {
+						t.Errorf("%d fetches, want 2", n)
+					}
+					if err := c.Forget(mustURL(t, "http://a.example/")); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					if len(ev.failures) == 0 && name != "returns nothing" {
+						t.Error("nobody was told")
+					}
+				})
+			})
+		}
+	}
+}
+
+// With a Locker, a fleet asks each origin once per lifetime.
+func TestFleetFetchesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(5*time.Second, robots(someRules)))
+		store := new(memoryStore)
+		var fleet []*Checker
+		for range 10 {
+			fleet = append(fleet, newTestTransport(t, &web, withStore(store)).Checker())
+		}
+		all := func() {
+			var wg sync.WaitGroup
+			for _, c := range fleet {
+				wg.Go(func() {
+					if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+						t.Errorf("%v", d)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		all()
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches by a fleet of 10", n)
+		}
+		time.Sleep(25 * time.Hour)
+		all()
+		if n := len(web.Log()); n != 2 {
+			t.Errorf("%d fetches over two lifetimes", n)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// A member that died with the lock in its hand holds nobody up for longer
+// than the lock lasts.
+func TestDeadHolderOfTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		store := new(memoryStore)
+		store.TryLock(t.Context(), "http://a.example", 40*time.Second)
+		c := newTestTransport(t, &web, withStore(store)).Checker()
+		start := time.Now()
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+			t.Errorf("%v", d)
+		}
+		if took := time.Since(start); took > 42*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestForgetReachesTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		store := new(memoryStore)
+		c := newTestTransport(t, &web, withStore(store)).Checker()
+		decide(t, c, "http://a.example/")
+		synctest.Wait()
+		if len(store.values) != 1 {
+			t.Fatalf("%v", maps.Keys(store.values))
+		}
+		c.Forget(mustURL(t, "http://a.example/x"))
+		if len(store.values) != 0 {
+			t.Error("it is still stored")
+		}
+	})
+}
+
+func FuzzStoredRecord(f *testing.F) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(someRules))
+	c := newTestTransport(f, &web).Checker()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	good := &record{state: stateGood, status: http.StatusOK, file: newFile([]byte(someRules)), fetched: now, expires: now.Add(time.Hour)}
+	f.Add(encodeRecord("http://a.example", good, []byte(someRules)))
+	f.Add(encodeRecord("http://a.example", good.failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
+	f.Add(encodeRecord("http://a.example", (*record)(nil).failed("", now, 0, "reset", 0), nil))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		rec, err := c.decodeRecord("http://a.example", "http://a.example/robots.txt", value)
+		if err != nil {
+			return
+		}
+		if rec.expires.Sub(rec.fetched) > maxLifetime {
+			t.Errorf("a lifetime of %v", rec.expires.Sub(rec.fetched))
+		}
+		_, body, _ := bytes.Cut(value, []byte{'\n'})
+		again, err := c.decodeRecord("http://a.example", rec.url, encodeRecord("http://a.example", rec, body))
+		if err != nil || again.state != rec.state || !again.expires.Equal(rec.expires) || !again.fetched.Equal(rec.fetched) {
+			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
+		}
+		u := mustURL(t, "http://a.example/private/")
+		c.judge(u, rec, now)
+	})
+}

@@ -1,0 +1,129 @@
+package robotsmw
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// A Transport is an http.RoundTripper that obeys robots.txt: a request for a
+// disallowed URL fails with a *DisallowedError before anything is sent. It
+// checks every method and, since an http.Client sends each redirect hop
+// through it, every hop. What a page says about itself is read on the way
+// and told by PageDirectives; it never blocks.
+//
+// Make one with NewTransport. It is safe for concurrent use; there is
+// nothing to close.
+type Transport struct {
+	cfg     *config
+	checker *Checker
+	foreign sync.Once // logs the first request with a foreign User-Agent
+}
+
+// NewTransport checks the options and makes a Transport of them. The error
+// says which option is wrong and what to write instead.
+func NewTransport(opts Options) (*Transport, error) {
+	cfg, err := opts.config()
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{cfg: cfg, checker: newChecker(cfg)}, nil
+}
+
+// NewClient is an http.Client that obeys robots.txt and paces its requests:
+// NewTransport, with a zero politeness.Limiter if opts has none (one request
+// a second and one at a time for each host, Crawl-delay and Retry-After
+// obeyed). The client has no Timeout, because that would count the time
+// spent waiting; Options.AttemptTimeout limits each attempt instead.
+func NewClient(opts Options) (*http.Client, error) {
+	if opts.Limiter == nil {
+		opts.Limiter = new(politeness.Limiter)
+	}
+	t, err := NewTransport(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: t}, nil
+}
+
+// Checker is what decides for this Transport.
+func (t *Transport) Checker() *Checker { return t.checker }
+
+// RoundTrip sends the request if robots.txt allows it. The errors of its own
+// are *DisallowedError, *IdentityError, and those of Checker.Check.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	out, page, err := t.prepare(req)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	resp, err := t.cfg.Base.RoundTrip(out)
+	if err != nil {
+		return resp, err
+	}
+	page.attach(resp, out)
+	return resp, nil
+}
+
+// prepare decides about a request and makes the one to send.
+func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
+	agent := req.Header.Get("User-Agent")
+	if agent != "" && agent != t.cfg.UserAgent {
+		if err := t.identify(agent); err != nil {
+			return nil, nil, err
+		}
+	}
+	d, err := t.checker.check(req.Context(), req.URL, req.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.DryRun {
+		t.cfg.Logger.Info("robotsmw: dry run: sent although disallowed", "decision", d.String())
+	}
+	if !d.Allowed {
+		return nil, nil, &DisallowedError{Decision: d}
+	}
+	ctx := req.Context()
+	if d.CrawlDelay > 0 {
+		ctx = politeness.WithCrawlDelay(ctx, d.CrawlDelay)
+	}
+	var p *page
+	ctx, p = t.newPage(ctx)
+	out := req.WithContext(ctx)
+	if agent == "" {
+		out.Header = make(http.Header, len(req.Header)+1)
+		for k, v := range req.Header {
+			out.Header[k] = v
+		}
+		out.Header["User-Agent"] = []string{t.cfg.UserAgent}
+	}
+	return out, p, nil
+}
+
+// identify reports a User-Agent under which robots.txt was not read.
+func (t *Transport) identify(agent string) error {
+	for _, token := range t.cfg.tokens {
+		if names(agent, token) {
+			return nil
+		}
+	}
+	err := &IdentityError{UserAgent: agent, Tokens: t.checker.Tokens()}
+	if t.cfg.StrictIdentity {
+		return err
+	}
+	t.foreign.Do(func() { t.cfg.Logger.Warn(strings.TrimPrefix(err.Error(), "robotsmw: "), "user_agent", agent) })
+	return nil
+}
+
+// CloseIdleConnections closes those of Base, if it can.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+var _ http.RoundTripper = (*Transport)(nil)

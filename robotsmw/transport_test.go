@@ -1,0 +1,415 @@
+package robotsmw
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestBlockedRequestIsNeverSent(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", robots(someRules))
+				client := &http.Client{Transport: newTestTransport(t, &web)}
+				body := &closeCounter{Reader: strings.NewReader("a form")}
+				req, _ := http.NewRequestWithContext(t.Context(), method, "http://a.example/private/x?y", body)
+				_, err := client.Do(req)
+				blocked, ok := errors.AsType[*DisallowedError](err)
+				if !ok || !errors.Is(err, ErrDisallowed) || errors.Is(err, ErrUnreachable) {
+					t.Fatalf("%v", err)
+				}
+				if d := blocked.Decision; d.Rule != "/private/" || d.Line != 2 || d.Reason != ByRule || d.RobotsURL != "http://a.example/robots.txt" {
+					t.Errorf("%+v", d)
+				}
+				if want := `rule "Disallow: /private/", line 2 of http://a.example/robots.txt`; !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+				if ue, ok := errors.AsType[*url.Error](err); !ok || ue.Timeout() || blocked.Timeout() {
+					t.Error("a blocked request is taken for a timeout")
+				}
+				if body.closed != 1 {
+					t.Errorf("the request's body was closed %d times", body.closed)
+				}
+				if n := len(web.Log()); n != 1 {
+					t.Errorf("%d requests, want that of robots.txt alone", n)
+				}
+			})
+		})
+	}
+}
+
+type closeCounter struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeCounter) Close() error { c.closed++; return nil }
+
+func TestEveryRedirectHopIsChecked(t *testing.T) {
+	for _, tt := range []struct {
+		name, start string
+		hops        []string // what is requested besides robots.txt
+	}{
+		{"into a disallowed path, first hop", "http://a.example/1", []string{"http://a.example/1"}},
+		{"into a disallowed path, fifth hop", "http://a.example/5", []string{"http://a.example/5", "http://a.example/4", "http://a.example/3", "http://a.example/2", "http://a.example/1"}},
+		{"into another host that disallows", "http://a.example/away", []string{"http://a.example/away"}},
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			t.Run(tt.name+" "+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var web robotstest.Internet
+					mux := http.NewServeMux()
+					mux.Handle("/robots.txt", robots(someRules))
+					for _, hop := range []string{"/5 /4", "/4 /3", "/3 /2", "/2 /1", "/1 /private/x", "/away http://b.example/private/x"} {
+						from, to, _ := strings.Cut(hop, " ")
+						mux.Handle(from, http.RedirectHandler(to, http.StatusTemporaryRedirect))
+					}
+					web.Handle("a.example", mux)
+					web.Handle("b.example", robots(someRules))
+					client := &http.Client{Transport: newTestTransport(t, &web)}
+					req, _ := http.NewRequestWithContext(t.Context(), method, tt.start, nil)
+					if _, err := client.Do(req); !errors.Is(err, ErrDisallowed) {
+						t.Fatalf("%v", err)
+					}
+					var pages []string
+					for _, r := range web.Log() {
+						if !strings.HasSuffix(r.URL, "/robots.txt") {
+							pages = append(pages, r.URL)
+						}
+					}
+					if strings.Join(pages, " ") != strings.Join(tt.hops, " ") {
+						t.Errorf("requested %q, want %q", pages, tt.hops)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The query is matched as it is sent: not sorted, not decoded, a bare "?"
+// kept (the usual check in Go re-sorts it, and misses the first of these).
+func TestQueryIsMatchedAsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /p?z=1&a=2\nDisallow: /q?$\nDisallow: /r%2Fs\n"))
+		c := newTestTransport(t, &web).Checker()
+		for u, want := range map[string]bool{
+			"http://a.example/p?z=1&a=2":   false,
+			"http://a.example/p?a=2&z=1":   true,
+			"http://a.example/q?":          false,
+			"http://a.example/q":           true,
+			"http://a.example/q?x":         true,
+			"http://a.example/r%2fs":       false,
+			"http://a.example/r/s":         true,
+			"http://a.example//p?z=1&a=2":  true,
+			"http://a.example/p?z=1&a=2#f": false,
+		} {
+			if d := decide(t, c, u); d.Allowed != want {
+				t.Errorf("%v, want allowed %v", d, want)
+			}
+		}
+	})
+}
+
+func TestRobotsTxtItselfIsAlwaysAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(DisallowAll))
+		web.Handle("down.example", status(503))
+		client := &http.Client{Transport: newTestTransport(t, &web)}
+		for _, host := range []string{"a.example", "down.example"} {
+			resp, err := client.Get("http://" + host + "/robots.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if n := len(web.Log()); n != 2 {
+			t.Errorf("%d requests, want 2: none to ask whether it is allowed", n)
+		}
+	})
+}
+
+func TestIdentityOnTheWire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		var logged bytes.Buffer
+		tr := newTestTransport(t, &web, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+		send := func(tr *Transport, agent ...string) (string, error) {
+			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/", nil)
+			if agent != nil {
+				req.Header["User-Agent"] = agent
+			}
+			before := req.Header.Clone()
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				return "", err
+			}
+			resp.Body.Close()
+			if len(before) != len(req.Header) {
+				t.Error("the caller's header was changed")
+			}
+			log := web.Log()
+			return log[len(log)-1].Header.Get("User-Agent"), nil
+		}
+		for _, agent := range [][]string{nil, {""}, {testAgent}} {
+			if got, err := send(tr, agent...); err != nil || got != testAgent {
+				t.Errorf("User-Agent %q: sent as %q, %v", agent, got, err)
+			}
+		}
+		if got, err := send(tr, "examplebot/2.0"); err != nil || got != "examplebot/2.0" || logged.Len() > 0 {
+			t.Errorf("another version: sent as %q, %v; logged %s", got, err, &logged)
+		}
+		for range 3 {
+			if got, err := send(tr, "OtherBot/1.0"); err != nil || got != "OtherBot/1.0" {
+				t.Errorf("a foreign agent: sent as %q, %v", got, err)
+			}
+		}
+		if n := strings.Count(logged.String(), "OtherBot/1.0"); n == 0 || strings.Count(logged.String(), "\n") != 1 {
+			t.Errorf("a foreign agent should be reported once: %s", &logged)
+		}
+		strict := newTestTransport(t, &web, func(o *Options) { o.StrictIdentity = true })
+		before := len(web.Log())
+		_, err := send(strict, "OtherBot/1.0")
+		if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.UserAgent != "OtherBot/1.0" {
+			t.Errorf("strict: %v", err)
+		}
+		if len(web.Log()) != before {
+			t.Error("strict: something was sent")
+		}
+		if got, err := send(strict); err != nil || got != testAgent {
+			t.Errorf("strict, no agent of its own: %q, %v", got, err)
+		}
+	})
+}
+
+func TestSeveralProductTokensInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /\n\nUser-agent: OldBot\nDisallow: /old\n\nUser-agent: NewBot\nDisallow: /new\n"))
+		web.Handle("b.example", robots("User-agent: *\nDisallow: /\n\nUser-agent: OldBot\nDisallow: /old\n"))
+		c := newTestTransport(t, &web, func(o *Options) { o.ProductTokens = []string{"NewBot", "OldBot"} }).Checker()
+		for u, want := range map[string]bool{
+			"http://a.example/new": false, "http://a.example/old": true,
+			"http://b.example/new": true, "http://b.example/old": false,
+		} {
+			if d := decide(t, c, u); d.Allowed != want {
+				t.Errorf("%v", d)
+			}
+		}
+	})
+}
+
+func TestOverride(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("mine.example", robots(DisallowAll))
+		web.Handle("other.example", robots(DisallowAll))
+		c := newTestTransport(t, &web, func(o *Options) {
+			o.Override = map[string]string{
+				"https://mine.example":   "User-agent: ExampleBot\nDisallow: /admin\nCrawl-delay: 2\n",
+				"http://shut.example:80": DisallowAll,
+				"http://open.example/":   AllowAll,
+			}
+		}).Checker()
+		for u, want := range map[string]bool{
+			"https://mine.example/": true, "https://mine.example/admin/": false,
+			"http://mine.example/": false, // another origin
+			"http://shut.example/": false, "http://open.example/": true,
+		} {
+			if d := decide(t, c, u); d.Allowed != want {
+				t.Errorf("%v", d)
+			}
+		}
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want that of http://mine.example alone", n)
+		}
+		if d, ok := c.CrawlDelay(mustURL(t, "https://mine.example/x")); !ok || d != 2*time.Second {
+			t.Errorf("Crawl-delay %v, %v", d, ok)
+		}
+	})
+	for _, bad := range []map[string]string{
+		{"mine.example": ""}, {"https://mine.example/shop": ""}, {"http://a.example": "", "HTTP://A.example:80": ""},
+	} {
+		if _, err := NewTransport(Options{UserAgent: testAgent, Override: bad}); err == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
+}
+
+func TestDryRunSendsAndReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		ev := new(events)
+		client := &http.Client{Transport: newTestTransport(t, &web, func(o *Options) { o.DryRun, o.Observer = true, ev })}
+		resp, err := client.Get("http://a.example/private/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if len(web.Log()) != 2 {
+			t.Error("not sent")
+		}
+		if d := ev.decisions[0]; !d.Allowed || !d.DryRun || d.Rule != "/private/" || !strings.HasPrefix(d.String(), "would be disallowed") {
+			t.Errorf("%v", d)
+		}
+	})
+}
+
+func TestBadOptions(t *testing.T) {
+	limiter := new(politeness.Limiter)
+	for name, opts := range map[string]Options{
+		"Base and Proxy":                {Base: new(robotstest.Internet), Proxy: http.ProxyFromEnvironment},
+		"Base and RefuseAddress":        {Base: new(robotstest.Internet), RefuseAddress: PublicOnly},
+		"pacing twice":                  {Base: &politeness.Transport{Limiter: limiter}, Limiter: limiter},
+		"negative RobotsTimeout":        {RobotsTimeout: -1},
+		"fewer redirects than RFC 9309": {MaxRedirects: 4},
+		"negative MaxRedirects":         {MaxRedirects: -1},
+		"negative MaxOrigins":           {MaxOrigins: -1},
+		"negative MaxBytes":             {MaxBytes: -1},
+	} {
+		opts.UserAgent = testAgent
+		if _, err := NewTransport(opts); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := NewClient(opts); err == nil {
+			t.Errorf("%s: NewClient accepts it", name)
+		}
+	}
+}
+
+func TestBadURLs(t *testing.T) {
+	c := newTestTransport(t, new(robotstest.Internet)).Checker()
+	for _, u := range []*url.URL{nil, {}, {Path: "/x"}, {Scheme: "http", Path: "/x"}, {Scheme: "http", Host: "."}} {
+		if d, err := c.Check(t.Context(), u); err == nil {
+			t.Errorf("%v: %v", u, d)
+		}
+		if _, err := c.Sitemaps(t.Context(), u); err == nil {
+			t.Errorf("%v: Sitemaps gives no error", u)
+		}
+		if err := c.Forget(u); err == nil {
+			t.Errorf("%v: Forget gives no error", u)
+		}
+		if _, ok := c.CrawlDelay(u); ok {
+			t.Errorf("%v: it has a Crawl-delay", u)
+		}
+	}
+}
+
+// No redirect can send the crawler into a private network.
+func TestRefuseAddress(t *testing.T) {
+	server := httptest.NewServer(robots(someRules))
+	defer server.Close()
+	var asked []netip.Addr
+	tr := newTestTransport(t, nil, func(o *Options) {
+		o.RefuseAddress = func(a netip.Addr) error {
+			asked = append(asked, a)
+			return PublicOnly(a)
+		}
+	})
+	defer tr.CloseIdleConnections()
+	if d := decide(t, tr.Checker(), server.URL+"/"); d.Reason != Unreachable || !strings.Contains(d.Cause, "127.0.0.1 is not a public address") {
+		t.Errorf("%v", d)
+	}
+	if len(asked) == 0 {
+		t.Error("RefuseAddress was not asked")
+	}
+	for addr, public := range map[string]bool{
+		"192.0.2.1": true, "2001:db8::1": true, "10.0.0.1": false, "172.16.0.1": false, "192.168.1.1": false,
+		"169.254.169.254": false, "127.0.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false,
+		"0.0.0.0": false, "100.64.1.1": false, "224.0.0.1": false, "::ffff:10.0.0.1": false,
+	} {
+		if err := PublicOnly(netip.MustParseAddr(addr)); (err == nil) != public {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+func TestProxy(t *testing.T) {
+	var seen []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.String())
+		io.WriteString(w, someRules)
+	}))
+	defer proxy.Close()
+	tr := newTestTransport(t, nil, func(o *Options) { o.Proxy = http.ProxyURL(mustURL(t, proxy.URL)) })
+	defer tr.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: tr}).Get("http://a.example/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if strings.Join(seen, " ") != "http://a.example/robots.txt http://a.example/page" {
+		t.Errorf("the proxy saw %q", seen)
+	}
+}
+
+func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
+	base := &idleCloser{}
+	newTestTransport(t, base).CloseIdleConnections()
+	if !base.closed {
+		t.Error("it was not")
+	}
+	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // has none: no panic
+}
+
+type idleCloser struct {
+	http.RoundTripper
+	closed bool
+}
+
+func (c *idleCloser) CloseIdleConnections() { c.closed = true }
+
+func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(time.Second, robots(someRules+"Sitemap: https://a.example/s.xml\n")))
+		web.Handle("b.example", slowly(time.Second, status(503)))
+		web.Handle("slow.example", robotstest.Hang{})
+		c := newTestTransport(t, &web).Checker()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		urls := append(mustURLs(t, []string{"http://a.example/private/", "http://slow.example/", "http://b.example/", "http://a.example/"}), nil)
+		got := c.CheckAll(ctx, urls)
+		if time.Since(start) != 10*time.Second {
+			t.Errorf("took %v", time.Since(start))
+		}
+		if got[0].Decision.Allowed || got[0].Err != nil || got[2].Decision.Reason != Unreachable || !got[3].Decision.Allowed {
+			t.Errorf("%v", got)
+		}
+		if !errors.Is(got[1].Err, context.DeadlineExceeded) || got[4].Err == nil {
+			t.Errorf("errors %v, %v", got[1].Err, got[4].Err)
+		}
+		if err := c.Preload(t.Context(), urls[0], urls[2], urls[3]); err != nil {
+			t.Errorf("Preload: %v", err)
+		}
+		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 || s[0] != "https://a.example/s.xml" {
+			t.Errorf("Sitemaps: %q, %v", s, err)
+		}
+		if _, err := c.Sitemaps(t.Context(), urls[2]); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("Sitemaps of an unreachable origin: %v", err)
+		}
+		if n := robotsFetches(&web, "a.example"); n != 1 {
+			t.Errorf("%d fetches of a.example", n)
+		}
+		time.Sleep(time.Minute) // the fetch that nobody waits for ends by itself
+	})
+}
