@@ -1,0 +1,26 @@
+// Httpclient fetches the URLs of its command line with an http.Client that obeys robots.txt.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+func main() {
+	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, url := range os.Args[1:] {
+		resp, err := client.Get(url)
+		if err != nil { // a *robotsmw.DisallowedError where robots.txt says no
+			fmt.Println(err)
+			continue
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status, url)
+	}
+}
