@@ -10,10 +10,10 @@ import (
 // requests. ok is false where the group asks for none, and true with 0 where it says "0". Of several lines the
 // greatest delay counts. No standard defines the field; it is read as plain decimal seconds, fractions and all
 // ("0.5", "10"), and a line that says something else ("1e3", "0x10", "-1", "soon") is as good as none.
-func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return r.delay, r.hasDelay }
+func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }
 
 // maxDelay is what a longer delay is read as: nobody will wait it out.
-const maxDelay = time.Duration(1<<63 - 1)
+const maxDelay = time.Duration(1<<63 - 2)
 
 // parseDelay reads decimal seconds.
 func parseDelay(s string) (time.Duration, bool) {

@@ -38,6 +38,16 @@ func appendOctet(dst []byte, c byte, escaped, inQuery bool) []byte {
 // isPrintable reports whether an octet is a printable ASCII one. The space is not.
 func isPrintable(c byte) bool { return '!' <= c && c <= '~' }
 
+// arePrintable is isPrintable for each octet of s.
+func arePrintable(s string) bool {
+	for i := range len(s) {
+		if !isPrintable(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // isReserved reports whether an octet means one thing bare and another thing escaped.
 func isReserved(c byte, inQuery bool) bool {
 	switch c {

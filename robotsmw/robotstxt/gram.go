@@ -129,13 +129,13 @@ func (w *work) spend(octets int) bool {
 // tryWild returns the rule that decides among best and the rules with wildcards, or tooMuch.
 func (r *Rules) tryWild(target string, best int) int {
 	left := work(maxWork)
-	if r.grams == nil {
+	if r.index == nil || r.index.grams == nil {
 		return r.tryEach(target, best, &left)
 	}
-	if best != none && r.overrides(best, r.literals) {
+	if best != none && r.overrides(best, int(r.literals)) {
 		return best
 	}
-	x := r.grams
+	x := r.index.grams
 	for _, i := range x.always {
 		if best = r.try(int(i), target, best, &left); best == tooMuch {
 			return tooMuch
@@ -160,7 +160,7 @@ func (r *Rules) tryWild(target string, best int) int {
 
 // tryBucket tries the rules that are filed under the gram at target[at:].
 func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) int {
-	x := r.grams
+	x := r.index.grams
 	bucket, tag := place(hash, len(x.starts)-1), tagOf(hash)
 	entries := x.entries[x.starts[bucket]:x.starts[bucket+1]]
 	if !left.spend(len(entries)) {
@@ -192,7 +192,7 @@ func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) 
 
 // tryEach tries all rules with wildcards, of which the one that overrides the others comes first.
 func (r *Rules) tryEach(target string, best int, left *work) int {
-	for i := r.literals; i < r.count(); i++ {
+	for i := int(r.literals); i < int(r.count); i++ {
 		if best != none && r.overrides(best, i) {
 			break
 		}

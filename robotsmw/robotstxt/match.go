@@ -72,7 +72,7 @@ func (r Reason) String() string {
 // Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
 // allocates memory.
 func (r *Rules) Allowed(target string) bool {
-	if r.count() == 0 {
+	if r.count == 0 {
 		return true
 	}
 	switch decides := r.decide(target); decides {
@@ -93,7 +93,7 @@ func (r *Rules) Match(target string) Match {
 		m.Reason = IsRobotsTxt
 	case r.agents == nil:
 		m.Reason = NoGroup
-	case r.count() == 0:
+	case r.count == 0:
 		m.Reason = EmptyGroup
 	case decides == none:
 		m.Reason = NoMatch
@@ -135,7 +135,7 @@ func (r *Rules) decide(target string) int {
 	if !sure {
 		return r.decideEscaped(target)
 	}
-	if r.literals < r.count() {
+	if r.literals < r.count {
 		best = r.tryWild(target, best)
 	}
 	return best
@@ -166,7 +166,7 @@ func (r *Rules) decideCanonical(target string) int {
 		return itself
 	}
 	best, _ := r.longestPrefix(target)
-	if r.literals < r.count() {
+	if r.literals < r.count {
 		best = r.tryWild(target, best)
 	}
 	return best

@@ -71,13 +71,19 @@ func matchesWild(pattern, target string) bool {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return matchesEither(pattern, target)
 	}
-	star := strings.IndexByte(pattern, '*')
-	if !strings.HasPrefix(target, pattern[:star]) {
+	piece, pattern, more := strings.Cut(pattern, "*")
+	if !more {
+		if exact, ok := strings.CutSuffix(piece, "$"); ok {
+			return target == exact
+		}
+		return strings.HasPrefix(target, piece)
+	}
+	if !strings.HasPrefix(target, piece) {
 		return false
 	}
-	pattern, target = pattern[star+1:], target[star:]
+	target = target[len(piece):]
 	for {
-		star = strings.IndexByte(pattern, '*')
+		star := strings.IndexByte(pattern, '*')
 		if star < 0 {
 			break
 		}

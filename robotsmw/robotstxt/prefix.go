@@ -1,7 +1,6 @@
 package robotstxt
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"strings"
 )
@@ -10,10 +9,12 @@ import (
 // begins with, in a time that depends on the target and hardly on their number. It is a trie: its nodes skip
 // what all their patterns have in common and part them by the octet after that, until so few are left that they
 // can be tried one by one. For a small group it is one leaf, that is, nothing but a scan.
+//
+// The octets by which a leaf's patterns are told apart stand together, at the beginning of [Rules].text, so that
+// eight of them are looked at in one go.
 type prefixIndex struct {
-	nodes  []prefixNode // the first is the root
-	labels []byte       // by node: the octet at the parent's depth
-	next   []byte       // by rule: in a leaf, the octet at the leaf's depth
+	nodes []prefixNode // the first is the root
+	sets  []octetSet   // which octets lead to a node's children
 }
 
 // A prefixNode stands for a stretch of the group's rules.
@@ -22,36 +23,30 @@ type prefixNode struct {
 	child uint32 // the first of its children, which stand together; 0 in a leaf
 	above uint32 // one more than the nearest node above it with a pattern that ends there; 0 for none
 	first uint16 // the first of its rules
-	count uint8  // how many children; in a leaf, how many rules are to be tried
+	set   uint16 // its octetSet; there is none in a leaf
+	count uint8  // in a leaf: how many rules are to be tried
 	ended bool   // whether the first rule's pattern ends at depth: that one is not to be tried, it matches
 }
 
 // maxLeaf is how many patterns are tried one by one rather than told apart by a node.
 const maxLeaf = 24
 
-// padding is what lets findOctet look at eight octets where there are fewer.
-const padding = 7
-
-// buildPrefixIndex returns the index of literal rules, and those of them that are of use in the order that the
-// index needs.
-func buildPrefixIndex(rules []draft) (prefixIndex, []draft) {
+// buildPrefixIndex returns the index of literal rules, those of them that are of use in the order that the index
+// needs, and for each of these the octet at the depth of its leaf.
+func buildPrefixIndex(rules []draft) (index prefixIndex, sorted []draft, next []byte) {
 	b := prefixBuilder{
-		prefixIndex: prefixIndex{
-			nodes:  make([]prefixNode, 1),
-			labels: make([]byte, 1, 1+padding),
-			next:   make([]byte, 0, len(rules)+padding),
-		},
-		sorted: make([]draft, 0, len(rules)),
+		prefixIndex: prefixIndex{nodes: make([]prefixNode, 1)},
+		sorted:      make([]draft, 0, len(rules)),
+		next:        make([]byte, 0, len(rules)),
 	}
 	b.build(0, 0, rules, make([]draft, len(rules)), 0)
-	b.labels = append(b.labels, make([]byte, padding)...)
-	b.next = append(b.next, make([]byte, padding)...)
-	return b.prefixIndex, b.sorted
+	return b.prefixIndex, b.sorted, b.next
 }
 
 type prefixBuilder struct {
 	prefixIndex
 	sorted []draft
+	next   []byte
 }
 
 // build makes node id, below another, that of some rules whose patterns share their first depth octets.
@@ -98,23 +93,40 @@ func (b *prefixBuilder) build(id int, above uint32, rules, scratch []draft, dept
 		}
 		return
 	}
+	var set octetSet
+	children := 0
 	for c := 1; c < 256; c++ {
 		if starts[c] < starts[c+1] {
-			node.count++
+			set.add(byte(c))
+			children++
 		}
 	}
 	child := len(b.nodes)
-	node.child = uint32(child)
-	b.nodes = append(b.nodes, make([]prefixNode, node.count)...)
-	b.labels = append(b.labels, make([]byte, node.count)...)
+	node.child, node.set = uint32(child), uint16(len(b.sets))
+	b.sets = append(b.sets, set)
+	b.nodes = append(b.nodes, make([]prefixNode, children)...)
 	for c := 1; c < 256; c++ {
 		if n := starts[c+1] - starts[c]; n > 0 {
-			b.labels[child] = byte(c)
 			b.build(child, above, rules[:n], scratch, depth)
 			rules = rules[n:]
 			child++
 		}
 	}
+}
+
+// An octetSet is a set of ASCII octets, a bit for each.
+type octetSet [2]uint64
+
+func (s *octetSet) add(c byte) { s[c>>6&1] |= 1 << (c & 63) }
+
+// index returns how many octets of the set come before c, and whether c is one of them.
+func (s *octetSet) index(c byte) (i int, ok bool) {
+	word, bit := s[c>>6&1], uint64(1)<<(c&63)
+	i = bits.OnesCount64(word & (bit - 1))
+	if c>>6&1 == 1 {
+		i += bits.OnesCount64(s[0])
+	}
+	return i, word&bit != 0
 }
 
 // keep adds a rule to those that are of use.
@@ -149,12 +161,10 @@ func octetAt(s string, i int) byte {
 // The way down looks only at the octets that part patterns. What they share is compared once, at the end.
 func (r *Rules) longestPrefix(target string) (best int, sure bool) {
 	best = none
-	if len(r.prefixes.nodes) == 0 {
+	if r.literals == 0 {
 		return best, true
 	}
-	nodes := r.prefixes.nodes
-	node, octet := &nodes[0], byte(0)
-descent:
+	node, octet := &r.root, byte(0)
 	for int(node.depth) <= len(target) {
 		octet = '$'
 		if int(node.depth) < len(target) {
@@ -163,17 +173,11 @@ descent:
 		if node.child == 0 {
 			break
 		}
-		labels := r.prefixes.labels[node.child : int(node.child)+int(node.count)+padding]
-		for i := 0; i < int(node.count); i += 8 {
-			if found := findOctet(labels[i:], octet); found != 0 {
-				if i += bits.TrailingZeros64(found) / 8; i >= int(node.count) {
-					break descent
-				}
-				node = &nodes[int(node.child)+i]
-				continue descent
-			}
+		i, ok := r.index.sets[node.set].index(octet)
+		if !ok {
+			break
 		}
-		break
+		node = &r.index.nodes[int(node.child)+i]
 	}
 
 	depth := int(node.depth)
@@ -182,10 +186,12 @@ descent:
 	if node.ended && depth == shared {
 		best = int(node.first)
 	}
-	for above := node.above; above != 0; above = nodes[above-1].above {
-		if int(nodes[above-1].depth) <= shared {
-			best = r.better(int(nodes[above-1].first), best)
+	for above := node.above; above != 0; {
+		ended := &r.index.nodes[above-1]
+		if int(ended.depth) <= shared {
+			best = r.better(int(ended.first), best)
 		}
+		above = ended.above
 	}
 	if node.child != 0 || depth > shared {
 		return best, sure
@@ -195,7 +201,7 @@ descent:
 	if node.ended {
 		first++
 	}
-	next := r.prefixes.next[first : first+int(node.count)+padding]
+	next := r.text[first:]
 	for i := 0; i < int(node.count); i += 8 {
 		for found := findOctet(next[i:], octet); found != 0; found &= found - 1 {
 			j := i + bits.TrailingZeros64(found)/8
@@ -225,10 +231,10 @@ func matchesLiteral(pattern, target string) (matches, sure bool) {
 	}
 }
 
-// findOctet returns a bit for each of the first eight octets of b that is c: the highest one of its place.
-func findOctet(b []byte, c byte) uint64 {
+// findOctet returns a bit for each of the first eight octets of s that is c: the highest one of its place.
+func findOctet(s string, c byte) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	x := binary.LittleEndian.Uint64(b) ^ ones*uint64(c)
+	x := load64(s) ^ ones*uint64(c)
 	return ^((x&^highs + ^uint64(highs)) | x) & highs
 }
 

@@ -12,18 +12,26 @@ import (
 // not change: any number of goroutines may use them. They keep what they need of the file, not the whole of it.
 type Rules struct {
 	agents   []UserAgent
-	text     string // the rules' patterns in the form of escape.go, in order
-	rules    []rule // first those without wildcards, as prefixes needs them, then the others, the longest first
-	literals int    // how many have no wildcards that matter
-	eager    bool   // whether targets must be in the form of escape.go before they are compared
-	delay    time.Duration
-	hasDelay bool
-	prefixes prefixIndex
-	grams    *gramIndex // nil: the rules with wildcards are tried one by one
-	written  []written  // by rule
+	text     string        // for each literal rule an octet that prefixIndex needs, then the patterns, then what else is kept
+	rules    []rule        // the literal rules as prefixIndex needs them, the others the longest first, then the spellings
+	delay    time.Duration // one more than the delay; 0 for none
+	index    *index        // nil for a small group
+	root     prefixNode    // of the literal rules
+	literals uint16        // how many rules are literal
+	count    uint16        // how many rules there are
+	eager    bool          // whether targets must be in the form of escape.go before they are compared
+}
+
+// An index is what a group needs that is too large for trying its rules one by one.
+type index struct {
+	prefixIndex
+	grams *gramIndex // nil: the rules with wildcards are tried one by one
 }
 
 // A rule is a line that says Allow or Disallow.
+//
+// Nearly all patterns have the form of escape.go in the file already. For each that has not, its spelling in the
+// file is kept as one more "rule" after the others, of which about is the rule's number.
 type rule struct {
 	start uint32 // its pattern begins at text[start:] and ends where the next one begins
 	about uint32 // from the lowest bit: whether it is an Allow, how many "*" its literalPart leaves out, its line
@@ -34,12 +42,6 @@ const (
 	lineBits = 32 - starBits - 1
 	_        = uint(1<<lineBits - MaxSize - 2) // there are not more lines than that
 )
-
-// written is the pattern of a rule for which the form of escape.go is another one than the file's.
-type written struct {
-	rule    uint16
-	pattern string
-}
 
 // A file of MaxSize octets cannot have more rules than their 16-bit numbers can tell apart.
 const _ = uint16((MaxSize + 1) / len("allow:/\n"))
@@ -87,8 +89,8 @@ func (f *File) rulesFor(token string) *Rules {
 				}
 				drafts = append(drafts, d)
 			case fieldCrawlDelay:
-				if d, ok := parseDelay(rec.value); ok && (!r.hasDelay || d > r.delay) {
-					r.delay, r.hasDelay = d, true
+				if d, ok := parseDelay(rec.value); ok {
+					r.delay = max(r.delay, d+1)
 				}
 			}
 		}
@@ -125,35 +127,42 @@ func (d *draft) overrides(e *draft) bool {
 
 // compile takes over the drafts.
 func (r *Rules) compile(drafts []draft) {
+	literals := 0
 	for i := range drafts {
-		drafts[i].prefix = -1
-		if literal, ok := literalPart(drafts[i].text); ok && len(drafts[i].text)-len(literal) < 1<<starBits {
-			drafts[i].prefix = int32(len(literal))
-			drafts[i], drafts[r.literals] = drafts[r.literals], drafts[i]
-			r.literals++
+		d := &drafts[i]
+		literal, ok := literalPart(d.text)
+		if d.prefix = int32(len(literal)); !ok || len(d.text)-len(literal) >= 1<<starBits || !arePrintable(literal) {
+			d.prefix = -1
+			continue
 		}
+		drafts[i], drafts[literals] = drafts[literals], drafts[i]
+		literals++
 	}
-	wild := drafts[r.literals:]
-	r.prefixes, drafts = buildPrefixIndex(drafts[:r.literals])
-	r.literals = len(drafts)
-	if len(wild) > 0 {
-		r.eager = true
-		slices.SortFunc(wild, func(d, e draft) int {
-			if d.overrides(&e) {
-				return -1
-			}
-			return 1
-		})
+	wild := drafts[literals:]
+	prefixes, drafts, next := buildPrefixIndex(drafts[:literals])
+	slices.SortFunc(wild, func(d, e draft) int {
+		if d.overrides(&e) {
+			return -1
+		}
+		return 1
+	})
+	drafts = append(drafts, wild...)
+
+	r.root = prefixes.nodes[0]
+	r.literals, r.count = uint16(len(next)), uint16(len(drafts))
+	r.eager = r.eager || len(wild) > 0
+	if len(prefixes.nodes) > 1 || len(wild) >= minIndexed {
+		r.index = &index{prefixIndex: prefixes}
 	}
 	if len(wild) >= minIndexed {
-		r.grams = buildGramIndex(wild, r.literals)
+		r.index.grams = buildGramIndex(wild, len(next))
 	}
-	r.layOut(append(drafts, wild...))
+	r.layOut(drafts, next)
 }
 
 // layOut copies what is to be kept, so that the file's text can go.
-func (r *Rules) layOut(drafts []draft) {
-	size := 0
+func (r *Rules) layOut(drafts []draft, next []byte) {
+	size, spellings := len(next)+padding, 0
 	for _, a := range r.agents {
 		size += len(a.Value)
 	}
@@ -162,11 +171,13 @@ func (r *Rules) layOut(drafts []draft) {
 		size += len(d.text)
 		if d.text != d.written {
 			size += len(d.written)
+			spellings++
 		}
 	}
 	var text strings.Builder
 	text.Grow(size)
-	r.rules = make([]rule, len(drafts)+1)
+	text.Write(next)
+	r.rules = make([]rule, 0, len(drafts)+spellings+1)
 	for i := range drafts {
 		d := &drafts[i]
 		about := d.line << (starBits + 1)
@@ -176,25 +187,27 @@ func (r *Rules) layOut(drafts []draft) {
 		if d.prefix >= 0 {
 			about |= uint32(len(d.text)-int(d.prefix)) << 1
 		}
-		r.rules[i] = rule{uint32(text.Len()), about}
+		r.rules = append(r.rules, rule{uint32(text.Len()), about})
 		text.WriteString(d.text)
-	}
-	r.rules[len(drafts)].start = uint32(text.Len())
-	keep := func(s string) string {
-		start := text.Len()
-		text.WriteString(s)
-		return text.String()[start:]
 	}
 	for i := range drafts {
 		if d := &drafts[i]; d.text != d.written {
-			r.written = append(r.written, written{uint16(i), keep(d.written)})
+			r.rules = append(r.rules, rule{uint32(text.Len()), uint32(i)})
+			text.WriteString(d.written)
 		}
 	}
-	for i := range r.agents {
-		r.agents[i].Value = keep(r.agents[i].Value)
+	r.rules = append(r.rules, rule{start: uint32(text.Len())})
+	for i, a := range r.agents {
+		start := text.Len()
+		text.WriteString(a.Value)
+		r.agents[i].Value = text.String()[start:]
 	}
+	text.WriteString("\x00\x00\x00\x00\x00\x00\x00"[:padding])
 	r.text = text.String()
 }
+
+// padding is what lets findOctet look at eight octets where there are fewer.
+const padding = 7
 
 // pattern returns the pattern of rule i in the form of escape.go.
 func (r *Rules) pattern(i int) string { return r.text[r.rules[i].start:r.rules[i+1].start] }
@@ -210,9 +223,6 @@ func (r *Rules) allows(i int) bool { return r.rules[i].about&1 != 0 }
 
 // line returns the line of rule i, counted from 1.
 func (r *Rules) line(i int) int { return int(r.rules[i].about >> (starBits + 1)) }
-
-// count returns how many rules there are.
-func (r *Rules) count() int { return max(0, len(r.rules)-1) }
 
 // overrides is draft.overrides for rules i and j.
 func (r *Rules) overrides(i, j int) bool {
@@ -236,19 +246,22 @@ func (r *Rules) better(i, best int) int {
 
 // asWritten returns the pattern of rule i as it stands in the file.
 func (r *Rules) asWritten(i int) string {
-	at, found := slices.BinarySearchFunc(r.written, uint16(i), func(w written, i uint16) int { return cmp.Compare(w.rule, i) })
-	if found {
-		return r.written[at].pattern
+	spellings := r.rules[r.count : len(r.rules)-1]
+	at, ok := slices.BinarySearchFunc(spellings, uint32(i), func(s rule, i uint32) int { return cmp.Compare(s.about, i) })
+	if ok {
+		i = int(r.count) + at
 	}
 	return r.pattern(i)
 }
 
 // Size returns how many bytes of memory the Rules keep, for a cache that has to know.
 func (r *Rules) Size() int {
-	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules) + sizeOf(r.written) +
-		sizeOf(r.prefixes.nodes) + sizeOf(r.prefixes.labels) + sizeOf(r.prefixes.next)
-	if x := r.grams; x != nil {
-		size += int(unsafe.Sizeof(*x)) + sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries) + sizeOf(x.always)
+	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules)
+	if x := r.index; x != nil {
+		size += int(unsafe.Sizeof(*x)) + sizeOf(x.nodes) + sizeOf(x.sets)
+		if x := x.grams; x != nil {
+			size += int(unsafe.Sizeof(*x)) + sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries) + sizeOf(x.always)
+		}
 	}
 	return size
 }
