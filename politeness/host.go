@@ -110,20 +110,18 @@ func (l *Limiter) makeRoom(now time.Duration) time.Duration {
 		l.idle.remove(h)
 		l.resting.push(l, h)
 	}
-	if h := l.resting.top(); h != nil {
-		return l.due(h, anyone)
-	}
-	// Every host is being asked at this moment; some may have been abandoned.
-	if now >= l.reaped+time.Second {
+	if now >= l.reaped+time.Minute {
+		// Some of those that are being asked may have been abandoned.
 		l.reaped = now
 		for _, h := range l.hosts {
 			l.reap(h, now)
 		}
-		if l.idle.front() != nil {
-			return l.makeRoom(now)
-		}
+		return l.makeRoom(now)
 	}
-	return later(now, max(l.set.delay, time.Millisecond))
+	if h := l.resting.top(); h != nil {
+		return l.due(h, anyone)
+	}
+	return later(now, max(l.set.delay, time.Millisecond)) // all are being asked at this moment
 }
 
 // engage takes h off the idle hosts, before it is waited for or asked.

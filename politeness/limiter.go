@@ -149,6 +149,7 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
+	l.reaped = never
 	l.backed = make(map[*host]struct{})
 	if l.invalid = l.check(); l.invalid != nil {
 		return

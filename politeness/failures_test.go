@@ -1,0 +1,432 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What goes wrong on the way, and must not: one test for each situation.
+
+func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
+
+// Ten are in flight and fifty queue when the host says 429: nobody starts before
+// the host wants it, and ten refusals are one incident.
+func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
+	tests := []struct {
+		name   string
+		header http.Header
+		least  time.Duration // from the first 429 to the next start
+		most   time.Duration
+	}{
+		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
+		{"without", nil, 5 * time.Second, 5500 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Delay: 10 * time.Millisecond, Concurrency: 10}
+				u := mustURL(t, "http://example.com/")
+				var flying []*Grant
+				for range 10 {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					flying = append(flying, g)
+				}
+				var (
+					mu     sync.Mutex
+					starts []time.Time
+					wg     sync.WaitGroup
+				)
+				for range 50 {
+					wg.Go(func() {
+						g, err := l.Acquire(t.Context(), u)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						starts = append(starts, time.Now())
+						mu.Unlock()
+						g.Done(Outcome{Status: 200})
+					})
+				}
+				synctest.Wait()
+				said := time.Now()
+				for _, g := range flying {
+					g.Done(Outcome{Status: 429, Header: tt.header})
+				}
+				if s := l.Stats(); s.BackedOff != 1 || s.Waiting != 50 || s.InFlight != 0 {
+					t.Errorf("after the refusals: %+v", s)
+				}
+				wg.Wait()
+				if first := starts[0].Sub(said); first < tt.least || first > tt.most {
+					t.Errorf("the next started %v after the 429, want %v to %v", first, tt.least, tt.most)
+				}
+				for i := 1; i < len(starts); i++ {
+					if gap := starts[i].Sub(starts[i-1]); gap != 10*time.Millisecond {
+						t.Errorf("gap %d is %v", i, gap)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The pause doubles with each incident, up to MaxBackOff, and each success
+// undoes one step, unless it had started before the refusal.
+func TestFailureEscalationAndRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 30 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		pause := func(status int) time.Duration {
+			t.Helper()
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			g.Done(Outcome{Status: status, Latency: time.Millisecond})
+			return time.Until(l.Next(u))
+		}
+		steps := []struct {
+			status      int
+			least, most time.Duration
+		}{
+			{503, 8 * time.Second, 8800 * time.Millisecond},
+			{429, 16 * time.Second, 17600 * time.Millisecond},
+			{429, 30 * time.Second, 30 * time.Second},
+			{429, 30 * time.Second, 30 * time.Second},
+			{200, 0, 0}, // level 3
+			{404, 0, 0}, // 2
+			{500, 0, 0}, // neither better nor worse
+			{200, 0, 0}, // 1
+			{429, 16 * time.Second, 17600 * time.Millisecond},
+		}
+		for i, s := range steps {
+			if got := pause(s.status); got < s.least || got > s.most {
+				t.Errorf("step %d: status %d paused for %v, want %v to %v", i, s.status, got, s.least, s.most)
+			}
+		}
+
+		old, _ := l.Acquire(t.Context(), u)
+		time.Sleep(time.Millisecond)
+		if got := pause(503); got < 30*time.Second {
+			t.Errorf("third level is %v", got)
+		}
+		old.Done(Outcome{Status: 200}) // was under way already: proves nothing
+		if got := pause(429); got != 30*time.Second {
+			t.Errorf("fourth level is %v", got)
+		}
+	})
+}
+
+func TestFailureRetryAfterForms(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const date = "Sat, 21 Nov 2026 12:00:00 GMT"
+	tests := []struct {
+		name, value, date string
+		want              time.Duration // 0: nothing usable
+	}{
+		{"seconds", "120", "", 2 * time.Minute},
+		{"seconds in blanks and quotes", ` "30" `, "", 30 * time.Second},
+		{"zero asks for nothing", "0", "", 0},
+		{"negative", "-1", "", 0},
+		{"signed", "+5", "", 0},
+		{"fraction", "1.5", "", 0},
+		{"no number", "soon", "", 0},
+		{"empty", "", "", 0},
+		{"wraps around in nanoseconds", "9223372037", "", forever / time.Second * time.Second},
+		{"wraps around in 64 bits", "18446744073709551617", "", forever / time.Second * time.Second},
+		{"a hundred digits", strings.Repeat("9", 100), "", forever / time.Second * time.Second},
+		{"IMF-fixdate", "Sat, 21 Nov 2026 12:05:00 GMT", date, 5 * time.Minute},
+		{"RFC 850", "Saturday, 21-Nov-26 12:05:00 GMT", date, 5 * time.Minute},
+		{"asctime", "Sat Nov 21 12:05:00 2026", date, 5 * time.Minute},
+		{"numeric zone", "Sat, 21 Nov 2026 13:05:00 +0100", date, 5 * time.Minute},
+		{"without a zone is UTC", "Sat, 21 Nov 2026 12:05:00", date, 5 * time.Minute},
+		{"RFC 3339", "2026-11-21T12:05:00Z", date, 5 * time.Minute},
+		{"ISO without a zone", "2026-11-21 12:05:00", date, 5 * time.Minute},
+		{"past", "Sat, 21 Nov 2026 11:59:00 GMT", date, 0},
+		{"RFC 850 of the last century", "Sunday, 06-Nov-94 08:49:37 GMT", date, 0},
+		{"without Date, by our clock", "Sat, 21 Nov 2026 12:05:00 GMT", "", 5 * time.Minute},
+		{"the server's clock is an hour fast", "Sat, 21 Nov 2026 13:05:00 GMT", "Sat, 21 Nov 2026 13:00:00 GMT", 5 * time.Minute},
+		{"the server's clock is an hour slow", "Sat, 21 Nov 2026 11:05:00 GMT", "Sat, 21 Nov 2026 11:00:00 GMT", 5 * time.Minute},
+		{"an unreadable Date", "Sat, 21 Nov 2026 12:05:00 GMT", "today", 5 * time.Minute},
+		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, forever},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{"Retry-After": {tt.value}}
+			if tt.date != "" {
+				h.Set("Date", tt.date)
+			}
+			got, ok := RetryAfter(h, now)
+			if got != tt.want || ok != (tt.want > 0) {
+				t.Errorf("%v, %v; want %v", got, ok, tt.want)
+			}
+		})
+	}
+	if got, _ := RetryAfter(http.Header{"Retry-After": {"5", "60", "x"}}, now); got != time.Minute {
+		t.Errorf("of several, %v; want the longest", got)
+	}
+}
+
+func TestFailureRetryAfterIsCapped(t *testing.T) {
+	for _, tt := range []struct {
+		max, want time.Duration
+	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, forever / time.Second * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{MaxRetryAfter: tt.max}
+			u := mustURL(t, "http://example.com/")
+			g, _ := l.Acquire(t.Context(), u)
+			g.Done(Outcome{Status: 503, Header: retryIn("99999999999")})
+			if got := time.Until(l.Next(u)); got != tt.want {
+				t.Errorf("MaxRetryAfter %v: %v, want %v", tt.max, got, tt.want)
+			}
+		})
+	}
+}
+
+// Those whom a refusal makes too late learn it at once, and the others their
+// new time.
+func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		g, _ := l.Acquire(t.Context(), u)
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, err := l.Acquire(ctx, u)
+				if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Before(zero.Add(time.Hour)) {
+					t.Errorf("error %v, want a DelayError for the hour", err)
+				}
+				if time.Since(zero) != time.Second {
+					t.Errorf("it came after %v, not at once", time.Since(zero))
+				}
+			})
+		}
+		var untils []time.Duration
+		wg.Go(func() {
+			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time) { untils = append(untils, until.Sub(zero)) }})
+			g, err := l.Acquire(ctx, u)
+			if err != nil || time.Since(zero) < time.Hour {
+				t.Errorf("the patient one: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		time.Sleep(time.Second)
+		g.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		wg.Wait()
+		if n := len(untils); n < 2 || untils[n-1] != time.Hour+time.Second {
+			t.Errorf("the patient one was told %v", untils)
+		}
+	})
+}
+
+func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		var wg sync.WaitGroup
+		started := make(map[int]time.Duration)
+		var mu sync.Mutex
+		cancels := make([]context.CancelFunc, 10)
+		for i := range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancels[i] = cancel
+			wg.Go(func() {
+				g, err := l.Acquire(ctx, u)
+				if errors.Is(err, context.Canceled) {
+					return
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				started[i] = time.Since(zero)
+				mu.Unlock()
+				g.Done(Outcome{})
+			})
+			synctest.Wait() // so that they queue in this order
+		}
+		for _, i := range []int{1, 3, 4, 8, 9} { // first, middle, last
+			cancels[i]()
+		}
+		wg.Wait()
+		for place, i := range []int{0, 2, 5, 6, 7} {
+			if got, want := started[i], time.Duration(place)*time.Second; got != want {
+				t.Errorf("request %d started after %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+// A cancelled caller whose own cause was given finds both in the error.
+func TestFailureCancelledWithACause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		l.Acquire(t.Context(), u)
+		cause := errors.New("enough pages")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		if _, err := l.Acquire(ctx, u); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestFailureDoneFromEverywhere(t *testing.T) {
+	l := &Limiter{Delay: -1, Concurrency: 4}
+	u := mustURL(t, "http://example.com/")
+	for range 200 {
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { g.Done(Outcome{Status: 200, Latency: 1}) })
+		}
+		wg.Wait()
+	}
+	if s := l.Stats(); s.InFlight != 0 || s.Granted != 200 {
+		t.Errorf("%+v", s)
+	}
+	(*Grant)(nil).Done(Outcome{})
+	new(Grant).Done(Outcome{})
+}
+
+// A grant that is never Done frees its slot when its lease is over, and a late
+// Done takes nothing from those who came after.
+func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Lease: time.Minute}
+		u := mustURL(t, "http://example.com/")
+		lost, _ := l.Acquire(t.Context(), u)
+		zero := time.Now()
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil || time.Since(zero) != time.Minute {
+			t.Fatalf("%v after %v, want the lease's minute", err, time.Since(zero))
+		}
+		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		if s := l.Stats(); s.InFlight != 1 || s.Expired != 1 {
+			t.Errorf("%+v", s)
+		}
+		g.Done(Outcome{})
+		if wait := time.Until(l.Next(u)); wait != time.Hour {
+			t.Errorf("a late 429 still counts: next in %v, want 1h", wait)
+		}
+	})
+}
+
+// A million hosts pass by. Those that still have to wait are remembered, however
+// many come after, and the others are forgotten.
+func TestFailureChurnOfAMillionHosts(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() || raceEnabled {
+		n = 50_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 5000}
+		penalty := mustURL(t, "http://backed-off.example/")
+		g, _ := l.Acquire(t.Context(), penalty)
+		g.Done(Outcome{Status: 503, Header: retryIn("80000")})
+		until := l.Next(penalty)
+		routines := runtime.NumGoroutine()
+		u := mustURL(t, "http://h.example/")
+		for i := range n {
+			u.Host = fmt.Sprintf("h%d.example", i)
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatalf("host %d: %v", i, err)
+			}
+			g.Done(Outcome{Status: 200})
+			if i%4000 == 0 {
+				time.Sleep(time.Second)
+				if s := l.Stats(); s.Hosts > 5000 {
+					t.Fatalf("%d hosts remembered", s.Hosts)
+				}
+			}
+		}
+		if got := l.Next(penalty); !got.Equal(until) {
+			t.Errorf("the back-off ends %v, want %v", got, until)
+		}
+		if now := runtime.NumGoroutine(); now > routines {
+			t.Errorf("%d goroutines, %d before", now, routines)
+		}
+	})
+}
+
+// When every remembered host must still wait, a new one is refused, until the
+// first of them is done.
+func TestFailureFullOfHostsThatMustWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 100}
+		zero := time.Now()
+		u := mustURL(t, "http://x/")
+		ask := func(host string) (*Grant, error) {
+			u.Host = host
+			return l.Acquire(t.Context(), u)
+		}
+		for i := range 100 {
+			g, err := ask(fmt.Sprint("h", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 429, Header: retryIn(fmt.Sprint(3600 - i))})
+		}
+		for range 3 {
+			_, err := ask("new")
+			d, ok := errors.AsType[*DelayError](err)
+			if !ok || !d.Until.Equal(zero.Add((3600-99)*time.Second)) {
+				t.Fatalf("error %v, want a DelayError until the first back-off ends", err)
+			}
+			if next := l.Next(u); !next.Equal(d.Until) {
+				t.Errorf("Next says %v", next)
+			}
+		}
+		if s := l.Stats(); s.Full != 3 || s.Refused != 3 || s.Hosts != 100 || s.BackedOff != 100 {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep((3600 - 99) * time.Second)
+		g, err := ask("new")
+		if err != nil {
+			t.Fatalf("after the first has ended: %v", err)
+		}
+		u.Host = "h0"
+		if wait := time.Until(l.Next(u)); wait != 99*time.Second {
+			t.Errorf("h0's back-off is %v, want 99s", wait)
+		}
+		// One in flight is not forgotten either; one that was abandoned is, in the end.
+		if _, err := ask("newer"); err == nil {
+			t.Error("there was no room")
+		}
+		_ = g
+		time.Sleep(time.Hour)
+		for i := range 100 {
+			if g, err := ask(fmt.Sprint("later", i)); err != nil {
+				t.Fatalf("later%d: %v", i, err)
+			} else {
+				g.Done(Outcome{})
+			}
+		}
+		if s := l.Stats(); s.Expired != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

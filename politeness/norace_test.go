@@ -1,0 +1,5 @@
+//go:build !race
+
+package politeness
+
+const raceEnabled = false

@@ -1,0 +1,205 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A trip is one request of a random schedule. Times count from its beginning.
+type trip struct {
+	arrive time.Duration
+	cancel time.Duration // 0: never
+	crawl  time.Duration // told on arrival; -2: nothing told, Exempt: robots.txt
+	work   time.Duration
+	status int
+	after  time.Duration // Retry-After, whole seconds
+
+	start time.Duration // the result; 0: cancelled
+}
+
+// randomTrips draws times to the nanosecond, so that no two events of different
+// causes fall on the same instant, where their order would be open.
+func randomTrips(r *rand.Rand, n int) []trip {
+	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
+	trips := make([]trip, n)
+	for i := range trips {
+		t := &trips[i]
+		*t = trip{arrive: 1 + time.Duration(r.Int64N(int64(span))), crawl: -2, status: 200}
+		t.work = time.Duration(1 + r.Int64N(int64(2*time.Second)))
+		switch r.IntN(12) {
+		case 0, 1:
+			t.crawl = time.Duration(r.Int64N(int64(5 * time.Second)))
+		case 2:
+			t.crawl = 0
+		case 3:
+			t.crawl = Exempt
+		}
+		if r.IntN(5) == 0 {
+			t.cancel = t.arrive + 1 + time.Duration(r.Int64N(int64(10*time.Second)))
+		}
+		if r.IntN(10) == 0 {
+			t.status, t.after = 429, time.Duration(1+r.IntN(20))*time.Second
+		}
+	}
+	slices.SortFunc(trips, func(a, b trip) int { return int(a.arrive - b.arrive) })
+	return trips
+}
+
+// ideal is the readable twin of the Limiter: one host, one event after the other,
+// with everything worked out anew each time.
+func ideal(l *Limiter, trips []trip) []time.Duration {
+	const past = -time.Hour
+	starts := make([]time.Duration, len(trips))
+	var queue, flying []int
+	var now, told, until time.Duration
+	last, counted := past, past
+	arrived := 0
+	stamp := func(i int) {
+		last = now
+		if trips[i].crawl != Exempt {
+			counted = now
+		}
+	}
+	for {
+		// The first in the queue starts as soon as it may.
+		next := time.Duration(1<<62 - 1)
+		if len(queue) > 0 {
+			head := trips[queue[0]]
+			crawl := max(told, head.crawl, 0)
+			slots := max(l.Concurrency, 1)
+			if crawl > 0 {
+				slots = 1
+			}
+			due := max(now, last+l.Delay, until)
+			if head.crawl != Exempt {
+				due = max(due, counted+crawl)
+			}
+			if len(flying) < slots {
+				if due == now {
+					starts[queue[0]] = now
+					stamp(queue[0])
+					flying = append(flying, queue[0])
+					queue = queue[1:]
+					continue
+				}
+				next = due
+			}
+		}
+		// What happens next?
+		event, who := "start", -1
+		if arrived < len(trips) && trips[arrived].arrive < next {
+			next, event, who = trips[arrived].arrive, "arrive", arrived
+		}
+		for _, i := range queue {
+			if c := trips[i].cancel; c > 0 && c < next {
+				next, event, who = c, "cancel", i
+			}
+		}
+		for _, i := range flying {
+			if end := starts[i] + trips[i].work; end < next {
+				next, event, who = end, "end", i
+			}
+		}
+		if who < 0 && len(queue) == 0 {
+			return starts
+		}
+		now = next
+		switch event {
+		case "arrive":
+			arrived++
+			queue = append(queue, who)
+			if c := trips[who].crawl; c >= 0 {
+				told = c
+			}
+		case "cancel":
+			queue = slices.DeleteFunc(queue, func(i int) bool { return i == who })
+		case "end":
+			flying = slices.DeleteFunc(flying, func(i int) bool { return i == who })
+			if trips[who].status == 429 {
+				until = max(until, now+trips[who].after)
+			}
+			if l.EndToStart {
+				stamp(who)
+			}
+		}
+	}
+}
+
+// run puts the trips through the Limiter itself.
+func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
+	u := &url.URL{Scheme: "http", Host: "example.com"}
+	starts := make([]time.Duration, len(trips))
+	zero := time.Now()
+	var wg sync.WaitGroup
+	for i, trip := range trips {
+		wg.Go(func() {
+			time.Sleep(trip.arrive)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if trip.cancel > 0 {
+				stop := time.AfterFunc(trip.cancel-trip.arrive, cancel)
+				defer stop.Stop()
+			}
+			if trip.crawl != -2 {
+				ctx = WithCrawlDelay(ctx, trip.crawl)
+			}
+			g, err := l.Acquire(ctx, u)
+			if err != nil {
+				if trip.cancel == 0 || ctx.Err() == nil {
+					t.Errorf("trip %d: %v", i, err)
+				}
+				return
+			}
+			starts[i] = time.Since(zero)
+			time.Sleep(trip.work)
+			o := Outcome{Status: trip.status, Latency: trip.work}
+			if trip.after > 0 {
+				o.Header = http.Header{"Retry-After": {strconv.Itoa(int(trip.after / time.Second))}}
+			}
+			g.Done(o)
+			g.Done(Outcome{Status: 503}) // does not count
+		})
+	}
+	wg.Wait()
+	if s := l.Stats(); s.InFlight != 0 || s.Waiting != 0 {
+		t.Errorf("afterwards %+v", s)
+	}
+	return starts
+}
+
+// Over random schedules, every request starts to the nanosecond when the twin
+// says: the interval in force is kept, nobody starves, the order is kept, a
+// cancelled waiter leaves no hole, and no time is wasted.
+func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
+	for seed := range uint64(300) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 9309))
+				l := &Limiter{
+					Delay:         time.Duration(1 + r.Int64N(int64(2*time.Second))),
+					Concurrency:   1 + r.IntN(4),
+					EndToStart:    r.IntN(3) == 0,
+					MaxCrawlDelay: -1,
+				}
+				trips := randomTrips(r, 60)
+				want := ideal(l, trips)
+				got := run(t, l, trips)
+				for i := range trips {
+					if got[i] != want[i] {
+						t.Fatalf("Delay %v, Concurrency %d, EndToStart %v: trip %d (%+v) started at %v, want %v",
+							l.Delay, l.Concurrency, l.EndToStart, i, trips[i], got[i], want[i])
+					}
+				}
+			})
+		})
+	}
+}
