@@ -88,15 +88,15 @@ func (l *Limiter) drawJitter(h *host) {
 }
 
 // tell takes note of the Crawl-delay that g brought along. If it had to be cut,
-// for the first time at this host, it returns how long it was.
-func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut time.Duration) {
+// for the first time at this host, it returns a notice of that.
+func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
-		return 0
+		return nil
 	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
 			h.learnt.clamped = true
-			cut = g.crawl
+			cut = &notice{cut: g.crawl}
 		}
 		g.crawl = l.set.maxCrawl
 	}

@@ -249,11 +249,11 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 		return nil, l.ended(ctx, g, 0)
 	}
 	look := g.try()
-	if look.started && look.cut == 0 {
+	if look.started && look.notice == nil {
 		l.granted(g, 0)
 		return g, nil
 	}
-	return l.wait(ctx, g, look)
+	return l.wait(ctx, g, &look)
 }
 
 // ask prepares a place in the queue of each limiter that has a say.
@@ -327,16 +327,13 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 }
 
 // wait sleeps until g may start, looking again whenever that may have changed.
-func (l *Limiter) wait(ctx context.Context, g *Grant, look look) (*Grant, error) {
+func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error) {
 	asked := time.Now()
 	var timer *time.Timer
 	told := never
 	for {
-		if look.cut > 0 {
-			l.reportClamped(g.key, look.cut)
-		}
-		if look.unread != nil {
-			l.reportUnread(g.key, look.unread, look.unreadFor)
+		if look.notice != nil {
+			l.report(g.key, look.notice)
 		}
 		if look.started {
 			l.granted(g, time.Since(asked))
@@ -367,7 +364,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look look) (*Grant, error)
 		if ctx.Err() != nil {
 			return nil, l.ended(ctx, g, time.Since(asked))
 		}
-		look = g.try()
+		*look = g.try()
 	}
 }
 

@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"log/slog"
-	"net/url"
 	"time"
 )
 
@@ -121,14 +120,15 @@ func (l *Limiter) tellBackOff(e Event) {
 	l.observe(e)
 }
 
-func (l *Limiter) reportClamped(host string, told time.Duration) {
-	l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
-		"host", host, "crawl_delay", told, "max", l.set.maxCrawl)
-	l.observe(Event{Kind: EventClamped, Host: host, Wait: told})
-}
-
-func (l *Limiter) reportUnread(host string, body *url.URL, since time.Duration) {
-	l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
-		"host", host, "url", body.Redacted(), "unread_for", since)
-	l.observe(Event{Kind: EventUnread, Host: host, Wait: since})
+func (l *Limiter) report(host string, n *notice) {
+	if n.cut > 0 {
+		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
+			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)
+		l.observe(Event{Kind: EventClamped, Host: host, Wait: n.cut})
+	}
+	if n.unread != nil {
+		l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
+			"host", host, "url", n.unread.Redacted(), "unread_for", n.unreadFor)
+		l.observe(Event{Kind: EventUnread, Host: host, Wait: n.unreadFor})
+	}
 }

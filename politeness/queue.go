@@ -5,15 +5,20 @@ import (
 	"time"
 )
 
-// look is what a request sees when it looks whether it may start.
+// look is what a request sees when it looks whether it may start. It is small
+// because it lies on the stack of each that waits.
 type look struct {
 	started bool
 	refused bool
+	notice  *notice       // to be reported, when no lock is held
 	wait    time.Duration // until the next look; if refused, until it may ask again
 	until   time.Duration // the estimated start
+}
 
-	cut       time.Duration // a Crawl-delay that had to be cut, to be reported
-	unread    *url.URL      // an open body that nobody reads, to be reported
+// notice is what the user should hear of.
+type notice struct {
+	cut       time.Duration // a Crawl-delay that had to be cut; 0: none
+	unread    *url.URL      // an open body that nobody reads; nil: none
 	unreadFor time.Duration
 }
 
@@ -27,7 +32,7 @@ func (g *Grant) try() (v look) {
 	defer l.mu.Unlock()
 	now := l.now()
 
-	var cut time.Duration
+	var cut *notice
 	switch g.state {
 	case refused:
 		return look{refused: true, wait: g.until - now}
@@ -36,7 +41,7 @@ func (g *Grant) try() (v look) {
 		if v, ok = l.join(g, now); !ok {
 			return v
 		}
-		cut = v.cut
+		cut = v.notice
 	}
 	if g.host.queue.first == g {
 		v = l.opening(g, now)
@@ -46,7 +51,9 @@ func (g *Grant) try() (v look) {
 	} else {
 		v = look{wait: forever, until: g.until}
 	}
-	v.cut = cut
+	if cut != nil {
+		v.notice = cut
+	}
 	switch {
 	case v.started:
 		l.begin(g, now)
@@ -85,7 +92,7 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 	if h == nil {
 		return look{refused: true, wait: room - now}, false
 	}
-	v.cut = l.tell(h, g, now)
+	v.notice = l.tell(h, g, now)
 	est := l.joining(h, g, now)
 	if g.then != nil {
 		est = max(est, later(now, g.then.outlook()))

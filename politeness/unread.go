@@ -33,7 +33,7 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 		g.hold = &holdUp{by, reads, now}
 	case now-g.hold.since >= unreadAfter:
 		by.reported = true
-		v.unread, v.unreadFor = body, now-g.hold.since
+		v.notice = &notice{unread: body, unreadFor: now - g.hold.since}
 		return v
 	}
 	v.wait = min(v.wait, g.hold.since+unreadAfter-now)

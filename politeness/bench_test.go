@@ -1,0 +1,157 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+func BenchmarkAcquire(b *testing.B) {
+	run := func(name string, l *Limiter, ctx context.Context) {
+		b.Run(name, func(b *testing.B) {
+			u := mustURL(b, "http://www.example.com/some/page")
+			b.ReportAllocs()
+			for b.Loop() {
+				g, err := l.Acquire(ctx, u)
+				if err != nil {
+					b.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200, Latency: 1})
+			}
+		})
+	}
+	ctx := b.Context()
+	run("uncontended", &Limiter{Delay: -1}, ctx)
+	run("crawl-delay", &Limiter{Delay: -1}, WithCrawlDelay(ctx, 1))
+	run("adaptive", &Limiter{Delay: -1, Adaptive: Adaptive{Factor: 1e-6}}, ctx)
+	run("global", &Limiter{Delay: -1, GlobalConcurrency: 100}, ctx)
+	run("within", &Limiter{Delay: -1, Within: &Limiter{Delay: -1, Key: DomainKey}}, ctx)
+	b.Run("parallel", func(b *testing.B) {
+		l := &Limiter{Delay: -1, Concurrency: 1000}
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			u := mustURL(b, "http://www.example.com/some/page")
+			for pb.Next() {
+				g, err := l.Acquire(ctx, u)
+				if err != nil {
+					b.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200, Latency: 1})
+			}
+		})
+	})
+}
+
+// liveHeap is what is live now, stacks included.
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+func hostURL(i int) *url.URL {
+	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example.com", i)}
+}
+
+// BenchmarkIdleHosts remembers a million hosts in their interval.
+func BenchmarkIdleHosts(b *testing.B) {
+	const n = 1_000_000
+	for b.Loop() {
+		before := liveHeap()
+		l := &Limiter{Delay: time.Hour}
+		for i := range n {
+			g, err := l.Acquire(b.Context(), hostURL(i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			g.Done(Outcome{Status: 200})
+		}
+		b.ReportMetric(float64(liveHeap()-before)/n, "B/host")
+		if s := l.Stats(); s.Hosts != n {
+			b.Fatalf("%+v", s)
+		}
+	}
+}
+
+// BenchmarkDueTimes runs 10,000 hosts, each at a pace of its own between half a
+// second and one and a half, and reports how late their requests start.
+func BenchmarkDueTimes(b *testing.B) {
+	const hosts, starts = 10_000, 5
+	for b.Loop() {
+		l := &Limiter{MaxCrawlDelay: -1}
+		l.Delay = 500 * time.Millisecond
+		late := make([]time.Duration, 0, hosts*starts)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range hosts {
+			wg.Go(func() {
+				u := hostURL(i)
+				pace := 500*time.Millisecond + time.Duration(i)*100*time.Microsecond
+				ctx := WithCrawlDelay(b.Context(), pace)
+				time.Sleep(pace) // spread the first ones out as well
+				var mine [starts]time.Duration
+				var last time.Time
+				for n := range starts + 1 {
+					g, err := l.Acquire(ctx, u)
+					now := time.Now()
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					g.Done(Outcome{Status: 200})
+					if n > 0 {
+						mine[n-1] = now.Sub(last) - pace
+					}
+					last = now
+				}
+				mu.Lock()
+				late = append(late, mine[:]...)
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		slices.Sort(late)
+		b.ReportMetric(float64(late[len(late)/2])/1e6, "p50-ms")
+		b.ReportMetric(float64(late[len(late)*99/100])/1e6, "p99-ms")
+		b.ReportMetric(float64(late[len(late)-1])/1e6, "max-ms")
+	}
+}
+
+// BenchmarkWaiters queues 100,000 requests on 1,000 hosts and cancels them.
+func BenchmarkWaiters(b *testing.B) {
+	const hosts, each = 1000, 100
+	for b.Loop() {
+		before := liveHeap()
+		l := &Limiter{Delay: time.Hour}
+		ctx, cancel := context.WithCancel(b.Context())
+		var wg sync.WaitGroup
+		for i := range hosts {
+			u := hostURL(i)
+			if _, err := l.Acquire(ctx, u); err != nil {
+				b.Fatal(err)
+			}
+			for range each {
+				wg.Go(func() {
+					if g, err := l.Acquire(ctx, u); err == nil {
+						b.Error("granted", g)
+					}
+				})
+			}
+		}
+		for l.Stats().Waiting < hosts*each {
+			time.Sleep(time.Millisecond)
+		}
+		b.ReportMetric(float64(liveHeap()-before)/1e6, "MB")
+		start := time.Now()
+		cancel()
+		wg.Wait()
+		b.ReportMetric(float64(time.Since(start))/1e6, "cancel-ms")
+	}
+}
