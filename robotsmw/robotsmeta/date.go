@@ -1,0 +1,403 @@
+package robotsmeta
+
+import (
+	"strings"
+	"time"
+)
+
+// maxDate bounds the text looked at for one date, in octets.
+const maxDate = 64
+
+// readDate returns the longest date that s begins with, in UTC, and its length in octets: 0 if s begins with none. A
+// date ends where s ends, at white space, a comma or a semicolon.
+//
+//	Fri, 25 Jun 2010 15:00:00 -0800     RFC 822, with or without the weekday
+//	Friday, 25-Jun-10 15:00:00 PST      RFC 850
+//	Fri Jun 25 15:00:00 2010            C's asctime; a zone may precede the year
+//	June 25, 2010 3:00 PM PST
+//	2010-06-25T15:00:00,5-08:00         ISO 8601, extended
+//	20100625T230000Z                    and basic
+//	2010-06-25 15:00:00 UTC
+//	2010-06-25                          midnight UTC
+//
+// [time.Parse] and net/mail read PST as UTC without an error; here zone names stand for their offsets. A date without
+// a zone is UTC. Two digits of a year are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, the second 60. Whether
+// the weekday is right is not asked.
+func readDate(s string) (t time.Time, n int) {
+	d := dateReader{s: s[:min(len(s), maxDate)]}
+	d.date()
+	if d.end == 0 {
+		return time.Time{}, 0
+	}
+	return d.best, d.end
+}
+
+// A dateReader goes once over s and remembers each point at which what it has read is a date.
+type dateReader struct {
+	s string
+	i int
+
+	year, month, day  int
+	hour, minute, sec int
+	nano              int
+	offset            int // seconds east of UTC
+
+	best time.Time
+	end  int // octets of best
+}
+
+// accept remembers the date read so far, if it may end here. It returns false if it is no date of the calendar.
+func (d *dateReader) accept() bool {
+	if d.year < 1 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 {
+		return false
+	}
+	midnight := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
+	if midnight.Day() != d.day { // 31 June
+		return false
+	}
+	if d.i == len(d.s) || isSpace(d.s[d.i]) || d.s[d.i] == ',' || d.s[d.i] == ';' {
+		d.best = midnight.Add(time.Duration(d.hour)*time.Hour + time.Duration(d.minute)*time.Minute +
+			time.Duration(d.sec-d.offset)*time.Second + time.Duration(d.nano))
+		d.end = d.i
+	}
+	return true
+}
+
+func (d *dateReader) date() {
+	d.spaces()
+	if name := d.letters(); name != "" {
+		if isWeekday(name) {
+			d.skip('.')
+			d.spaces()
+			d.skip(',')
+			d.spaces()
+			name = d.letters()
+		}
+		if name != "" {
+			d.monthFirst(name)
+			return
+		}
+	}
+	switch n, digits := d.number(); digits {
+	case 1, 2:
+		d.day = n
+		d.gap()
+		if d.month = month(d.letters()); d.month == 0 {
+			return
+		}
+		d.skip('.')
+		d.gap()
+		if !d.readYear() || !d.accept() {
+			return
+		}
+	case 4:
+		d.year = n
+		sep := d.peek()
+		if sep != '-' && sep != '/' {
+			return
+		}
+		d.i++
+		d.month, digits = d.number()
+		if digits == 0 || digits > 2 || !d.skip(sep) {
+			return
+		}
+		d.day, digits = d.number()
+		if digits == 0 || digits > 2 || !d.accept() {
+			return
+		}
+	case 8:
+		d.year, d.month, d.day = n/10000, n/100%100, n%100
+		if !d.accept() {
+			return
+		}
+	default:
+		return
+	}
+	d.clock()
+	d.zone()
+}
+
+// monthFirst reads what follows the month's name in "June 25, 2010 15:00 PST" and "Jun 25 15:00:00 PST 2010".
+func (d *dateReader) monthFirst(name string) {
+	if d.month = month(name); d.month == 0 {
+		return
+	}
+	d.skip('.')
+	d.gap()
+	digits := 0
+	if d.day, digits = d.number(); digits == 0 || digits > 2 {
+		return
+	}
+	start := d.i
+	d.skip(',')
+	d.spaces()
+	if d.readYear() {
+		if d.accept() {
+			d.clock()
+			d.zone()
+		}
+		return
+	}
+	// No date until the year is read, which comes last.
+	d.i = start
+	if !d.clock() {
+		return
+	}
+	start = d.i
+	d.spaces()
+	if name := d.letters(); name != "" {
+		offset, ok := zones[strings.ToUpper(name)]
+		if !ok {
+			return
+		}
+		d.offset = offset
+	} else {
+		d.i = start
+	}
+	d.spaces()
+	if d.readYear() {
+		d.accept()
+	}
+}
+
+// readYear reads a year of four digits, or of two. It takes nothing if there is none, or if it is an hour.
+func (d *dateReader) readYear() bool {
+	start := d.i
+	n, digits := d.number()
+	if digits != 2 && digits != 4 || d.peek() == ':' {
+		d.i = start
+		return false
+	}
+	if digits == 2 {
+		n += 1900
+		if n < 1950 {
+			n += 100
+		}
+	}
+	d.year = n
+	return true
+}
+
+// clock reads a time of day. It takes nothing if there is none.
+func (d *dateReader) clock() bool {
+	start, ok := d.i, false
+	if c := d.peek(); c == 'T' || c == 't' {
+		d.i++
+		ok = d.hours(true)
+	} else {
+		d.skip(',')
+		d.spaces()
+		ok = d.i > start && d.hours(false)
+	}
+	if !ok {
+		d.i = start
+		d.hour, d.minute, d.sec, d.nano = 0, 0, 0, 0
+		return false
+	}
+	if d.year != 0 {
+		d.accept()
+	}
+	return true
+}
+
+// hours reads HH:MM[:SS[.fraction]] [AM|PM], or if basic is set HHMM[SS].
+func (d *dateReader) hours(basic bool) bool {
+	n, digits := d.number()
+	switch {
+	case basic && digits == 6:
+		d.hour, d.minute, d.sec = n/10000, n/100%100, n%100
+	case basic && digits == 4:
+		d.hour, d.minute = n/100, n%100
+	case digits == 1 || digits == 2:
+		d.hour = n
+		if !d.skip(':') {
+			return false
+		}
+		if d.minute, digits = d.number(); digits != 2 {
+			return false
+		}
+		if d.peek() == ':' {
+			d.i++
+			if d.sec, digits = d.number(); digits != 2 {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	start := d.i
+	d.spaces()
+	switch noon := strings.ToUpper(d.letters()); {
+	case noon == "AM" && 1 <= d.hour && d.hour <= 12:
+		d.hour %= 12
+	case noon == "PM" && 1 <= d.hour && d.hour <= 12:
+		d.hour = d.hour%12 + 12
+	default:
+		d.i = start
+	}
+	if d.minute > 59 || d.sec > 60 || d.hour > 24 || d.hour == 24 && d.minute+d.sec > 0 {
+		return false
+	}
+	if d.year != 0 {
+		d.accept()
+	}
+	if c := d.peek(); c == '.' || c == ',' {
+		start := d.i
+		d.i++
+		first := d.i
+		for scale := 100_000_000; d.i < len(d.s) && isDigit(d.s[d.i]); scale /= 10 {
+			d.nano += int(d.s[d.i]-'0') * scale
+			d.i++
+		}
+		// In "15:00:00,360Spider" the comma ends the date.
+		if d.i == first || d.i < len(d.s) && isLetter(d.s[d.i]) && d.s[d.i]|0x20 != 'z' {
+			d.i, d.nano = start, 0
+		}
+	}
+	return true
+}
+
+// zone reads an offset, or a zone's name, which may have an offset behind it (GMT+2) or a comment.
+func (d *dateReader) zone() {
+	d.spaces()
+	if name := d.letters(); name != "" {
+		offset, ok := zones[strings.ToUpper(name)]
+		if !ok {
+			return
+		}
+		d.offset = offset
+		d.accept()
+		if offset != 0 {
+			return
+		}
+	}
+	sign := 1
+	switch d.peek() {
+	case '-':
+		sign = -1
+	case '+':
+	default:
+		return
+	}
+	d.i++
+	n, digits := d.number()
+	hours, minutes := n, 0
+	switch {
+	case digits == 4:
+		hours, minutes = n/100, n%100
+	case digits != 1 && digits != 2:
+		return
+	case d.skip(':'):
+		if minutes, digits = d.number(); digits != 2 {
+			return
+		}
+	}
+	if hours > 23 || minutes > 59 {
+		return
+	}
+	d.offset = sign * (hours*3600 + minutes*60)
+	d.accept()
+	d.spaces()
+	if d.skip('(') { // -0800 (PST)
+		d.letters()
+		if d.skip(')') {
+			d.accept()
+		}
+	}
+}
+
+func (d *dateReader) peek() byte {
+	if d.i < len(d.s) {
+		return d.s[d.i]
+	}
+	return 0
+}
+
+func (d *dateReader) skip(c byte) bool {
+	if d.peek() != c || c == 0 {
+		return false
+	}
+	d.i++
+	return true
+}
+
+func (d *dateReader) spaces() {
+	for d.i < len(d.s) && isSpace(d.s[d.i]) {
+		d.i++
+	}
+}
+
+// gap skips what parts the day, the month and the year.
+func (d *dateReader) gap() {
+	for d.i < len(d.s) && (isSpace(d.s[d.i]) || d.s[d.i] == '-' || d.s[d.i] == ',') {
+		d.i++
+	}
+}
+
+func (d *dateReader) letters() string {
+	start := d.i
+	for d.i < len(d.s) && isLetter(d.s[d.i]) {
+		d.i++
+	}
+	return d.s[start:d.i]
+}
+
+// number reads a run of digits. Of more than nine the value means nothing; no caller takes so many.
+func (d *dateReader) number() (n, digits int) {
+	for d.i < len(d.s) && isDigit(d.s[d.i]) {
+		if digits < 9 {
+			n = n*10 + int(d.s[d.i]-'0')
+		}
+		digits++
+		d.i++
+	}
+	return n, digits
+}
+
+// abbreviates reports whether s is name, or its beginning of at least three letters.
+func abbreviates(s, name string) bool {
+	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
+}
+
+func isWeekday(s string) bool {
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if abbreviates(s, day.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// month returns the month that s names, or 0.
+func month(s string) int {
+	for m := time.January; m <= time.December; m++ {
+		if abbreviates(s, m.String()) {
+			return int(m)
+		}
+	}
+	return 0
+}
+
+// zones has the names of RFC 822 §5.1 and others that are in wide use and mean one offset. CST and its like are the
+// American ones, as in RFC 822. A military letter other than Z says nothing about the offset (RFC 5322 §4.3) and
+// counts as UTC.
+var zones = func() map[string]int {
+	m := map[string]int{
+		"NST": -3*3600 - 1800, "NDT": -2*3600 - 1800, "IST": 5*3600 + 1800, "ACST": 9*3600 + 1800, "ACDT": 10*3600 + 1800,
+	}
+	for hours, names := range map[int]string{
+		-10: "HST", -9: "AKST HDT", -8: "PST AKDT", -7: "MST PDT", -6: "CST MDT", -5: "EST CDT", -4: "AST EDT", -3: "ADT BRT ART",
+		0: "UT UTC GMT Z WET", 1: "CET MEZ BST WEST", 2: "EET CEST MESZ SAST", 3: "MSK EEST", 7: "WIB", 8: "HKT SGT AWST",
+		9: "JST KST", 10: "AEST", 11: "AEDT", 12: "NZST", 13: "NZDT",
+	} {
+		for _, name := range strings.Fields(names) {
+			m[name] = hours * 3600
+		}
+	}
+	for c := 'A'; c <= 'Y'; c++ {
+		if c != 'J' {
+			m[string(c)] = 0
+		}
+	}
+	return m
+}()

@@ -1,0 +1,279 @@
+package robotsmeta
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Directives is the sum of what was said to one robot. The zero value is what a page says that says nothing.
+//
+// A Directives is a value: no method changes it, and it may be copied and used by several goroutines at once.
+type Directives struct {
+	flags   flags
+	image   imagePreview
+	snippet int32     // with hasSnippet; -1: no limit
+	video   int32     // with hasVideo; -1: no limit
+	after   time.Time // with hasAfter
+	rules   []Rule    // never appended to in place once returned
+}
+
+type flags uint32
+
+const (
+	noIndex flags = 1 << iota
+	noFollow
+	noArchive
+	noSnippet
+	noImageIndex
+	noTranslate
+	indexIfEmbedded
+	noAI
+	noImageAI
+	noML
+	hasSnippet
+	hasVideo
+	hasAfter
+	truncated
+)
+
+type imagePreview uint8
+
+const (
+	imageUnsaid imagePreview = iota
+	imageNone
+	imageStandard
+	imageLarge
+)
+
+// maxRules bounds the evidence kept. What a rule says counts beyond it too.
+const maxRules = 256
+
+// NoIndex reports whether the page must not be kept, now. See NoIndexAt.
+func (d Directives) NoIndex() bool {
+	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && d.NoIndexAt(time.Now())
+}
+
+// NoIndexAt reports whether the page must not be kept at time t: noindex or none was said, or t is not before the
+// earliest unavailable_after.
+func (d Directives) NoIndexAt(t time.Time) bool {
+	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && !t.Before(d.after)
+}
+
+// NoFollow reports whether the page's links must not be followed: nofollow or none was said.
+func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
+
+// NoArchive reports noarchive or nocache: no copy of the page may be shown. Some operators (Bing, Amazon) also take it
+// for a refusal of AI training; that is for the caller to decide.
+func (d Directives) NoArchive() bool { return d.flags&noArchive != 0 }
+
+// NoSnippet reports nosnippet, or max-snippet:0, which means the same.
+func (d Directives) NoSnippet() bool {
+	return d.flags&noSnippet != 0 || d.flags&hasSnippet != 0 && d.snippet == 0
+}
+
+// NoImageIndex reports noimageindex: the images of the page must not be kept.
+func (d Directives) NoImageIndex() bool { return d.flags&noImageIndex != 0 }
+
+// NoTranslate reports notranslate.
+func (d Directives) NoTranslate() bool { return d.flags&noTranslate != 0 }
+
+// IndexIfEmbedded reports indexifembedded: a page that is noindex may be kept as a part of pages that embed it. It
+// lifts nothing by itself, NoIndex stays true.
+func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0 }
+
+// NoAI reports noai: the page is not for machine learning.
+func (d Directives) NoAI() bool { return d.flags&noAI != 0 }
+
+// NoImageAI reports noimageai, or noai, which includes it: the page's images are not for machine learning.
+func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
+
+// NoML reports noml (noml.info): the page is not for machine learning.
+func (d Directives) NoML() bool { return d.flags&noML != 0 }
+
+// MaxSnippet returns the smallest max-snippet said, in characters, -1 if only "no limit" was said. ok is false if
+// none was said.
+func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
+
+// MaxVideoPreview returns the smallest max-video-preview said, in seconds, -1 if only "no limit" was said. ok is
+// false if none was said.
+func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
+
+// MaxImagePreview returns the smallest max-image-preview said: "none", "standard" or "large". It is empty if none
+// was said.
+func (d Directives) MaxImagePreview() string {
+	switch d.image {
+	case imageNone:
+		return "none"
+	case imageStandard:
+		return "standard"
+	case imageLarge:
+		return "large"
+	}
+	return ""
+}
+
+// UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false if no readable one was said.
+func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
+
+// Truncated reports that a limit cut the text short (8 KiB for one header line or meta, 64 KiB for all lines of a
+// field): what stood after it is unknown.
+func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
+
+// Rules yields everything that was said to this robot, in the order read: also what has no effect (index, noodp) and
+// what is unknown. At most 256 rules are kept.
+func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
+
+// Union returns what holds if both d and other were said: each restriction of either, the smaller of two limits, the
+// earlier of two dates.
+func (d Directives) Union(other Directives) Directives {
+	u := d
+	u.flags |= other.flags
+	u.snippet = smaller(d.snippet, d.flags&hasSnippet != 0, other.snippet, other.flags&hasSnippet != 0)
+	u.video = smaller(d.video, d.flags&hasVideo != 0, other.video, other.flags&hasVideo != 0)
+	if other.image != imageUnsaid && (d.image == imageUnsaid || other.image < d.image) {
+		u.image = other.image
+	}
+	if other.flags&hasAfter != 0 && (d.flags&hasAfter == 0 || other.after.Before(d.after)) {
+		u.after = other.after
+	}
+	switch {
+	case len(d.rules) == 0:
+		u.rules = other.rules
+	case len(other.rules) > 0:
+		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
+	}
+	return u
+}
+
+// smaller returns the tighter of two limits, of which -1 is none.
+func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
+	switch {
+	case !saidB:
+		return a
+	case !saidA:
+		return b
+	case a < 0:
+		return b
+	case b < 0:
+		return a
+	}
+	return min(a, b)
+}
+
+// A directive is what the words of the grammar stand for.
+type directive struct {
+	name  string
+	flags flags                                  // what a bare one sets; 0: it is known and does nothing
+	value func(d *Directives, value string) bool // of those with a value: whether it could be read
+}
+
+var directives = func() map[string]directive {
+	m := map[string]directive{}
+	bare := func(f flags, names ...string) {
+		for _, name := range names {
+			m[name] = directive{name: name, flags: f}
+		}
+	}
+	bare(noIndex, "noindex")
+	bare(noFollow, "nofollow")
+	bare(noIndex|noFollow, "none")
+	bare(noArchive, "noarchive", "nocache")
+	bare(noSnippet, "nosnippet")
+	bare(noImageIndex, "noimageindex")
+	bare(noTranslate, "notranslate")
+	bare(indexIfEmbedded, "indexifembedded")
+	bare(noAI, "noai")
+	bare(noImageAI, "noimageai")
+	bare(noML, "noml")
+	bare(0, "all", "index", "follow", "archive", "imageindex", "noodp", "noydir", "noyaca", "nositelinkssearchbox")
+	valued := func(name string, read func(d *Directives, value string) bool) {
+		m[name] = directive{name: name, value: read}
+	}
+	valued("max-snippet", func(d *Directives, value string) bool {
+		n, ok := readLimit(value)
+		if ok {
+			d.snippet = smaller(d.snippet, d.flags&hasSnippet != 0, n, true)
+			d.flags |= hasSnippet
+		}
+		return ok
+	})
+	valued("max-video-preview", func(d *Directives, value string) bool {
+		n, ok := readLimit(value)
+		if ok {
+			d.video = smaller(d.video, d.flags&hasVideo != 0, n, true)
+			d.flags |= hasVideo
+		}
+		return ok
+	})
+	valued("max-image-preview", func(d *Directives, value string) bool {
+		image := imageUnsaid
+		switch {
+		case strings.EqualFold(value, "none"):
+			image = imageNone
+		case strings.EqualFold(value, "standard"):
+			image = imageStandard
+		case strings.EqualFold(value, "large"):
+			image = imageLarge
+		default:
+			return false
+		}
+		if d.image == imageUnsaid || image < d.image {
+			d.image = image
+		}
+		return true
+	})
+	valued(unavailableAfter, func(d *Directives, value string) bool {
+		t, n := readDate(value)
+		if n == 0 || n != len(value) {
+			return false
+		}
+		if d.flags&hasAfter == 0 || t.Before(d.after) {
+			d.after = t
+		}
+		d.flags |= hasAfter
+		return true
+	})
+	return m
+}()
+
+const unavailableAfter = "unavailable_after"
+
+// lookup finds the directive that word names in any case.
+func lookup(word string) (directive, bool) {
+	var buf [24]byte // longer than the longest name
+	if len(word) > len(buf) {
+		return directive{}, false
+	}
+	for i := range len(word) {
+		buf[i] = lower(word[i])
+	}
+	d, ok := directives[string(buf[:len(word)])]
+	return d, ok
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// readLimit reads the value of max-snippet and max-video-preview: a whole number, or -1 for no limit.
+func readLimit(s string) (n int32, ok bool) {
+	if s == "-1" {
+		return -1, true
+	}
+	if s == "" {
+		return 0, false
+	}
+	const most = 1 << 30 // anything beyond is as good as that
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = min(n*10+int32(s[i]-'0'), most/16)
+	}
+	return n, true
+}

@@ -1,0 +1,212 @@
+package robotsmeta
+
+import "strings"
+
+const (
+	maxLine  = 8 << 10  // octets read of one header line or meta
+	maxLines = 64 << 10 // octets read of all lines of one field
+)
+
+const space = " \t\r\n\f"
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+
+// A reader reads one text (a header line, a meta's content) into d.
+//
+//	text   = item *( ( "," / ";" ) item )
+//	item   = [ words ] [ scope ":" ] [ rule ]       white space everywhere
+//	rule   = valued ":" value / words
+//	words  = word *( white-space word )
+//	valued = "unavailable_after" / "max-snippet" / "max-image-preview" / "max-video-preview"
+//	scope  = a name that is no directive; in a header only
+type reader struct {
+	d      *Directives
+	source Source
+	line   int
+	scope  string // the name in force, as written; "" for everybody
+	mine   bool   // whether it is ours
+	scopes bool   // whether names are looked for
+	tokens []string
+}
+
+// limit cuts s to n octets, whole items only.
+func (r *reader) limit(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	r.d.flags |= truncated
+	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
+}
+
+func (r *reader) read(s string) {
+	s = r.limit(s, maxLine)
+	for {
+		for s != "" && (isSpace(s[0]) || s[0] == ',' || s[0] == ';') {
+			s = s[1:]
+		}
+		if s == "" {
+			return
+		}
+		end, colon := 0, -1
+		for end < len(s) && s[end] != ',' && s[end] != ';' {
+			if s[end] == ':' && colon < 0 {
+				colon = end
+			}
+			end++
+		}
+		if colon < 0 {
+			r.words(s[:end])
+			s = s[end:]
+		} else {
+			s = s[r.named(s, colon, end):]
+		}
+	}
+}
+
+// words reads directives that are parted by white space alone.
+func (r *reader) words(s string) {
+	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return c < 0x80 && isSpace(byte(c)) }) {
+		if d, ok := lookup(word); ok && d.value == nil {
+			r.say(d, word)
+		} else {
+			r.unknown(word, word)
+		}
+	}
+}
+
+// named reads the beginning of s, an item s[:end] with its first colon at s[colon], and returns how much of s it has
+// read: what follows a scope, or a value, is an item again.
+func (r *reader) named(s string, colon, end int) int {
+	name := strings.TrimRight(s[:colon], space)
+	last := name[strings.LastIndexAny(name, space)+1:]
+	everybody := r.scopes && strings.EqualFold(last, "all") // the one word that is a directive and a scope
+	if d, ok := lookup(last); ok && !everybody {
+		if d.value == nil { // noindex: true
+			r.words(name)
+			return colon + 1
+		}
+		start := len(name) - len(last)
+		r.words(name[:start])
+		return r.valued(d, s, start, colon)
+	}
+	// Directives before the scope, as in "nofollow otherbot: noindex".
+	start := 0
+	for {
+		gap := strings.IndexAny(name[start:], space)
+		if gap < 0 {
+			break
+		}
+		word := name[start : start+gap]
+		if d, ok := lookup(word); !ok || d.value != nil {
+			break
+		}
+		r.words(word)
+		start += gap
+		for isSpace(name[start]) {
+			start++
+		}
+	}
+	name = name[start:]
+	// A colon before a digit is that of a time whose date could not be read. To take it for a scope would give the
+	// rest of the line to a robot named "3 Dec 2025 13".
+	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
+		r.enter(name)
+		return colon + 1
+	}
+	item := strings.TrimRight(s[start:end], space)
+	r.unknown(item, item)
+	return end
+}
+
+// valued reads the directive d at s[start:] whose colon is s[colon], and returns where it ends. A value that cannot
+// be read is left to be read as an item.
+func (r *reader) valued(d directive, s string, start, colon int) int {
+	from := colon + 1
+	for from < len(s) && isSpace(s[from]) {
+		from++
+	}
+	to := from
+	if d.name == unavailableAfter {
+		// A date may hold commas and spaces: the longest text that is one.
+		_, n := readDate(s[from:])
+		to += n
+	} else {
+		for to < len(s) && !isSpace(s[to]) && s[to] != ',' && s[to] != ';' {
+			to++
+		}
+	}
+	value := s[from:to]
+	if value != "" && (!r.mine || d.value(r.d, value)) {
+		r.keep(Rule{Name: d.name, Value: value, Known: true, Raw: s[start:to]})
+		return to
+	}
+	r.unknown(d.name, s[start:colon+1])
+	return colon + 1
+}
+
+// enter begins a scope.
+func (r *reader) enter(name string) {
+	if everybody(name) {
+		r.scope, r.mine = "", true
+		return
+	}
+	r.scope, r.mine = name, names(name, r.tokens)
+}
+
+func (r *reader) say(d directive, raw string) {
+	if r.mine {
+		r.d.flags |= d.flags
+	}
+	r.keep(Rule{Name: d.name, Known: true, Raw: raw})
+}
+
+func (r *reader) unknown(name, raw string) { r.keep(Rule{Name: name, Raw: raw}) }
+
+func (r *reader) keep(rule Rule) {
+	if !r.mine || len(r.d.rules) >= maxRules {
+		return
+	}
+	rule.Source, rule.Scope, rule.Line = r.source, r.scope, r.line
+	r.d.rules = append(r.d.rules, rule)
+}
+
+// everybody reports whether a scope speaks to all robots.
+func everybody(name string) bool {
+	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
+}
+
+// names reports whether name is one of the product tokens, a version on either side aside.
+func names(name string, tokens []string) bool {
+	name = product(name)
+	for _, token := range tokens {
+		if token = product(token); token != "" && strings.EqualFold(name, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// product returns the product token of name: "ExampleBot" of "ExampleBot/1.0".
+func product(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return strings.Trim(name, space)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// isName reports whether s can be a robot's name: letters and digits, then also "_.-/" and spaces; or "*".
+func isName(s string) bool {
+	if s == "" || s[0] != '*' && !isLetter(s[0]) && !isDigit(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case isLetter(c), isDigit(c), c == '_', c == '.', c == '-', c == '/', isSpace(c):
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package htmlmeta
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// says gives d's two main directives in words.
+func says(d robotsmeta.Directives) string {
+	var words []string
+	if d.NoIndex() {
+		words = append(words, "noindex")
+	}
+	if d.NoFollow() {
+		words = append(words, "nofollow")
+	}
+	return strings.Join(words, " ")
+}
+
+const robots = `<meta name="robots" content="noindex">`
+
+func TestScanFindsMetasWhereverTheyStand(t *testing.T) {
+	for _, test := range []struct{ name, page, want string }{
+		{"head", "<html><head>" + robots + "</head>", "noindex"},
+		{"body", "<html><head></head><body><p>x" + robots, "noindex"},
+		{"after the head", "<head></head>" + robots + "<body>", "noindex"},
+		{"no html element", robots, "noindex"},
+		{"upper case", `<META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW">`, "noindex nofollow"},
+		{"unquoted", `<meta name=robots content=noindex>`, "noindex"},
+		{"unquoted before a slash", `<meta name=robots content=noindex/>`, ""},
+		{"self-closing", `<meta name=robots content="noindex"/>`, "noindex"},
+		{"content first", `<meta content="a>b, noindex" name="robots">`, "noindex"},
+		{"slashes between", `<meta/name="robots"/content="noindex">`, "noindex"},
+		{"character references", `<meta name="&#114;obots" content="no&#105;ndex">`, "noindex"},
+		{"first duplicate attribute", `<meta name="robots" content="noindex" content="nofollow" name="x">`, "noindex"},
+		{"two metas", robots + `<meta name="robots" content="nofollow">`, "noindex nofollow"},
+		{"value is not content", `<meta name="robots" value="noindex">`, ""},
+		{"our name", `<meta name="ExampleBot" content="nofollow">`, "nofollow"},
+		{"another's name", `<meta name="googlebot" content="nofollow">`, ""},
+		{"comment", "<!-- " + robots + " -->", ""},
+		{"commented out, then real", "<!-- " + robots + ` --><meta name="robots" content="nofollow">`, "nofollow"},
+		{"script", "<script>'" + robots + "'</script>", ""},
+		{"script, then real", `<script>"<meta name='"</script>` + robots, "noindex"},
+		{"style", "<style>" + robots + "</style>", ""},
+		{"title", "<title>" + robots + "</title>", ""},
+		{"textarea", "<textarea>" + robots + "</textarea>", ""},
+		{"xmp", "<xmp>" + robots + "</xmp>", ""},
+		{"template", "<template><div>" + robots + "</div></template>", ""},
+		{"after a template", "<template></template>" + robots, "noindex"},
+		{"noscript", "<noscript>" + robots + "</noscript>", "noindex"},
+		{"svg", "<svg><desc>" + robots + "</desc></svg>", "noindex"},
+		{"title in svg", "<svg><title>" + robots + "</title></svg>", "noindex"},
+		{"table", "<table><tr>" + robots + "</table>", "noindex"},
+		{"cut tag", `<meta name="robots" content="noindex"`, ""},
+		{"another element", `<metadata name="robots" content="noindex">`, ""},
+		{"UTF-16 with a mark", "\xff\xfe" + utf16le(robots), "noindex"},
+		{"UTF-16 without", utf16le(robots), "noindex"},
+		{"big-endian UTF-16", "\xfe\xff" + utf16be(robots), "noindex"},
+		{"beyond the window", strings.Repeat(" ", Window) + robots, ""},
+		{"at its end", strings.Repeat(" ", Window-len(robots)) + robots, "noindex"},
+		{"cut by it", strings.Repeat(" ", Window-len(robots)+1) + robots, ""},
+		{"empty", "", ""},
+		{"one octet", "<", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := says(Scan([]byte(test.page), "ExampleBot")); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+			for _, piece := range []int{1, 7, 4096} {
+				s := Scanner{Tokens: []string{"ExampleBot"}}
+				for p := []byte(test.page); len(p) > 0; p = p[min(piece, len(p)):] {
+					s.Write(p[:min(piece, len(p))])
+					if piece != 1 || len(test.page) < 1000 {
+						s.Directives()
+					}
+				}
+				if got := says(s.Directives()); got != test.want {
+					t.Errorf("in pieces of %d: %q, want %q", piece, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func utf16le(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.Write([]byte{s[i], 0})
+	}
+	return b.String()
+}
+
+func utf16be(s string) string { return "\x00" + strings.TrimSuffix(utf16le(s), "\x00") }
+
+func TestHeadOnlyLeavesOutWhatABrowserPutsIntoTheBody(t *testing.T) {
+	for _, test := range []struct{ name, page, want string }{
+		{"head", "<html><head>" + robots, "noindex"},
+		{"after the head", "<html><head></head> " + robots, "noindex"},
+		{"body", "<html><head></head><body>" + robots, ""},
+		{"a div ends the head", "<head><div>" + robots, ""},
+		{"text ends the head", "<head>hello" + robots, ""},
+		{"these do not", "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots, "noindex"},
+		{"nor does a template", "<head><template>text<div></div></template>" + robots, "noindex"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := Scanner{HeadOnly: true}
+			s.Write([]byte(test.page))
+			if got := says(s.Directives()); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package htmlmeta
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+type encoding uint8
+
+const (
+	undecided    encoding = iota
+	eightBit              // contains ASCII; left as it is
+	littleEndian          // UTF-16
+	bigEndian
+)
+
+// sniff tells the encoding by the first two octets of a page and its declared charset. A mark, or a first "<", beats
+// the declaration.
+func sniff(page []byte, charset string) encoding {
+	if len(page) >= 2 {
+		switch a, b := page[0], page[1]; {
+		case a == 0xfe && b == 0xff, a == 0 && b == '<':
+			return bigEndian
+		case a == 0xff && b == 0xfe, a == '<' && b == 0:
+			return littleEndian
+		case a == '<':
+			return eightBit
+		}
+	}
+	switch strings.ToLower(charset) {
+	case "utf-16", "utf-16le":
+		return littleEndian
+	case "utf-16be":
+		return bigEndian
+	}
+	return eightBit
+}
+
+// A decoder turns a page that arrives in pieces into octets that contain ASCII.
+type decoder struct {
+	encoding encoding
+	kept     [2]byte // octets that wait for their others
+	n        int     // of kept
+	high     rune    // a surrogate that waits for its second half
+}
+
+// append adds to dst what p holds, up to limit octets in all.
+func (d *decoder) append(dst, p []byte, charset string, limit int) []byte {
+	if d.encoding == undecided {
+		for len(p) > 0 && d.n < 2 {
+			d.kept[d.n] = p[0]
+			d.n++
+			p = p[1:]
+		}
+		if d.n < 2 {
+			return dst
+		}
+		d.encoding = sniff(d.kept[:], charset)
+		first := d.kept
+		d.n = 0
+		dst = d.append(dst, first[:], charset, limit)
+	}
+	if d.encoding == eightBit {
+		return append(dst, p[:min(len(p), limit-len(dst))]...)
+	}
+	for len(p) > 0 && len(dst) < limit {
+		d.kept[d.n] = p[0]
+		p = p[1:]
+		if d.n++; d.n < 2 {
+			continue
+		}
+		d.n = 0
+		unit := rune(d.kept[0])<<8 | rune(d.kept[1])
+		if d.encoding == littleEndian {
+			unit = rune(d.kept[1])<<8 | rune(d.kept[0])
+		}
+		if d.high != 0 {
+			if r := utf16.DecodeRune(d.high, unit); r != utf8.RuneError {
+				dst, d.high = utf8.AppendRune(dst, r), 0
+				continue
+			}
+			dst, d.high = utf8.AppendRune(dst, utf8.RuneError), 0
+		}
+		if 0xd800 <= unit && unit < 0xdc00 {
+			d.high = unit
+			continue
+		}
+		dst = utf8.AppendRune(dst, unit) // a lone second half becomes U+FFFD
+	}
+	return dst[:min(len(dst), limit)]
+}

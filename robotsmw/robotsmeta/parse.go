@@ -1,0 +1,96 @@
+package robotsmeta
+
+import (
+	"net/http"
+	"strings"
+)
+
+// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to the robot with these product tokens, to
+// everybody and to it by name. Without tokens it returns what is said to everybody.
+//
+// Lines that h has under several spellings of a name are not looked for: h is taken to have canonical keys, as every
+// http.Header has that net/http made.
+func ParseHeader(h http.Header, tokens ...string) Directives {
+	var d Directives
+	lines := h.Values("X-Robots-Tag")
+	if len(lines) > 0 {
+		items := 0
+		for _, line := range lines {
+			items += 1 + strings.Count(line, ",")
+		}
+		d.rules = make([]Rule, 0, min(items, maxRules))
+	}
+	left := maxLines
+	for i, line := range lines {
+		r := reader{d: &d, source: XRobotsTag, line: i + 1, mine: true, scopes: true, tokens: tokens}
+		line = r.limit(line, left)
+		left -= len(line)
+		r.read(line)
+	}
+	parseRobotsTag(&d, h.Values("Robots-Tag"), tokens)
+	return d
+}
+
+// ParseContent returns what the content attribute of one <meta name="robots"> says.
+func ParseContent(content string) Directives {
+	var d Directives
+	r := reader{d: &d, source: Content, mine: true}
+	r.read(content)
+	return d
+}
+
+// ParseMeta returns what the element <meta name="…" content="…"> that begins in the given line of a page says to the
+// robot with these product tokens. The names robots, all product tokens in any case, and the bare names noai,
+// noimageai and noml speak; of tdm-reservation and tdm-policy the content is kept as a Rule's Value; any other name
+// gives the zero Directives.
+func ParseMeta(name, content string, line int, tokens ...string) Directives {
+	var d Directives
+	name = strings.Trim(name, space)
+	r := reader{d: &d, source: Meta, line: line, mine: true}
+	switch kind := metaKind(name, tokens); kind {
+	case metaRobots:
+		if !everybody(name) {
+			r.scope = name
+		}
+		r.read(content)
+	case metaBare:
+		known, _ := lookup(name)
+		r.say(known, name)
+	case metaKept:
+		value := strings.Trim(content, space)
+		if len(value) > maxLine {
+			d.flags |= truncated
+			value = ""
+		}
+		r.keep(Rule{Name: strings.ToLower(name), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
+	}
+	return d
+}
+
+// MetaSpeaks reports whether ParseMeta reads a <meta> of this name for these tokens.
+func MetaSpeaks(name string, tokens ...string) bool {
+	return metaKind(strings.Trim(name, space), tokens) != metaOther
+}
+
+type metaSort uint8
+
+const (
+	metaOther  metaSort = iota
+	metaRobots          // directives for everybody or for us
+	metaBare            // the name is the directive
+	metaKept            // not a directive, but kept for those who ask
+)
+
+func metaKind(name string, tokens []string) metaSort {
+	switch {
+	case strings.EqualFold(name, "robots"):
+		return metaRobots
+	case strings.EqualFold(name, "noai"), strings.EqualFold(name, "noimageai"), strings.EqualFold(name, "noml"):
+		return metaBare
+	case strings.EqualFold(name, "tdm-reservation"), strings.EqualFold(name, "tdm-policy"):
+		return metaKept
+	case names(name, tokens):
+		return metaRobots
+	}
+	return metaOther
+}

@@ -1,0 +1,87 @@
+package robotsmeta
+
+import (
+	"net/http"
+	"testing"
+)
+
+// header makes an http.Header of lines such as "X-Robots-Tag: noindex".
+func header(lines ...string) http.Header {
+	h := http.Header{}
+	for _, line := range lines {
+		h.Add("X-Robots-Tag", line)
+	}
+	return h
+}
+
+// summary is what d says, as the words of a meta's content would.
+func summary(d Directives) string {
+	s := ""
+	add := func(on bool, word string) {
+		if on {
+			if s != "" {
+				s += " "
+			}
+			s += word
+		}
+	}
+	add(d.flags&noIndex != 0, "noindex")
+	add(d.flags&noIndex == 0 && d.NoIndex(), "expired")
+	add(d.NoFollow(), "nofollow")
+	add(d.NoArchive(), "noarchive")
+	add(d.flags&noSnippet != 0, "nosnippet")
+	add(d.NoAI(), "noai")
+	if n, ok := d.MaxSnippet(); ok && n >= 0 {
+		add(true, "max-snippet")
+	}
+	if t, ok := d.UnavailableAfter(); ok {
+		add(true, t.Format("2006-01-02T15:04:05.999"))
+	}
+	return s
+}
+
+// The worked examples of how X-Robots-Tag is read.
+func TestXRobotsTag(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lines []string
+		agent string
+		want  string
+	}{
+		{"a scope holds for its own", []string{"googlebot: nofollow, otherbot: noindex, nofollow"}, "googlebot", "nofollow"},
+		{"and ends at the next", []string{"googlebot: nofollow, otherbot: noindex, nofollow"}, "otherbot", "noindex nofollow"},
+		{"strangers are not meant", []string{"googlebot: nofollow, otherbot: noindex, nofollow"}, "x", ""},
+		{"a scope runs over commas", []string{"BadBot: noindex, nofollow, googlebot: nofollow"}, "googlebot", "nofollow"},
+		{"for everybody, then for one", []string{"noindex, Googlebot-News: nofollow"}, "googlebot", "noindex"},
+		{"a valued directive is no scope", []string{"max-snippet: 20, noindex"}, "any", "noindex max-snippet"},
+		{"a date has colons", []string{"noindex, unavailable_after: 25 Jun 2010 15:00:00 PST"}, "any", "noindex 2010-06-25T23:00:00"},
+		{"a date has commas", []string{"googlebot: unavailable_after: 2045-06-25T15:00:00,5-08:00, noindex"}, "googlebot", "noindex 2045-06-25T23:00:00.5"},
+		{"a date begins with a weekday", []string{"unavailable_after: Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex"}, "bingbot", "noindex 2010-06-25T23:00:00"},
+		{"a robot's name begins with a digit", []string{"unavailable_after: 2024-01-01, 360Spider: noindex"}, "360spider", "noindex 2024-01-01T00:00:00"},
+		{"a star is everybody", []string{"*: noindex"}, "any", "noindex"},
+		{"index lifts nothing", []string{"noindex", "mybot: index"}, "mybot", "noindex"},
+		{"a scope runs over unprefixed items", []string{"googlebot: index, noai"}, "spawningbot", ""},
+		{"each line begins anew", []string{"googlebot: nofollow", "noindex"}, "other", "noindex"},
+
+		{"white space parts too", []string{"noindex nofollow"}, "any", "noindex nofollow"},
+		{"semicolons part too", []string{"googlebot: nofollow; otherbot: noindex, nofollow"}, "otherbot", "noindex nofollow"},
+		{"words before a scope", []string{"noindex otherbot: nofollow"}, "x", "noindex"},
+		{"a name of two words", []string{"Algolia crawler: noindex"}, "algolia crawler", "noindex"},
+		{"a version is not part of a name", []string{"ExampleBot/2.1: noindex"}, "ExampleBot/3.0", "noindex"},
+		{"a directive with a colon", []string{"noindex: true"}, "any", "noindex"},
+		{"all with a colon is a scope", []string{"googlebot: all, all: noindex"}, "any", "noindex"},
+		{"a value that is a directive", []string{"max-image-preview: noindex"}, "any", "noindex"},
+		{"an unreadable date hides nothing", []string{"unavailable_after: Wednesdy, 3 Dec 2025 13:00:00 GMT, noindex"}, "any", "noindex"},
+		{"an unknown zone is UTC", []string{"unavailable_after: 25 Jun 2010 15:00:00 XYZT, nofollow"}, "any", "expired nofollow 2010-06-25T15:00:00"},
+		{"text behind a date", []string{"unavailable_after: 25 Jun 2010 15:00:00 PST noindex"}, "any", "noindex 2010-06-25T23:00:00"},
+		{"never guess", []string{"noindex,nofllow"}, "any", "noindex"},
+		{"the token is whole", []string{"googlebot-news: noindex"}, "googlebot", ""},
+		{"the earliest date", []string{"unavailable_after: 2045-01-01", "unavailable_after: 2044-01-01, unavailable_after: 2046-01-01"}, "any", "2044-01-01T00:00:00"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := summary(ParseHeader(header(test.lines...), test.agent)); got != test.want {
+				t.Errorf("%q for %s: %q, want %q", test.lines, test.agent, got, test.want)
+			}
+		})
+	}
+}

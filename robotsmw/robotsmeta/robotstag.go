@@ -1,0 +1,75 @@
+package robotsmeta
+
+import "strings"
+
+// parseRobotsTag reads the lines of Robots-Tag, a List of Structured Fields (RFC 9651 §3.1): product tokens with
+// directives as parameters.
+//
+// RFC 9651 has a field with one fault ignored whole. Here a faulty member is ignored alone, because the owner who
+// wrote the others meant a restriction.
+func parseRobotsTag(d *Directives, lines []string, tokens []string) {
+	left := maxLines
+	for i, line := range lines {
+		r := reader{d: d, source: RobotsTag, line: i + 1, tokens: tokens}
+		line = r.limit(r.limit(line, maxLine), left)
+		left -= len(line)
+		for line != "" {
+			var member string
+			member, line = cutOutsideQuotes(line, ',')
+			r.member(member)
+		}
+	}
+}
+
+// member reads "token;directive;directive=value".
+func (r *reader) member(s string) {
+	name, params := cutOutsideQuotes(s, ';')
+	name = strings.Trim(unquote(strings.Trim(name, space)), space)
+	if !isName(name) {
+		return
+	}
+	r.enter(name)
+	for params != "" {
+		var param string
+		param, params = cutOutsideQuotes(params, ';')
+		raw := strings.Trim(param, space)
+		key, value, _ := strings.Cut(raw, "=")
+		value = unquote(value)
+		known, ok := lookup(key)
+		switch {
+		case raw == "":
+		case !ok, value == "?0": // a Boolean false: said not to hold
+			r.unknown(key, raw)
+		case known.value == nil:
+			r.say(known, raw)
+		case r.mine && known.value(r.d, value):
+			r.keep(Rule{Name: known.name, Value: value, Known: true, Raw: raw})
+		default:
+			r.unknown(known.name, raw)
+		}
+	}
+}
+
+// cutOutsideQuotes is strings.Cut at the first sep that stands in no quoted string.
+func cutOutsideQuotes(s string, sep byte) (before, after string) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case !quoted && s[i] == sep:
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+// unquote returns the text of a quoted string, or s if it is none. Escapes stay: no name and no value has any.
+func unquote(s string) string {
+	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
