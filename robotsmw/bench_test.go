@@ -1,9 +1,16 @@
 package robotsmw
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -123,5 +130,77 @@ func TestAllocationBudgets(t *testing.T) {
 	}
 	if n := cost(tr) - cost(tr.cfg.Base); n > 3 {
 		t.Errorf("RoundTrip adds %v allocations, want at most 3", n)
+	}
+}
+
+// BenchmarkMillionOrigins fills a cache with as many origins as b.N says,
+// their files drawn from the real ones in the shared corpus, and reports
+// what each costs. Run it with -benchtime=1000000x.
+func BenchmarkMillionOrigins(b *testing.B) {
+	files := corpusFiles(b)
+	c := newTestTransport(b, roundTripperFunc(nil), func(o *Options) {
+		o.MaxOrigins, o.MaxBytes = 1<<30, 1<<40
+	}).Checker()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	before := heapInUse()
+	now := time.Now()
+	n := 0
+	for b.Loop() {
+		_, f, _, err := c.begin(fmt.Sprintf("https://host-%d.example", n), now, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rec := c.accepted(f, mustURL(b, f.robotsURL), 0, answer{status: 200, header: http.Header{}, body: files[rnd.IntN(len(files))]}, now)
+		c.cache.end(f, rec, now)
+		n++
+	}
+	b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/origin")
+	b.ReportMetric(float64(c.Stats().Bytes)/float64(n), "accounted-B/origin")
+	runtime.KeepAlive(files)
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// corpusFiles are the real robots.txt files in COURTESY_SHARED.
+func corpusFiles(tb testing.TB) [][]byte {
+	tb.Helper()
+	shared := os.Getenv("COURTESY_SHARED")
+	if shared == "" {
+		tb.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
+	}
+	if !filepath.IsAbs(shared) {
+		shared = filepath.Join("..", shared) // it is relative to the module's root
+	}
+	f, err := os.Open(filepath.Join(shared, "corpus", "corpus.tar.gz"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var files [][]byte
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return files
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if strings.HasPrefix(strings.TrimPrefix(h.Name, "./"), "robots/") && h.Typeflag == tar.TypeReg {
+			body, err := io.ReadAll(r)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			files = append(files, body)
+		}
 	}
 }

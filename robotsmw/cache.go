@@ -14,17 +14,21 @@ import (
 // memory, in least-recently-used order, bounded by origins and by octets.
 //
 // It is sharded, so that many goroutines can look origins up at once. A
-// small cache has one shard and keeps its bound exactly; a large one gives
-// each shard its share. It has no goroutine: what is due is done by the
-// callers that pass.
+// small cache has one shard and keeps its bounds exactly; in a large one each
+// shard has its share of the origins, and drops its own when all of them
+// together take too much memory. It has no goroutine: what is due is done by
+// the callers that pass.
 //
 // An origin that waits for its next try is never dropped, because the next
 // request would then hit a server in trouble. Such origins leave the
 // LRU list for a heap; a shard full of them refuses new origins until the
 // first of them is due.
 type cache struct {
-	seed   maphash.Seed
-	shards []shard
+	seed     maphash.Seed
+	shards   []shard
+	docs     documents
+	maxBytes int64
+	bytes    atomic.Int64 // of all entries and documents, but for entries under way
 }
 
 type shard struct {
@@ -33,15 +37,13 @@ type shard struct {
 	// origin many times, and on all cores.
 	hot atomic.Pointer[entry]
 
-	mu        sync.Mutex // guards all below; held for map and list work only, never while waiting
-	entries   map[string]*entry
-	lru       entry     // sentinel: lru.next is the most recently used
-	held      retryHeap // entries whose failure forbids dropping them
-	idle      int       // entries in the LRU list
-	bytes     int64     // of both
-	heldBytes int64     // of held
-	maxCount  int
-	maxBytes  int64
+	mu       sync.Mutex // guards all below; held for map and list work only, never while waiting
+	entries  map[string]*entry
+	lru      entry     // sentinel: lru.next is the most recently used
+	held     retryHeap // entries whose failure forbids dropping them
+	idle     int       // entries in the LRU list
+	maxCount int
+	cache    *cache
 }
 
 // entry is an origin in the cache. It is in the LRU list or in the heap, and
@@ -50,33 +52,31 @@ type entry struct {
 	origin     string
 	rec        atomic.Pointer[record] // nil until the first fetch ends
 	flight     *flight                // nil unless a fetch is under way
-	cost       int64
-	prev, next *entry // non-nil in the LRU list
-	at         int    // 1 + index in the heap; 0: not there
+	prev, next *entry                 // non-nil in the LRU list
+	at         int                    // 1 + index in the heap; 0: not there
 }
 
 const entryOverhead = 160 // the entry, its key's header and its map slot
 
-// What a shard must at least hold for another one to be worth while: with
-// less, an uneven spread of origins would waste much of the bound.
+// How many origins a shard must at least hold for another one to be worth
+// while: with fewer, an uneven spread would waste much of the bound.
 const (
 	originsPerShard = 1024
-	bytesPerShard   = 1 << 20
 	maxShards       = 64
 )
 
 func newCache(maxOrigins int, maxBytes int64) *cache {
 	n := 1
-	for n < maxShards && maxOrigins/(2*n) >= originsPerShard && maxBytes/int64(2*n) >= bytesPerShard {
+	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
 		n *= 2
 	}
-	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n)}
+	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n), maxBytes: maxBytes}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.entries = make(map[string]*entry)
 		s.lru.prev, s.lru.next = &s.lru, &s.lru
 		s.maxCount = maxOrigins / n
-		s.maxBytes = maxBytes / int64(n)
+		s.cache = c
 	}
 	return c
 }
@@ -118,7 +118,7 @@ func (c *cache) begin(origin string, now time.Time, background bool, newFlight f
 	switch {
 	case e == nil:
 		s.release(now)
-		if len(s.held) > 0 && (len(s.held) >= s.maxCount || s.heldBytes >= s.maxBytes) {
+		if len(s.held) >= s.maxCount || s.idle == 0 && len(s.held) > 0 && s.overweight() {
 			return nil, nil, false, &politeness.DelayError{Host: hostOf(origin), Until: s.held[0].retry()}
 		}
 		e = &entry{origin: origin}
@@ -148,7 +148,7 @@ func (c *cache) end(f *flight, rec *record, now time.Time) {
 	}
 	e.flight = nil
 	if rec != nil {
-		e.rec.Store(rec)
+		e.rec.Store(rec) // e was dropped when the flight began: no document is counted twice
 	}
 	if e.rec.Load() == nil {
 		s.cool(e)
@@ -178,19 +178,19 @@ func (c *cache) size() (origins int, bytes int64) {
 		s := &c.shards[i]
 		s.mu.Lock()
 		origins += s.idle + len(s.held)
-		bytes += s.bytes
 		s.mu.Unlock()
 	}
-	return origins, bytes
+	return origins, c.bytes.Load()
 }
+
+// overweight reports whether the cache takes more memory than it may.
+func (s *shard) overweight() bool { return s.cache.bytes.Load() > s.cache.maxBytes }
 
 // place files an entry by its record.
 func (s *shard) place(e *entry, now time.Time) {
 	rec := e.rec.Load()
-	e.cost = entryOverhead + int64(len(e.origin)) + rec.cost()
-	s.bytes += e.cost
+	s.cache.bytes.Add(e.cost() + s.cache.docs.add(rec.doc))
 	if rec.waiting(now) {
-		s.heldBytes += e.cost
 		heap.Push(&s.held, e)
 		return
 	}
@@ -203,21 +203,25 @@ func (s *shard) drop(e *entry) {
 	switch {
 	case e.at > 0:
 		heap.Remove(&s.held, e.at-1)
-		s.heldBytes -= e.cost
 	case e.next != nil:
 		s.unlink(e)
 		s.idle--
 	default:
 		return
 	}
-	s.bytes -= e.cost
-	e.cost = 0
+	s.cache.bytes.Add(-e.cost() - s.cache.docs.remove(e.rec.Load().doc))
+}
+
+// cost is roughly what an entry takes in memory, in octets.
+func (e *entry) cost() int64 {
+	return entryOverhead + int64(len(e.origin)) + e.rec.Load().cost()
 }
 
 // shrink evicts from the end of the list until the bounds hold, or until
-// only entries are left that must stay.
+// only entries are left that must stay: those in the heap, and the one used
+// last, however large it is, because it would be fetched again at once.
 func (s *shard) shrink() {
-	for s.idle > 0 && (s.idle+len(s.held) > s.maxCount || s.bytes > s.maxBytes) {
+	for s.idle > 0 && s.idle+len(s.held) > s.maxCount || s.idle > 1 && s.overweight() {
 		e := s.lru.prev
 		s.drop(e)
 		s.cool(e)

@@ -46,7 +46,7 @@ func TestCacheIsBoundedByOctets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		const limit = 100_000
-		c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes = limit }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins, o.MaxBytes = 1000, limit }).Checker()
 		for i := range 300 {
 			host := fmt.Sprintf("h%d.example", i)
 			text := "User-agent: *\n"
@@ -130,10 +130,13 @@ func TestCacheInvariants(t *testing.T) {
 				f := flights[i]
 				flights = append(flights[:i], flights[i+1:]...)
 				var rec *record
-				switch rnd.IntN(4) {
+				switch rnd.IntN(5) {
 				case 0:
 				case 1:
 					rec = f.prev.failed(f.robotsURL, now, 503, "status 503", 0)
+				case 2:
+					doc := c.docs.of(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)), []string{"ExampleBot"})
+					rec = &record{state: stateGood, doc: doc, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
 				default:
 					rec = &record{state: stateUnavailable, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
 				}
@@ -144,7 +147,7 @@ func TestCacheInvariants(t *testing.T) {
 				}
 				c.get([]byte(origin))
 			}
-			c.audit(t, now)
+			c.audit(t)
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
 			}
@@ -153,45 +156,65 @@ func TestCacheInvariants(t *testing.T) {
 }
 
 // audit counts everything again.
-func (c *cache) audit(t *testing.T, now time.Time) {
+func (c *cache) audit(t *testing.T) {
 	t.Helper()
+	var bytes int64
+	docs := make(map[*document]int)
+	count := func(e *entry) {
+		bytes += e.cost()
+		if d := e.rec.Load().doc; d != nil {
+			docs[d]++
+		}
+	}
+	spare := 0 // entries that could go to make room
 	for i := range c.shards {
 		s := &c.shards[i]
-		var idle, held int
-		var bytes, heldBytes int64
+		idle, flying := 0, 0
 		for e := s.lru.next; e != &s.lru; e = e.next {
 			idle++
-			bytes += e.cost
+			count(e)
 			if e.flight != nil || e.at != 0 || s.entries[e.origin] != e {
 				t.Errorf("%s is in the list, and should not be", e.origin)
 			}
 		}
 		for j, e := range s.held {
-			held++
-			bytes += e.cost
-			heldBytes += e.cost
+			count(e)
 			if e.at != j+1 || e.flight != nil || e.next != nil || s.entries[e.origin] != e {
 				t.Errorf("%s is in the heap, and should not be", e.origin)
 			}
 		}
-		flying := 0
 		for _, e := range s.entries {
 			if e.flight != nil {
 				flying++
 			}
 		}
-		if idle != s.idle || bytes != s.bytes || heldBytes != s.heldBytes || idle+held+flying != len(s.entries) {
-			t.Errorf("%d idle, %d held, %d in flight, %d octets (%d held); the books say %d idle, %d entries, %d octets (%d held)",
-				idle, held, flying, bytes, heldBytes, s.idle, len(s.entries), s.bytes, s.heldBytes)
+		if idle != s.idle || idle+len(s.held)+flying != len(s.entries) {
+			t.Errorf("%d idle, %d held, %d in flight; the books say %d idle, %d entries", idle, len(s.held), flying, s.idle, len(s.entries))
 		}
-		if idle > 0 && (idle+held > s.maxCount || bytes > s.maxBytes) {
-			t.Errorf("%d origins and %d octets, with %d that could go", idle+held, bytes, idle)
+		if idle > 0 && idle+len(s.held) > s.maxCount {
+			t.Errorf("%d origins, with %d that could go", idle+len(s.held), idle)
 		}
+		if hot := s.hot.Load(); hot != nil && s.entries[hot.origin] != hot {
+			t.Errorf("%s was forgotten, and is found", hot.origin)
+		}
+		spare += max(idle-1, 0)
+	}
+	for d, n := range docs {
+		bytes += d.cost()
+		if d.cached != n {
+			t.Errorf("a document of %d origins has %d in the books", n, d.cached)
+		}
+	}
+	if bytes != c.bytes.Load() || len(c.docs.byHash) > len(docs) {
+		t.Errorf("%d octets and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), len(c.docs.byHash))
+	}
+	if len(c.shards) == 1 && spare > 0 && bytes > c.maxBytes {
+		t.Errorf("%d octets, with %d origins that could go", bytes, spare)
 	}
 }
 
 func TestCacheUnderContention(t *testing.T) {
-	c := newCache(5000, 8<<20)
+	c := newCache(5000, 1<<19)
 	if len(c.shards) < 2 {
 		t.Fatal("one shard alone")
 	}
@@ -215,8 +238,8 @@ func TestCacheUnderContention(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	c.audit(t, now)
-	if n, bytes := c.size(); n == 0 || n > 5000 || bytes > 8<<20 {
+	c.audit(t)
+	if n, bytes := c.size(); n == 0 || n > 5000 || bytes > 1<<19+int64(len(c.shards))*2000 {
 		t.Errorf("%d origins, %d octets", n, bytes)
 	}
 }

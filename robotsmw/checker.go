@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -22,15 +21,19 @@ import (
 // obeys it; a crawler that plans ahead may ask it too. All methods are safe
 // for concurrent use.
 type Checker struct {
-	cfg     *config
-	cache   *cache
-	store   *keeper // nil: none
-	links   sync.Mutex
-	refused atomic.Int64
+	cfg       *config
+	overrides map[string]*record // by origin
+	cache     *cache
+	store     *keeper // nil: none
+	links     sync.Mutex
+	refused   atomic.Int64
 }
 
 func newChecker(cfg *config) *Checker {
-	c := &Checker{cfg: cfg, cache: newCache(cfg.MaxOrigins, cfg.MaxBytes)}
+	c := &Checker{cfg: cfg, overrides: make(map[string]*record), cache: newCache(cfg.MaxOrigins, cfg.MaxBytes)}
+	for origin, text := range cfg.overrides {
+		c.overrides[origin] = &record{state: stateOverride, doc: c.document([]byte(text))}
+	}
 	if cfg.Store != nil {
 		c.store = &keeper{
 			store:   cfg.Store,
@@ -44,7 +47,7 @@ func newChecker(cfg *config) *Checker {
 }
 
 // Tokens are the product tokens for which robots.txt is read, in order.
-func (c *Checker) Tokens() []string { return append([]string(nil), c.cfg.tokens...) }
+func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by whatever method. If the
 // origin's robots.txt is not at hand, Check fetches it, or waits for the
@@ -82,8 +85,8 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string) (Decision
 	if err != nil {
 		return Decision{}, err
 	}
-	if len(c.cfg.overrides) > 0 {
-		if rec := c.cfg.overrides[string(origin)]; rec != nil {
+	if len(c.overrides) > 0 {
+		if rec := c.overrides[string(origin)]; rec != nil {
 			return c.judge(u, rec, time.Now()), nil
 		}
 	}
@@ -146,7 +149,7 @@ func (c *Checker) refresh(origin string, now time.Time) {
 func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
 	d := Decision{
 		URL: u, RobotsURL: rec.url, Status: int(rec.status),
-		Fetched: rec.fetched, Expires: rec.expires, file: rec.file,
+		Fetched: rec.fetched, Expires: rec.expires, doc: rec.doc,
 	}
 	if f := rec.failure; f != nil {
 		d.Cause, d.FailedSince, d.NextTry = f.cause, f.since, f.retry
@@ -154,10 +157,10 @@ func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
 	}
 	switch rec.inForce(now) {
 	case stateGood, stateOverride:
-		m := rec.rules.Match(target(u))
+		m := rec.doc.rules.Match(target(u))
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
-		d.CrawlDelay, _ = rec.rules.CrawlDelay()
+		d.CrawlDelay, _ = rec.doc.rules.CrawlDelay()
 	case stateUnavailable:
 		d.Allowed, d.Reason = true, Unavailable
 	case stateForbidden:
@@ -186,10 +189,8 @@ func (c *Checker) stateWithoutFile(status int) state {
 	return stateUnavailable
 }
 
-// rules are the crawler's rules in a file. Files without any share one.
-func (c *Checker) rules(f *robotstxt.File) *robotstxt.Rules {
-	return f.Rules(c.cfg.tokens...)
-}
+// document is what a body says to this crawler.
+func (c *Checker) document(body []byte) *document { return c.cache.docs.of(body, c.cfg.tokens) }
 
 func (c *Checker) storeFailed(op string, err error) {
 	if c.cfg.Observer != nil {
@@ -262,8 +263,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.cfg.overrides[origin] != nil {
-		return append([]string(nil), c.cfg.overrides[origin].sitemaps...), nil
+	if rec := c.overrides[origin]; rec != nil {
+		return slices.Clone(rec.doc.sitemaps), nil
 	}
 	now := time.Now()
 	rec := c.cache.get([]byte(origin))
@@ -275,7 +276,10 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if now = time.Now(); rec.inForce(now) == stateNone {
 		return nil, &DisallowedError{Decision: c.judge(root, rec, now)}
 	}
-	return append([]string(nil), rec.sitemaps...), nil
+	if rec.doc == nil {
+		return nil, nil
+	}
+	return slices.Clone(rec.doc.sitemaps), nil
 }
 
 // CrawlDelay is the Crawl-delay that the robots.txt of u's origin asks of
@@ -288,14 +292,14 @@ func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	rec := c.cfg.overrides[origin]
+	rec := c.overrides[origin]
 	if rec == nil {
 		rec = c.cache.get([]byte(origin))
 	}
-	if rec == nil || rec.rules == nil {
+	if rec == nil || rec.doc == nil {
 		return 0, false
 	}
-	return rec.rules.CrawlDelay()
+	return rec.doc.rules.CrawlDelay()
 }
 
 // Forget drops what is known of the robots.txt of u's origin, in memory and
@@ -330,7 +334,7 @@ func rootOf(u *url.URL) (*url.URL, error) {
 // Stats is what a Checker holds in memory.
 type Stats struct {
 	Origins int   // with a record
-	Bytes   int64 // that the records take, roughly
+	Bytes   int64 // that they take in memory, roughly
 	Refused int64 // checks refused because memory was full of origins that must not be forgotten
 }
 

@@ -47,7 +47,7 @@ type Decision struct {
 	FailedSince time.Time
 	NextTry     time.Time
 
-	file *file
+	doc *document
 }
 
 // A Reason is what a Decision rests on.
@@ -112,10 +112,10 @@ var fromMatch = [...]Reason{
 // SHA256 is the hash of the robots.txt in force in lower-case hex, over its
 // first 500 KiB at most (what is read of it); "" where there is no file.
 func (d Decision) SHA256() string {
-	if d.file == nil {
+	if d.doc == nil {
 		return ""
 	}
-	return hex.EncodeToString(d.file.hash[:])
+	return hex.EncodeToString(d.doc.hash[:])
 }
 
 // String is the decision in a sentence, such as

@@ -93,18 +93,21 @@ func isDelay(err error) bool {
 // accepted is the record of a 2xx answer.
 func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record {
 	f.body = ans.body
-	parsed := robotstxt.Parse(ans.body)
-	file := newFile(ans.body)
-	file.etag = strings.Clone(ans.header.Get("ETag"))
-	file.lastModified = strings.Clone(ans.header.Get("Last-Modified"))
+	src := source{
+		etag:         strings.Clone(ans.header.Get("ETag")),
+		lastModified: strings.Clone(ans.header.Get("Last-Modified")),
+	}
 	if s := from.String(); s != f.robotsURL {
-		file.url = s
+		src.url = s
 	}
-	return &record{
+	rec := &record{
 		url: f.robotsURL, state: stateGood, hops: uint8(min(hops, 255)), status: int16(ans.status),
-		rules: c.rules(parsed), sitemaps: parsed.Sitemaps(), file: file,
-		fetched: now, expires: now.Add(ans.lifetime(now)),
+		doc: c.document(ans.body), fetched: now, expires: now.Add(ans.lifetime(now)),
 	}
+	if src != (source{}) {
+		rec.source = &src
+	}
+	return rec
 }
 
 // renewed is the record after a 304: the same file for another lifetime. A
@@ -142,10 +145,10 @@ func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *
 		rec.url = f.robotsURL
 		rec.hops += uint8(hops)
 		rec.failure = nil
-		if rec.file != nil && rec.file.url == "" {
-			file := *rec.file
-			file.url = other.url
-			rec.file = &file
+		if rec.doc != nil && rec.from().url == "" {
+			src := *rec.from()
+			src.url = other.url
+			rec.source = &src
 		}
 		return &rec
 	}
@@ -155,7 +158,7 @@ func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *
 // origin's own fetch would ask for it.
 func (c *Checker) isOriginFile(u *url.URL, host string) (origin string, ok bool) {
 	origin, err := originOf(u, host)
-	if err != nil || c.cfg.overrides[origin] != nil {
+	if err != nil || c.overrides[origin] != nil {
 		return "", false
 	}
 	own, ownHost := robotsURL(origin)
@@ -245,12 +248,12 @@ func (c *Checker) get(f *flight, u *url.URL, host string, prev *record) (ans ans
 			"Accept":     {"text/plain, */*;q=0.5"},
 		},
 	}).WithContext(ctx)
-	if prev != nil && prev.file != nil && prev.state == stateGood && (prev.file.url == u.String() || prev.file.url == "" && u.String() == f.robotsURL) {
-		if tag := prev.file.etag; tag != "" {
+	if src := prev.validates(u.String()); src != nil {
+		if tag := src.etag; tag != "" {
 			req.Header.Set("If-None-Match", tag)
 			ans.conditional = true
 		}
-		if mod := prev.file.lastModified; mod != "" {
+		if mod := src.lastModified; mod != "" {
 			req.Header.Set("If-Modified-Since", mod)
 			ans.conditional = true
 		}

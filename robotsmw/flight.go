@@ -169,7 +169,6 @@ func (c *Checker) follow(f *flight, origin string) (rec *record, loop bool, err 
 		c.launch(other)
 	}
 	rec, err = f.waitBehind(other)
-	f.body = other.body
 	c.links.Lock()
 	f.behind = nil
 	c.links.Unlock()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // Options says who the crawler is and how it treats robots.txt. UserAgent
@@ -141,7 +140,7 @@ const (
 type config struct {
 	Options
 	tokens    []string
-	overrides map[string]*record
+	overrides map[string]string // by canonical origin
 }
 
 func (o Options) config() (*config, error) {
@@ -168,7 +167,7 @@ func (o Options) config() (*config, error) {
 	c.MaxOrigins = orDefault(o.MaxOrigins, defaultMaxOrigins)
 	c.MaxBytes = orDefault(o.MaxBytes, defaultMaxBytes)
 	c.Logger = orDefault(o.Logger, slog.Default())
-	c.overrides = make(map[string]*record, len(o.Override))
+	c.overrides = make(map[string]string, len(o.Override))
 	for name, text := range o.Override {
 		key, err := parseOrigin(name)
 		if err != nil {
@@ -177,11 +176,7 @@ func (o Options) config() (*config, error) {
 		if _, dup := c.overrides[key]; dup {
 			return nil, fmt.Errorf("robotsmw: Override names the origin %s more than once; keep one", key)
 		}
-		c.overrides[key] = &record{
-			state: stateOverride,
-			rules: robotstxt.Parse([]byte(text)).Rules(tokens...),
-			file:  newFile([]byte(text)),
-		}
+		c.overrides[key] = text
 	}
 	return c, nil
 }

@@ -1,11 +1,6 @@
 package robotsmw
 
-import (
-	"crypto/sha256"
-	"time"
-
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
-)
+import "time"
 
 // thirtyDays is when an origin that could never be reached may be treated as
 // one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps records.
@@ -25,26 +20,30 @@ const (
 // record is what is kept of an origin. It never changes once it is shared: a
 // new fetch makes a new one.
 type record struct {
-	url      string // of the origin's robots.txt; "" for an override
-	state    state
-	hops     uint8 // redirects on the way
-	status   int16 // of the response that state follows from; 0: none
-	rules    *robotstxt.Rules
-	sitemaps []string
-	file     *file // nil: no file
-	fetched  time.Time
-	expires  time.Time
-	failure  *failure // nil: the latest fetch went well
+	url     string // of the origin's robots.txt; "" for an override
+	state   state
+	hops    uint8     // redirects on the way
+	status  int16     // of the response that state follows from; 0: none
+	doc     *document // the robots.txt in force; nil: none
+	source  *source   // nil: the origin's own /robots.txt, without a validator
+	fetched time.Time
+	expires time.Time
+	failure *failure // nil: the latest fetch went well
 }
 
-// file is what identifies the very robots.txt that is obeyed, and what
-// revalidates it.
-type file struct {
-	hash         [sha256.Size]byte
-	size         int
-	url          string // where the body came from, if not from the origin's own /robots.txt
+// source is where a document came from, and what revalidates it.
+type source struct {
+	url          string // of the file, if not the origin's own /robots.txt
 	etag         string
 	lastModified string
+}
+
+// from is never nil.
+func (r *record) from() *source {
+	if r.source == nil {
+		return new(source)
+	}
+	return r.source
 }
 
 // failure is a run of failed fetches.
@@ -57,8 +56,16 @@ type failure struct {
 	retry  time.Time // when the next fetch may be tried
 }
 
-func newFile(body []byte) *file {
-	return &file{hash: sha256.Sum256(body), size: len(body)}
+// validates is the source whose validators may be sent to url: a validator
+// is for where it came from alone. Nil: none.
+func (r *record) validates(url string) *source {
+	if r == nil || r.state != stateGood || r.source == nil {
+		return nil
+	}
+	if r.source.url == url || r.source.url == "" && r.url == url {
+		return r.source
+	}
+	return nil
 }
 
 // inForce is the state that decides now. A good copy outlives failures; that
@@ -155,23 +162,15 @@ func (r *record) checked() time.Time {
 	return r.fetched
 }
 
-// cost is roughly what a record takes in memory, in octets.
+// cost is roughly what a record takes in memory, in octets, without the
+// document that it may share.
 func (r *record) cost() int64 {
-	if r == nil {
-		return 0
-	}
 	n := 160 + len(r.url)
-	if r.rules != nil {
-		n += r.rules.Size()
-	}
-	for _, s := range r.sitemaps {
-		n += 16 + len(s)
-	}
-	if r.file != nil {
-		n += 96 + len(r.file.url) + len(r.file.etag) + len(r.file.lastModified)
+	if r.source != nil {
+		n += 64 + len(r.source.url) + len(r.source.etag) + len(r.source.lastModified)
 	}
 	if r.failure != nil {
-		n += 96 + len(r.failure.cause)
+		n += 128 + len(r.failure.cause)
 	}
 	return int64(n)
 }

@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"sync/atomic"
 	"time"
-
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A Store keeps robots.txt records beyond the life of a process, or shares
@@ -69,6 +67,9 @@ func (k *keeper) get(origin, robotsURL string) *record {
 		return nil
 	}
 	rec, err := k.decode(origin, robotsURL, value)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		k.failed("get", fmt.Errorf("robotsmw: the stored record of %s cannot be used: %w", origin, err))
 		return nil
@@ -89,10 +90,16 @@ func (k *keeper) getValue(origin string) []byte {
 
 // put stores a record with the body it came from. A record that was renewed,
 // or whose fetch failed, has no body with it: that is the one stored before.
+// One that shares the robots.txt of another origin is stored without: the
+// body is with that origin.
 func (k *keeper) put(origin string, rec *record, body []byte) {
-	if rec.state == stateGood && (body == nil || sha256.Sum256(body) != rec.file.hash) {
-		if body = k.storedBody(rec, origin); body == nil {
-			return // the next start fetches it anew
+	if rec.state == stateGood {
+		if _, shared := originOfRobotsTxt(rec.from().url); shared {
+			body = nil
+		} else if body == nil {
+			if body = k.bodyOf(origin, rec.doc.hash); body == nil {
+				return // it is not there any more; the next start fetches it
+			}
 		}
 	}
 	ttl := thirtyDays
@@ -106,19 +113,14 @@ func (k *keeper) put(origin string, rec *record, body []byte) {
 	k.report("put", err)
 }
 
-// storedBody finds the body of a record in what is stored for its origin, or
-// for the origin that it was redirected to.
-func (k *keeper) storedBody(rec *record, origin string) []byte {
-	origins := []string{origin}
-	if other, ok := originOfRobotsTxt(rec.file.url); ok {
-		origins = append(origins, other)
+// bodyOf is the stored robots.txt of an origin if it has the hash; nil if it
+// is not there. An empty one is not nil.
+func (k *keeper) bodyOf(origin string, hash [sha256.Size]byte) []byte {
+	_, body, ok := bytes.Cut(k.getValue(origin), []byte{'\n'})
+	if !ok || sha256.Sum256(body) != hash {
+		return nil
 	}
-	for _, o := range origins {
-		if _, body, ok := bytes.Cut(k.getValue(o), []byte{'\n'}); ok && sha256.Sum256(body) == rec.file.hash {
-			return body
-		}
-	}
-	return nil
+	return body
 }
 
 func (k *keeper) delete(origin string) {
@@ -252,8 +254,8 @@ func encodeRecord(origin string, rec *record, body []byte) []byte {
 	switch rec.state {
 	case stateGood:
 		s.State = "good"
-		s.URL, s.ETag, s.LastModified = rec.file.url, rec.file.etag, rec.file.lastModified
-		s.SHA256 = hex.EncodeToString(rec.file.hash[:])
+		s.URL, s.ETag, s.LastModified = rec.from().url, rec.from().etag, rec.from().lastModified
+		s.SHA256 = hex.EncodeToString(rec.doc.hash[:])
 	case stateNone:
 		s.State = "none"
 	default:
@@ -301,13 +303,21 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 	switch s.State {
 	case "good":
 		rec.state = stateGood
-		rec.file = newFile(body)
-		if hex.EncodeToString(rec.file.hash[:]) != s.SHA256 {
-			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %q", len(body), s.SHA256)
+		var hash [sha256.Size]byte
+		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
+			return nil, fmt.Errorf("its hash is %q", s.SHA256)
 		}
-		rec.file.url, rec.file.etag, rec.file.lastModified = s.URL, s.ETag, s.LastModified
-		parsed := robotstxt.Parse(body)
-		rec.rules, rec.sitemaps = c.rules(parsed), parsed.Sitemaps()
+		if other, shared := originOfRobotsTxt(s.URL); shared && other != origin && c.store != nil {
+			if body = c.store.bodyOf(other, hash); body == nil {
+				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
+			}
+		} else if sha256.Sum256(body) != hash {
+			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
+		}
+		rec.doc = c.document(body)
+		if src := (source{s.URL, s.ETag, s.LastModified}); src != (source{}) {
+			rec.source = &src
+		}
 	case "unavailable":
 		rec.state = c.stateWithoutFile(s.Status)
 	case "none":

@@ -272,11 +272,6 @@ func (s *Store) path(key, suffix string) string {
 // bound holds.
 func (s *Store) sweep() {
 	limit := s.limit()
-	type value struct {
-		path    string
-		size    int64
-		written time.Time
-	}
 	var values []value
 	var total int64
 	now := time.Now()
@@ -294,12 +289,12 @@ func (s *Store) sweep() {
 				os.Remove(path)
 			}
 		case strings.HasSuffix(d.Name(), valueSuffix):
-			if outlived(path, now) {
-				os.Remove(path)
+			v := value{path, info.Size(), info.ModTime()}
+			if outlived(path, now) && v.remove() {
 				return nil
 			}
-			values = append(values, value{path, info.Size(), info.ModTime()})
-			total += info.Size()
+			values = append(values, v)
+			total += v.size
 		}
 		return nil
 	})
@@ -311,10 +306,23 @@ func (s *Store) sweep() {
 		if total <= limit {
 			return
 		}
-		if os.Remove(v.path) == nil {
+		if v.remove() {
 			total -= v.size
 		}
 	}
+}
+
+// value is a file as the sweep met it.
+type value struct {
+	path    string
+	size    int64
+	written time.Time
+}
+
+// remove removes the file, unless it has been written anew since.
+func (v value) remove() bool {
+	info, err := os.Stat(v.path)
+	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
 // outlived reports whether the value in a file has outlived its time.

@@ -1,0 +1,251 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// starts are when requests began, from the start of the test, as "path +1s".
+func starts(web *robotstest.Internet, since time.Time) string {
+	var s []string
+	for _, r := range web.Log() {
+		_, path, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL, "https://"), "http://"), "/")
+		s = append(s, "/"+path+" +"+r.Time.Sub(since).String())
+	}
+	return strings.Join(s, ", ")
+}
+
+func fetch(t *testing.T, client *http.Client, url string) error {
+	t.Helper()
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return err
+}
+
+func TestPaceOfAClient(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		robots  http.Handler
+		limiter *politeness.Limiter
+		want    string
+	}{
+		{"a request a second, robots.txt included", robots(someRules), nil,
+			"/robots.txt +0s, /1 +1s, /2 +2s, /3 +3s"},
+		{"Crawl-delay counts between pages; robots.txt pays Delay alone", robots(someRules + "Crawl-delay: 5\n"), nil,
+			"/robots.txt +0s, /1 +1s, /2 +6s, /3 +11s"},
+		{"a Crawl-delay of 0.2 s does not undercut Delay", robots(someRules + "Crawl-delay: 0.2\n"), nil,
+			"/robots.txt +0s, /1 +1s, /2 +2s, /3 +3s"},
+		{"no Delay, but a Crawl-delay", robots(someRules + "Crawl-delay: 2.5\n"), &politeness.Limiter{Delay: -1},
+			"/robots.txt +0s, /1 +0s, /2 +2.5s, /3 +5s"},
+		{"a redirect to robots.txt on the same host waits too", redirectRobots("/static/robots.txt", nil), nil,
+			"/robots.txt +0s, /static/robots.txt +1s, /1 +2s, /2 +3s, /3 +4s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", tt.robots)
+				client, err := NewClient(Options{UserAgent: testAgent, Base: &web, Limiter: tt.limiter})
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				for _, path := range []string{"/1", "/2", "/3"} {
+					if err := fetch(t, client, "http://a.example"+path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := starts(&web, start); got != tt.want {
+					t.Errorf("got  %s\nwant %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Crawl-delay travels in the context, to a Limiter below whatever the
+// crawler has in between.
+func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules+"Crawl-delay: 7\n"))
+		paced := &politeness.Transport{Base: &web, Limiter: &politeness.Limiter{}}
+		between := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return paced.RoundTrip(r.Clone(r.Context())) })
+		client := &http.Client{Transport: newTestTransport(t, between)}
+		start := time.Now()
+		for _, path := range []string{"/1", "/2"} {
+			if err := fetch(t, client, "http://a.example"+path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := starts(&web, start), "/robots.txt +0s, /1 +1s, /2 +8s"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+// The time limit of a robots.txt fetch starts after its wait: a slow pace is
+// no timeout.
+func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(20*time.Second, robots(someRules)))
+		c := newTestTransport(t, &web, func(o *Options) {
+			o.Limiter = &politeness.Limiter{Delay: 5 * time.Minute}
+			o.RobotsTimeout = 25 * time.Second
+		}).Checker()
+		start := time.Now()
+		decide(t, c, "http://a.example/")
+		if d := decide(t, c, "https://a.example/private/"); d.Reason != ByRule {
+			t.Errorf("%v", d)
+		}
+		if took := time.Since(start); took != 5*time.Minute+20*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A caller whose deadline comes before the slot of the robots.txt fetch is
+// told at once, and that is never taken for unreachable.
+func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		limiter := &politeness.Limiter{Delay: time.Minute}
+		c := newTestTransport(t, &web, func(o *Options) { o.Limiter = limiter }).Checker()
+		grant, err := limiter.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant.Done(politeness.Outcome{})
+		start := time.Now()
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err := c.Check(ctx, mustURL(t, "http://a.example/"))
+			cancel()
+			delay, ok := errors.AsType[*politeness.DelayError](err)
+			if !ok || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnreachable) || time.Since(start) != 0 {
+				t.Fatalf("after %v: %v", time.Since(start), err)
+			}
+			if delay.Until.Sub(start) != time.Minute || delay.Host != "a.example" {
+				t.Errorf("%+v, want a minute", delay)
+			}
+		}
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v", d, time.Since(start))
+		}
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+	})
+}
+
+// A limiter that refuses the wait itself (here by MaxWait) is no outage.
+func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		limiter := &politeness.Limiter{Delay: time.Minute, MaxWait: 10 * time.Second}
+		c := newTestTransport(t, &web, func(o *Options) { o.Limiter = limiter }).Checker()
+		grant, err := limiter.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant.Done(politeness.Outcome{})
+		if _, err := c.Check(t.Context(), mustURL(t, "http://a.example/")); !isDelay(err) {
+			t.Errorf("%v", err)
+		}
+		if s := c.Stats(); s.Origins != 0 {
+			t.Errorf("%+v: something is known of an origin that was not asked", s)
+		}
+		time.Sleep(time.Minute)
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+			t.Errorf("%v", d)
+		}
+	})
+}
+
+// A Crawl-delay longer than MaxCrawlDelay is obeyed by refusing.
+func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules+"Crawl-delay: 120\n"))
+		client, err := NewClient(Options{UserAgent: testAgent, Base: &web})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := fetch(t, client, "http://a.example/1"); err != nil {
+			t.Fatal(err)
+		}
+		err = fetch(t, client, "http://a.example/2")
+		delay, ok := errors.AsType[*politeness.DelayError](err)
+		if !ok || delay.Until.Sub(start) != 121*time.Second || time.Since(start) != time.Second {
+			t.Fatalf("%v after %v", err, time.Since(start))
+		}
+		time.Sleep(time.Until(delay.Until))
+		if err := fetch(t, client, "http://a.example/2"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Client.Timeout shorter than the wait fails at once, not when it is over.
+func TestClientTimeoutShorterThanTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules+"Crawl-delay: 30\n"))
+		client, err := NewClient(Options{UserAgent: testAgent, Base: &web})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Timeout = 5 * time.Second
+		if err := fetch(t, client, "http://a.example/1"); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		err = fetch(t, client, "http://a.example/2")
+		if !isDelay(err) || time.Since(start) != 0 {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// The attempt's time limit runs from the end of its wait to the body's end.
+func TestAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robots(someRules))
+		mux.Handle("/slow", robotstest.Hang{})
+		mux.Handle("/drip", robotstest.Trickle{Chunk: "x", Every: time.Second})
+		web.Handle("a.example", mux)
+		client, err := NewClient(Options{UserAgent: testAgent, Base: &web, AttemptTimeout: 10 * time.Second, Limiter: &politeness.Limiter{Delay: time.Minute, MaxCrawlDelay: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/slow", "/drip"} {
+			start := time.Now()
+			err := fetch(t, client, "http://a.example"+path)
+			if err == nil || time.Since(start) != 70*time.Second {
+				t.Errorf("%s: %v after %v, want an error 10 s after a wait of a minute", path, err, time.Since(start))
+			}
+			fetch(t, client, "http://a.example/robots.txt") // so that the next waits a whole minute
+			if errors.Is(err, ErrUnreachable) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
+}
