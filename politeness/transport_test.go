@@ -1,10 +1,22 @@
 package politeness
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +86,418 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 		}
 		if time.Since(zero) != 0 {
 			t.Errorf("it came after %v, not at once", time.Since(zero))
+		}
+	})
+}
+
+// countingBody counts what happens to it.
+type countingBody struct {
+	io.Reader
+	closed atomic.Int32
+	err    error // of Close
+}
+
+func (b *countingBody) Close() error {
+	b.closed.Add(1)
+	return b.err
+}
+
+// busy returns how many requests hold a slot.
+func busy(l *Limiter) int { return l.Stats().InFlight }
+
+func TestRoundTripperContract(t *testing.T) {
+	t.Run("the request is not changed", func(t *testing.T) {
+		req := httptest.NewRequest("POST", "http://example.com/a", strings.NewReader("x"))
+		req.Header.Set("User-Agent", "ExampleBot/1.0")
+		before := *req
+		header := req.Header.Clone()
+		tr := &Transport{Base: answer(200, "hello")}
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if !reflect.DeepEqual(before, *req) || !reflect.DeepEqual(header, req.Header) {
+			t.Error("it was")
+		}
+		if resp.Request != req {
+			t.Error("the response names another request")
+		}
+		if resp.Request.Context().Err() != nil {
+			t.Error("its context ended with the body")
+		}
+	})
+
+	t.Run("the body is closed when the wait is refused", func(t *testing.T) {
+		l := &Limiter{MaxWait: -1}
+		g, _ := l.Acquire(t.Context(), mustURL(t, "http://example.com/"))
+		defer g.Done(Outcome{})
+		body := &countingBody{Reader: strings.NewReader("x")}
+		req := httptest.NewRequest("POST", "http://example.com/", body)
+		_, err := (&Transport{Limiter: l}).RoundTrip(req)
+		if _, ok := errors.AsType[*DelayError](err); !ok || body.closed.Load() == 0 {
+			t.Errorf("error %v, closed %d times", err, body.closed.Load())
+		}
+	})
+
+	t.Run("the body is closed when the context has ended", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		body := &countingBody{Reader: strings.NewReader("x")}
+		req := httptest.NewRequestWithContext(ctx, "POST", "http://example.com/", body)
+		_, err := (&Transport{}).RoundTrip(req)
+		if !errors.Is(err, context.Canceled) || body.closed.Load() == 0 {
+			t.Errorf("error %v, closed %d times", err, body.closed.Load())
+		}
+	})
+
+	t.Run("the same response is handed on", func(t *testing.T) {
+		want := &http.Response{StatusCode: 200, ContentLength: 5, Uncompressed: true, Header: http.Header{"X": {"y"}},
+			Trailer: http.Header{"Sum": nil}, TransferEncoding: []string{"chunked"}, TLS: new(tls.ConnectionState),
+			Body: io.NopCloser(strings.NewReader("hello"))}
+		copied := *want
+		tr := &Transport{Base: roundTripFunc(func(r *http.Request) (*http.Response, error) { return want, nil })}
+		got := get(t, tr, "http://example.com/")
+		defer got.Body.Close()
+		if got != want {
+			t.Error("another one")
+		}
+		copied.Body = got.Body
+		if !reflect.DeepEqual(&copied, got) {
+			t.Errorf("%+v, want %+v", got, &copied)
+		}
+	})
+
+	t.Run("no body needs no wrapping", func(t *testing.T) {
+		l := &Limiter{}
+		for _, body := range []io.ReadCloser{nil, http.NoBody} {
+			tr := &Transport{Limiter: l, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 204, Body: body}, nil
+			})}
+			if resp := get(t, tr, fmt.Sprintf("http://%T.example/", body)); resp.Body != body || busy(l) != 0 {
+				t.Errorf("%T: body %T, %d in flight", body, resp.Body, busy(l))
+			}
+		}
+	})
+
+	t.Run("errors of Base come as they are and free the slot", func(t *testing.T) {
+		l, broken := &Limiter{}, errors.New("connection reset")
+		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, broken })}
+		_, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
+		if err != broken || busy(l) != 0 {
+			t.Errorf("error %v, %d in flight", err, busy(l))
+		}
+	})
+
+	t.Run("a panic of Base frees the slot", func(t *testing.T) {
+		l := &Limiter{}
+		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { panic("oops") })}
+		func() {
+			defer func() { recover() }()
+			tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
+		}()
+		if busy(l) != 0 {
+			t.Error("it does not")
+		}
+	})
+
+	t.Run("a Base that returns nothing", func(t *testing.T) {
+		l := &Limiter{}
+		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, nil })}
+		if _, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil)); err == nil || busy(l) != 0 {
+			t.Errorf("error %v, %d in flight", err, busy(l))
+		}
+	})
+
+	t.Run("CloseIdleConnections is passed on", func(t *testing.T) {
+		base := &idleCloser{}
+		(&http.Client{Transport: &Transport{Base: base}}).CloseIdleConnections()
+		if !base.closed {
+			t.Error("it is not")
+		}
+		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // has none
+	})
+
+	t.Run("what names no host goes straight through", func(t *testing.T) {
+		tr := &Transport{Base: answer(200, "")}
+		for range 3 {
+			get(t, tr, "file:///etc/hostname").Body.Close()
+		}
+		if s := tr.own.Stats(); s.Hosts != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+type idleCloser struct {
+	http.RoundTripper
+	closed bool
+}
+
+func (c *idleCloser) CloseIdleConnections() { c.closed = true }
+
+// The slot is freed once, whatever ends the body.
+func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
+	broken := errors.New("connection reset")
+	tests := []struct {
+		name string
+		body io.Reader
+		end  func(t *testing.T, body io.ReadCloser, cancel func())
+		held time.Duration // after that, or the end if 0
+	}{
+		{"read to EOF", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { io.Copy(io.Discard, b) }, 0},
+		{"closed unread", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { b.Close() }, 0},
+		{"closed twice and read on", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) {
+			b.Close()
+			b.Read(make([]byte, 1))
+			b.Close()
+		}, 0},
+		{"a read error", &failingReader{broken}, func(t *testing.T, b io.ReadCloser, _ func()) {
+			if _, err := b.Read(make([]byte, 1)); err != broken {
+				t.Errorf("error %v, want the body's own", err)
+			}
+		}, 0},
+		{"the caller's context ends", strings.NewReader("hello"), func(_ *testing.T, _ io.ReadCloser, cancel func()) { cancel() }, 0},
+		{"nothing at all", strings.NewReader("hello"), func(*testing.T, io.ReadCloser, func()) {}, 20 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{}
+				tr := &Transport{Limiter: l, AttemptTimeout: 20 * time.Second,
+					Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+						return &http.Response{StatusCode: 200, Body: io.NopCloser(tt.body)}, nil
+					})}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if busy(l) != 1 {
+					t.Fatal("the slot was freed before the body's end")
+				}
+				tt.end(t, resp.Body, cancel)
+				synctest.Wait()
+				if tt.held > 0 {
+					time.Sleep(tt.held - 1)
+					if busy(l) != 1 {
+						t.Fatal("the slot was freed too early")
+					}
+					time.Sleep(1)
+					synctest.Wait()
+				}
+				if busy(l) != 0 {
+					t.Error("the slot is still held")
+				}
+			})
+		})
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+// AttemptTimeout counts from after the wait to the body's end.
+func TestAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(4 * time.Second):
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(&trickle{r.Context()})}, nil
+		})
+		tr := &Transport{Base: slow, AttemptTimeout: 5 * time.Second, Limiter: &Limiter{Delay: time.Minute}}
+		get(t, tr, "http://example.com/").Body.Close()
+		zero := time.Now()
+		resp := get(t, tr, "http://example.com/") // waits a minute, less the 4 s that the first took
+		if waited := time.Since(zero); waited != time.Minute {
+			t.Errorf("the second answered after %v", waited)
+		}
+		_, err := io.ReadAll(resp.Body)
+		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "AttemptTimeout, 5s") {
+			t.Errorf("error %v, want a timeout that names AttemptTimeout", err)
+		}
+		if took := time.Since(zero); took != time.Minute+time.Second {
+			t.Errorf("the body was cut after %v", took)
+		}
+
+		tr = &Transport{Base: slow, AttemptTimeout: 3 * time.Second}
+		_, err = tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "AttemptTimeout, 3s") {
+			t.Errorf("error %v", err)
+		}
+
+		tr = &Transport{Base: slow, AttemptTimeout: -1}
+		resp = get(t, tr, "http://example.com/")
+		time.Sleep(time.Hour)
+		if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
+			t.Errorf("without a timeout: %v", err)
+		}
+		resp.Body.Close()
+	})
+}
+
+// trickle is a body that yields a byte every 100 ms while its request lives.
+type trickle struct{ ctx context.Context }
+
+func (r *trickle) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return copy(p, "x"), nil
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
+
+// A body that nobody reads, and that is all that the next request waits for, is
+// named in the log once.
+func TestUnreadBodyIsNamedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var events []Event
+		l := &Limiter{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Observer: func(e Event) {
+				if e.Kind == EventUnread {
+					events = append(events, e)
+				}
+			}}
+		tr := &Transport{Limiter: l, Base: answer(200, strings.Repeat("x", 100)), AttemptTimeout: time.Minute}
+
+		reading := get(t, tr, "http://example.com/being-read")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 20 {
+				reading.Body.Read(make([]byte, 1))
+				time.Sleep(time.Second)
+			}
+			reading.Body.Close()
+		}()
+		get(t, tr, "http://example.com/left-open?password=secret") // waits 20 s for a body that is being read
+		<-done
+		if log.Len() > 0 {
+			t.Errorf("a body that is being read was reported: %s", &log)
+		}
+
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { get(t, tr, "http://example.com/next").Body.Close() })
+		}
+		wg.Wait()
+		if waited := time.Since(zero); waited < 59*time.Second {
+			t.Errorf("they waited %v, want for AttemptTimeout", waited)
+		}
+		if n := strings.Count(log.String(), "left-open"); n != 1 || len(events) != 1 || events[0].Host != "example.com" {
+			t.Errorf("named %d times, %d events: %s", n, len(events), &log)
+		}
+	})
+}
+
+// 101 Switching Protocols: the body is the connection, to be written to, and
+// outlives AttemptTimeout.
+func TestSwitchingProtocols(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+		rw.Flush()
+		line, _ := rw.ReadString('\n')
+		rw.WriteString("echo " + line)
+		rw.Flush()
+	}))
+	defer srv.Close()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	l := &Limiter{}
+	tr := &Transport{Base: base, Limiter: l, AttemptTimeout: 50 * time.Millisecond}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", srv.URL, nil)
+	req.Header.Set("Connection", "upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		t.Fatalf("the body, %T, cannot be written to", resp.Body)
+	}
+	for busy(l) != 0 { // until AttemptTimeout frees the slot
+		time.Sleep(time.Millisecond)
+	}
+	io.WriteString(conn, "hello\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if line != "echo hello\n" || err != nil {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// HTTP/2, trailers, compression and reuse of connections are as without us.
+func TestHTTP2AndTrailers(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "Sum")
+		io.WriteString(w, "hello")
+		w.Header().Set("Sum", "42")
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	l := &Limiter{Delay: time.Millisecond}
+	c := &http.Client{Transport: &Transport{Base: srv.Client().Transport, Limiter: l}}
+	defer c.CloseIdleConnections()
+	reused := false
+	for range 3 {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+		req, _ := http.NewRequestWithContext(ctx, "GET", srv.URL, nil)
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if string(body) != "hello" || err != nil || resp.ProtoMajor != 2 || resp.Trailer.Get("Sum") != "42" {
+			t.Errorf("%q, %v, %s, trailer %v", body, err, resp.Proto, resp.Trailer)
+		}
+		if busy(l) != 0 {
+			t.Error("the slot is held after EOF")
+		}
+		resp.Body.Close()
+	}
+	if !reused {
+		t.Error("the connection was not used again")
+	}
+}
+
+// The interval counts from when the request really left: a slow dial does not
+// bring the next one closer to it.
+func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := time.Now()
+		var sent []time.Duration
+		base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(300 * time.Millisecond) // the dial
+			sent = append(sent, time.Since(zero))
+			httptrace.ContextClientTrace(r.Context()).WroteHeaders()
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})
+		tr := &Transport{Base: base}
+		for range 3 {
+			get(t, tr, "http://example.com/")
+		}
+		if fmt.Sprint(sent) != "[300ms 1.6s 2.9s]" {
+			t.Errorf("sent at %v", sent)
 		}
 	})
 }
