@@ -1,0 +1,134 @@
+package otelrobots_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/otelrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// crawl visits a few URLs of a small web, observed through meter.
+func crawl(reader metric.Reader) {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})
+	web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable))
+	obs, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Base:      &web,
+		Observer:  obs,
+		Limiter:   &politeness.Limiter{Observer: obs.Pace},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range []string{"http://shop.example/", "http://shop.example/cart", "http://shop.example/cart?2", "http://down.example/"} {
+		if resp, err := client.Get(u); err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+func TestInstruments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := metric.NewManualReader()
+		crawl(reader)
+		got := series(t, reader)
+		want := []string{
+			"politeness.events politeness.event=backed off 1",
+			"politeness.waits 3",
+			"robots.decisions robots.allowed=false,robots.reason=rule 2",
+			"robots.decisions robots.allowed=false,robots.reason=unreachable 1",
+			"robots.decisions robots.allowed=true,robots.reason=no-match 1",
+			"robots.fetch.duration robots.outcome=successful 1",
+			"robots.fetch.duration robots.outcome=unreachable 1",
+			"robots.fetches http.response.status_code=200,robots.outcome=successful 1",
+			"robots.fetches http.response.status_code=503,robots.outcome=unreachable 1",
+			"robots.lookups robots.lookup=hit 2",
+			"robots.lookups robots.lookup=miss 2",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if strings.Contains(strings.Join(got, " "), "example") {
+			t.Error("a host is named")
+		}
+	})
+}
+
+func TestStoreFailuresAreCounted(t *testing.T) {
+	reader := metric.NewManualReader()
+	obs, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs.StoreFailed("get", fmt.Errorf("disk full"))
+	if got := series(t, reader); !slices.Equal(got, []string{"robots.store.failures robots.operation=get 1"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNilMeter(t *testing.T) {
+	if _, err := otelrobots.New(nil); err == nil {
+		t.Error("no error")
+	}
+}
+
+// series are the counts of every instrument, as "name attributes count".
+func series(t *testing.T, reader *metric.ManualReader) []string {
+	t.Helper()
+	var data metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &data); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	add := func(name string, set attribute.Set, n any) {
+		got = append(got, strings.Join(strings.Fields(fmt.Sprint(name, " ", set.Encoded(attribute.DefaultEncoder()), " ", n)), " "))
+	}
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, p.Value)
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, p.Count)
+				}
+			}
+		}
+	}
+	slices.Sort(got)
+	return got
+}
+
+func ExampleNew() {
+	obs, err := otelrobots.New(metric.NewMeterProvider().Meter("crawler")) // or otel.Meter
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Observer:  obs,
+		Limiter:   &politeness.Limiter{Observer: obs.Pace},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
