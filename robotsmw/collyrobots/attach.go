@@ -1,0 +1,252 @@
+package collyrobots
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// An Extension is what Attach puts on a collector. Its fields are options: set them before the first request. All
+// methods are safe for concurrent use.
+type Extension struct {
+	// RelNoFollow is what rel="nofollow" links are treated as. The zero value follows them like any other.
+	RelNoFollow RelNoFollow
+
+	// SkipNoIndex keeps pages that say noindex away from the handlers registered with Extension.OnScraped.
+	SkipNoIndex bool
+
+	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is repeated once its Retry-After (or the
+	// Limiter's back-off, if the answer has none) is over. OnError is called each time. 0: never.
+	RetryThrottled int
+
+	// PutBack repeats a request that the Limiter refuses with a *politeness.DelayError, when the time that the error
+	// names has come, in place of losing it; and it lets nothing wait meanwhile that has other work. Together with
+	// Limiter.MaxWait it keeps a slow host from holding up the few threads of a colly/queue: see the package doc.
+	// False: the error goes to OnError and the URL is not fetched.
+	PutBack bool
+
+	transport *transport
+	checker   *robotsmw.Checker
+	limiter   *politeness.Limiter // nil: not known, it is somewhere inside Base
+	userAgent string
+	tokens    []string
+
+	look sync.Mutex // held while looking whether a collector was bypassed
+
+	mu         sync.RWMutex
+	members    []*member
+	onBlocked  []func(*colly.Request, robotsmw.Decision)
+	onNoFollow []func(*colly.Response)
+
+	marks marks
+	later later
+	count counters
+}
+
+// member is a collector that the extension is attached to. Its methods are the collector's callbacks.
+type member struct {
+	*Extension
+	c *colly.Collector
+
+	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
+}
+
+// The collector's own limits, which Attach changes.
+const (
+	attemptTimeout = 10 * time.Second // colly's default for the whole request
+	anyDepth       = 1 << 30          // stands for "no MaxDepth", but leaves something deeper
+)
+
+// collyAgent is the User-Agent of a collector that nobody has named.
+var collyAgent = sync.OnceValue(func() string {
+	var c colly.Collector
+	c.Init()
+	return c.UserAgent
+})
+
+// Attach makes a collector obey robots.txt, keep a pace, and act on nofollow. It may be called before or after the
+// collector's callbacks, limits, storage and queue are set up, on synchronous and asynchronous ones; the package doc
+// says what it changes.
+//
+// With a nil Options.Limiter requests are paced by a zero politeness.Limiter, unless Base is a politeness.Transport.
+// AttemptTimeout is 10 s, as colly's own, if 0.
+//
+// Its errors are those of robotsmw.NewTransport, and one for a collector that already has a transport or a proxy of
+// its own while opts has neither Base nor Proxy: it would be replaced without a word.
+func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
+	if c == nil {
+		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
+	}
+	switch own, err := transportOf(c); {
+	case err == errUninitialized:
+		return nil, err
+	case isOurs(own):
+		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+	case own.IsValid() && opts.Base == nil && opts.Proxy == nil:
+		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %s: SetProxy, SetProxyFunc, SetClient "+
+			"or WithTransport was called), which Attach would replace: give it as Options.Base, or the proxy as Options.Proxy", own.Type())
+	}
+	paced, _ := opts.Base.(*politeness.Transport)
+	if opts.Limiter == nil && paced == nil {
+		opts.Limiter = new(politeness.Limiter)
+	}
+	if opts.AttemptTimeout == 0 {
+		opts.AttemptTimeout = attemptTimeout
+	}
+	inner, err := robotsmw.NewTransport(opts)
+	if err != nil {
+		return nil, err
+	}
+	x := &Extension{
+		checker:   inner.Checker(),
+		limiter:   opts.Limiter,
+		userAgent: opts.UserAgent,
+		tokens:    inner.Checker().Tokens(),
+	}
+	if x.limiter == nil {
+		x.limiter = paced.Limiter
+	}
+	x.transport = &transport{inner: inner, count: &x.count}
+	x.add(c)
+	return x, nil
+}
+
+// Attach puts the same extension on a further collector: one set of robots.txt files, one pace, one set of statistics.
+// A clone of an attached collector obeys without it, because colly's clones share their transport; but they do not
+// share callbacks, so nofollow, OnBlocked and what else happens in callbacks needs this call.
+func (x *Extension) Attach(c *colly.Collector) error {
+	if c == nil {
+		return errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector or Clone returns")
+	}
+	switch own, err := transportOf(c); {
+	case err == errUninitialized:
+		return err
+	case x.memberOf(c) != nil:
+		return errors.New("collyrobots: the extension is already attached to this collector")
+	case own.IsValid() && !x.isMine(own):
+		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %s), which Attach would replace: attach to one that has none", own.Type())
+	}
+	x.add(c)
+	return nil
+}
+
+func (x *Extension) memberOf(c *colly.Collector) *member {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, m := range x.members {
+		if m.c == c {
+			return m
+		}
+	}
+	return nil
+}
+
+func (x *Extension) add(c *colly.Collector) {
+	c.WithTransport(x.transport)
+	c.SetRequestTimeout(0) // it would count the time spent waiting; Options.AttemptTimeout does not
+	c.IgnoreRobotsTxt = true
+	if c.UserAgent == collyAgent() {
+		c.UserAgent = x.userAgent
+	}
+	if c.MaxDepth == 0 {
+		c.MaxDepth = anyDepth
+	}
+	m := &member{Extension: x, c: c}
+	c.OnRequest(m.onRequest)
+	c.OnResponseHeaders(m.onResponseHeaders)
+	c.OnResponse(m.onResponse)
+	c.OnError(m.onError)
+
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.members = append(x.members, m)
+}
+
+// Checker decides for the extension: a crawler that plans ahead may ask it.
+func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
+
+// OnBlocked registers a function that is called for each request refused because of robots.txt, also when a redirect
+// leads to what is refused: Request.URL is then where it began, Decision.URL what was refused. OnError handlers are
+// called as well.
+func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.onBlocked = append(x.onBlocked, f)
+}
+
+// OnNoFollow registers a function that is called for each page which says nofollow, before OnHTML handlers: the links
+// that they visit will be refused.
+func (x *Extension) OnNoFollow(f func(page *colly.Response)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.onNoFollow = append(x.onNoFollow, f)
+}
+
+// onRequest runs before colly looks into its cache directory and before anything is sent.
+func (m *member) onRequest(r *colly.Request) {
+	m.guard()
+	m.refuseChild(r)
+	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
+		m.judgeCached(r)
+	}
+}
+
+func (m *member) onResponseHeaders(r *colly.Response) {
+	if m.header(r).NoFollow() {
+		m.noFollow(r)
+	}
+}
+
+func (m *member) onResponse(r *colly.Response) {
+	m.restoreCached(r.Request)
+	page := m.Directives(r)
+	if page.NoIndex() {
+		m.count.noIndex.Add(1)
+	}
+	if page.NoFollow() {
+		m.noFollow(r)
+		m.count.noFollow.Add(1)
+		for _, f := range m.handlers().onNoFollow {
+			f(r)
+		}
+	}
+	if m.c.ParseHTTPErrorResponse { // else it is an error
+		m.throttled(r)
+	}
+}
+
+func (m *member) onError(r *colly.Response, err error) {
+	if r.Headers == nil {
+		r.Headers = new(http.Header) // so that handlers need not look
+	}
+	m.restoreCached(r.Request)
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		for _, f := range m.handlers().onBlocked {
+			f(r.Request, blocked.Decision)
+		}
+		return
+	}
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		m.delayed(r.Request, delay)
+		return
+	}
+	m.throttled(r)
+}
+
+// handlers is what the extension's user has registered so far.
+func (x *Extension) handlers() (h struct {
+	onBlocked  []func(*colly.Request, robotsmw.Decision)
+	onNoFollow []func(*colly.Response)
+}) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	h.onBlocked, h.onNoFollow = x.onBlocked, x.onNoFollow
+	return h
+}

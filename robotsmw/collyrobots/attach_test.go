@@ -1,0 +1,95 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func shop() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	web.Handle("shop.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /cart",
+		"/":           "<a href=/cart>cart</a> <a href=/shoes>shoes</a>",
+		"/cart":       "<p>cart",
+		"/shoes":      "<p>shoes",
+	})
+	return web
+}
+
+func TestBlockedURLComesToOnErrorTyped(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		web := shop()
+		c, ext := polite(t, web, colly.Async(async))
+		var decisions notes
+		ext.OnBlocked(func(r *colly.Request, d robotsmw.Decision) {
+			decisions.add(r.URL.Path + " line " + d.RobotsURL + " " + d.Rule)
+		})
+		var failed notes
+		c.OnError(func(r *colly.Response, err error) {
+			failed.add(r.Request.URL.Path + r.Headers.Get("Retry-After"))
+			if !errors.Is(err, colly.ErrRobotsTxtBlocked) || !errors.Is(err, robotsmw.ErrDisallowed) {
+				t.Errorf("OnError got %v", err)
+			}
+			if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); !ok || blocked.Decision.Line != 2 {
+				t.Errorf("OnError got %#v", err)
+			}
+		})
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
+		if err := c.Visit("http://shop.example/"); err != nil {
+			t.Fatal(err)
+		}
+		c.Wait()
+		wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
+		if got := failed.sorted(); !slices.Equal(got, []string{"/cart"}) {
+			t.Errorf("OnError was called for %v", got)
+		}
+		if got := decisions.sorted(); !slices.Equal(got, []string{"/cart line http://shop.example/robots.txt /cart"}) {
+			t.Errorf("OnBlocked was called for %v", got)
+		}
+		if got, want := ext.Stats().String(), "fetched 2, disallowed 1"; got != want {
+			t.Errorf("stats: %s, want %s", got, want)
+		}
+		for _, r := range web.Log() {
+			if got := r.Header.Get("User-Agent"); got != agent {
+				t.Errorf("%s went out as %q", r.URL, got)
+			}
+		}
+	}
+}
+
+func TestAttachSaysWhatIsWrong(t *testing.T) {
+	good := robotsmw.Options{UserAgent: agent}
+	withProxy := colly.NewCollector()
+	withProxy.SetProxy("http://proxy.example:3128")
+	twice := colly.NewCollector()
+	attach(t, twice, good)
+	for name, c := range map[string]struct {
+		collector *colly.Collector
+		opts      robotsmw.Options
+		want      string
+	}{
+		"nil collector":           {nil, good, "colly.NewCollector"},
+		"collector never set up":  {new(colly.Collector), good, "colly.NewCollector"},
+		"no user agent":           {colly.NewCollector(), robotsmw.Options{}, "UserAgent"},
+		"colly's user agent":      {colly.NewCollector(), robotsmw.Options{UserAgent: colly.NewCollector().UserAgent}, "colly"},
+		"a proxy would be lost":   {withProxy, good, "Options.Proxy"},
+		"attached before already": {twice, good, "already"},
+	} {
+		ext, err := collyrobots.Attach(c.collector, c.opts)
+		if err == nil || ext != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error that names %s", name, err, c.want)
+		}
+	}
+	if _, err := collyrobots.Attach(withProxy, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
+		t.Errorf("a transport that is replaced on purpose: %v", err)
+	}
+}

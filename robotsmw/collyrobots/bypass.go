@@ -1,0 +1,121 @@
+package collyrobots
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+
+	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/debug"
+)
+
+// ErrBypassed is what a collector's requests fail with, and nothing is sent, once its transport has been replaced.
+var ErrBypassed = errors.New("collyrobots: refused, because this collector no longer goes through the extension: SetProxy, " +
+	"SetProxyFunc, SetClient, WithTransport or Appengine was called after Attach. Give Attach the proxy as Options.Proxy, " +
+	"the transport (or the client's Transport) as Options.Base, and do not set it on the collector")
+
+// Active reports whether every collector of the extension still sends its requests through it. Colly replaces the
+// transport without a word in SetProxy, SetProxyFunc, SetClient, WithTransport and Appengine; the next request of that
+// collector then fails with ErrBypassed.
+func (x *Extension) Active() bool {
+	x.mu.RLock()
+	members := x.members
+	x.mu.RUnlock()
+	x.look.Lock()
+	defer x.look.Unlock()
+	for _, m := range members {
+		if !x.reaches(m.c) {
+			return false
+		}
+	}
+	return true
+}
+
+// guard sees to it that the request which is about to be made is refused if it would bypass the extension. A callback
+// cannot return an error, so colly gets a client that does. It replaces the client rather than the client's transport,
+// because the client may be the user's, and in use elsewhere.
+func (m *member) guard() {
+	m.look.Lock()
+	defer m.look.Unlock()
+	if m.reaches(m.c) {
+		return
+	}
+	if own, err := transportOf(m.c); err != nil || !own.IsValid() || own.Type() != reflect.TypeFor[refusal]() {
+		m.c.SetClient(&http.Client{Transport: refusal{}})
+	}
+}
+
+// refusal is a RoundTripper that sends nothing.
+type refusal struct{}
+
+func (refusal) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return nil, ErrBypassed
+}
+
+// reaches reports whether requests of c come to the extension's transport.
+func (x *Extension) reaches(c *colly.Collector) bool {
+	own, err := transportOf(c)
+	if err == errUnknownLayout {
+		return probe(c)
+	}
+	return err == nil && x.isMine(own)
+}
+
+func (x *Extension) isMine(transport reflect.Value) bool {
+	return isOurs(transport) && transport.Pointer() == reflect.ValueOf(x.transport).Pointer()
+}
+
+func isOurs(t reflect.Value) bool { return t.IsValid() && t.Type() == reflect.TypeFor[*transport]() }
+
+var (
+	errUninitialized = errors.New("collyrobots: the collector was not initialized: make it with colly.NewCollector or Clone")
+	errUnknownLayout = errors.New("collyrobots: colly has changed")
+)
+
+// transportOf looks at the transport of a collector's client; the Value is invalid if there is none. Colly has no
+// getter, so it looks at unexported fields. They were so named in all of colly v2; if they are not, it says
+// errUnknownLayout.
+func transportOf(c *colly.Collector) (reflect.Value, error) {
+	v := reflect.ValueOf(c).Elem()
+	for _, name := range [...]string{"backend", "Client"} {
+		if v = v.FieldByName(name); v.Kind() != reflect.Pointer || v.Type().Elem().Kind() != reflect.Struct {
+			return reflect.Value{}, errUnknownLayout
+		}
+		if v.IsNil() {
+			return reflect.Value{}, errUninitialized
+		}
+		v = v.Elem()
+	}
+	if v = v.FieldByName("Transport"); v.Kind() != reflect.Interface {
+		return reflect.Value{}, errUnknownLayout
+	}
+	return v.Elem(), nil
+}
+
+// A probe is a request for an address that no network can answer.
+const probeScheme = "courtesy-probe"
+
+var errProbed = errors.New("collyrobots: probe")
+
+// probe finds out the slow way whether requests of c come to a transport of ours. It has a clone ask for a robots.txt,
+// because that is what colly sends past its callbacks, LimitRules, storage and debugger.
+func probe(c *colly.Collector) bool {
+	p := c.Clone()
+	p.IgnoreRobotsTxt = false
+	p.Async = false
+	p.MaxDepth, p.MaxRequests = 0, 0
+	p.AllowedDomains, p.DisallowedDomains, p.URLFilters, p.DisallowedURLFilters = nil, nil, nil, nil
+	// What lies behind is not ours if it answers at all. Then this ends here.
+	p.AllowURLRevisit = true
+	p.SetDebugger(silent{})
+	p.OnRequest(func(r *colly.Request) { r.Abort() })
+	return errors.Is(p.Visit(probeScheme+"://collector/"), errProbed)
+}
+
+type silent struct{}
+
+func (silent) Init() error        { return nil }
+func (silent) Event(*debug.Event) {}

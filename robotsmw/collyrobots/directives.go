@@ -1,0 +1,143 @@
+package collyrobots
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// Directives are what a page says about itself to this crawler: X-Robots-Tag and, in HTML, robots metas.
+func (x *Extension) Directives(page *colly.Response) robotsmeta.Directives {
+	d := x.header(page)
+	if isHTML(page) {
+		d = d.Union(htmlmeta.Scan(page.Body, x.tokens...))
+	}
+	return d
+}
+
+func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
+	if page.Headers == nil {
+		return robotsmeta.Directives{}
+	}
+	return robotsmeta.ParseHeader(*page.Headers, x.tokens...)
+}
+
+// Indexable reports whether a page may be kept: it does not say noindex.
+func (x *Extension) Indexable(page *colly.Response) bool { return !x.Directives(page).NoIndex() }
+
+// isHTML reports whether colly hands the page to OnHTML.
+func isHTML(page *colly.Response) bool {
+	contentType := ""
+	if page.Headers != nil {
+		contentType = page.Headers.Get("Content-Type")
+	}
+	if contentType == "" {
+		contentType = http.DetectContentType(page.Body)
+	}
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
+// OnScraped registers a function as Collector.OnScraped does, on every collector that the extension is attached to so
+// far. With SkipNoIndex it is not called for pages that say noindex. Their links are followed all the same.
+func (x *Extension) OnScraped(f colly.ScrapedCallback) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, m := range x.members {
+		m.c.OnScraped(func(page *colly.Response) {
+			if !x.SkipNoIndex || x.Indexable(page) {
+				f(page)
+			}
+		})
+	}
+}
+
+// Visit is Collector.Visit for the collector that Attach was given, but asks robots.txt first: a URL that is refused
+// stays unvisited, so that it can be visited when that changes, and costs none of MaxRequests. It may therefore wait
+// for robots.txt, on asynchronous collectors too.
+func (x *Extension) Visit(URL string) error {
+	x.mu.RLock()
+	c := x.members[0].c
+	x.mu.RUnlock()
+	if err := x.ask(c, URL); err != nil {
+		return err
+	}
+	return c.Visit(URL)
+}
+
+// RelNoFollow is a treatment of rel="nofollow" links.
+type RelNoFollow int
+
+const (
+	RelIgnore RelNoFollow = iota // follow them: to Google, too, they are a hint about ranking
+	RelReport                    // follow them, and count them in Stats
+	RelObey                      // do not follow them
+)
+
+// NoFollowError is what Follow returns for a link that may not be followed. It is not marked as visited.
+type NoFollowError struct {
+	URL  string // absolute
+	Page string // where the link is
+	Rel  bool   // the link says so; else the whole page does
+}
+
+func (e *NoFollowError) Error() string {
+	if e.Rel {
+		return fmt.Sprintf("collyrobots: the link from %s to %s is rel=nofollow", e.Page, e.URL)
+	}
+	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
+}
+
+// Follow visits the href of an element as Request.Visit does, unless the page or (with RelObey) the element itself says
+// nofollow, or robots.txt refuses it. In each of these cases the URL stays unvisited. The error is then a
+// *NoFollowError, or the same as from Visit.
+func (x *Extension) Follow(e *colly.HTMLElement) error {
+	target := e.Request.AbsoluteURL(e.Attr("href"))
+	if target == "" {
+		return fmt.Errorf("collyrobots: the element %s has no href to follow", e.Name)
+	}
+	rel := hasNoFollow(e.Attr("rel"))
+	if rel && x.RelNoFollow != RelIgnore {
+		x.count.relNoFollow.Add(1)
+	}
+	if k := x.marks.of(e.Request.Ctx); k != nil && k.is(e.Request) && k.noFollow.Load() {
+		x.count.linksRefused.Add(1)
+		return &NoFollowError{URL: target, Page: e.Request.URL.String()}
+	}
+	if rel && x.RelNoFollow == RelObey {
+		x.count.linksRefused.Add(1)
+		return &NoFollowError{URL: target, Page: e.Request.URL.String(), Rel: true}
+	}
+	x.mu.RLock()
+	c := x.members[0].c
+	x.mu.RUnlock()
+	if err := x.ask(c, target); err != nil {
+		return err
+	}
+	return e.Request.Visit(target)
+}
+
+func hasNoFollow(rel string) bool {
+	for token := range strings.FieldsFuncSeq(rel, func(r rune) bool { return r == ',' || strings.ContainsRune(" \t\n\f\r", r) }) {
+		if strings.EqualFold(token, "nofollow") {
+			return true
+		}
+	}
+	return false
+}
+
+// ask returns the error with which a request for the URL would be refused because of robots.txt.
+func (x *Extension) ask(c *colly.Collector, URL string) error {
+	u, err := url.Parse((&colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}).AbsoluteURL(URL)) // as colly will send it
+	if err != nil || u.Host == "" {
+		return nil // colly knows better what is wrong with it
+	}
+	return x.decide(c, u)
+}

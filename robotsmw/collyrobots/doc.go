@@ -1,0 +1,2 @@
+// Package collyrobots makes a colly crawler polite with one line.
+package collyrobots

@@ -1,0 +1,88 @@
+package collyrobots_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const agent = "ExampleBot/1.0 (+https://example.com/bot)"
+
+// unpaced is for tests that are not about pace.
+func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
+
+// plain is a collector as it is without the extension, its own robots.txt check switched on.
+func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
+	c := colly.NewCollector(append(options, colly.UserAgent(agent))...)
+	c.IgnoreRobotsTxt = false
+	c.WithTransport(web)
+	return c
+}
+
+// polite is a collector with the one line added. It does not pace.
+func polite(t testing.TB, web *robotstest.Internet, options ...colly.CollectorOption) (*colly.Collector, *collyrobots.Extension) {
+	t.Helper()
+	c := colly.NewCollector(options...)
+	return c, attachUnpaced(t, c, web)
+}
+
+func attachUnpaced(t testing.TB, c *colly.Collector, web *robotstest.Internet) *collyrobots.Extension {
+	t.Helper()
+	return attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced()})
+}
+
+func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobots.Extension {
+	t.Helper()
+	ext, err := collyrobots.Attach(c, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ext
+}
+
+// asked is what the servers were asked for, "METHOD URL", without robots.txt, in order.
+func asked(web *robotstest.Internet) []string {
+	var list []string
+	for _, r := range web.Log() {
+		if !strings.HasSuffix(r.URL, "/robots.txt") {
+			list = append(list, r.Method+" "+r.URL)
+		}
+	}
+	return list
+}
+
+func wantAsked(t *testing.T, web *robotstest.Internet, want ...string) {
+	t.Helper()
+	if got := asked(web); !slices.Equal(got, want) {
+		t.Errorf("the servers were asked for\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// notes collects lines from callbacks of any goroutine.
+type notes struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *notes) add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, line)
+}
+
+func (n *notes) sorted() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(slices.Values(n.list))
+}

@@ -1,0 +1,204 @@
+package collyrobots
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// later keeps requests that were put back until their host is due: a line for each host, of which only the first is let
+// go at a time, so that many requests for one slow host cost no more than one.
+type later struct {
+	mu     sync.Mutex
+	hosts  map[string]*line
+	parked int           // in a line or, on a synchronous collector, under way again
+	empty  chan struct{} // made by who waits for parked to be 0, then closed
+}
+
+type line struct {
+	queue []*parked
+	timer *time.Timer
+}
+
+// parked is a request in its line.
+type parked struct {
+	url   *url.URL
+	until time.Time
+	goes  func() // makes the request, when its time has come or its context has ended
+	gone  bool
+}
+
+// settle is how long the next in line waits for the one before it to have reached the Limiter, which then says when
+// that host is due.
+const settle = 10 * time.Millisecond
+
+// delayed puts back a request that the Limiter refused.
+func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
+	if !m.PutBack || m.context().Err() != nil {
+		return
+	}
+	m.count.putBack.Add(1)
+	again := *r
+	m.park(&again, delay.Until)
+}
+
+// throttled repeats a request that was answered 429 or 503.
+func (m *member) throttled(r *colly.Response) {
+	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
+		return
+	}
+	if m.RetryThrottled <= 0 || r.Request.Method != http.MethodGet && r.Request.Method != http.MethodHead {
+		return
+	}
+	again := *r.Request
+	k := m.marks.put(&again)
+	if int(k.tries.Add(1)) > m.RetryThrottled {
+		m.count.givenUp.Add(1)
+		return
+	}
+	m.count.retried.Add(1)
+	if m.PutBack {
+		m.park(&again, time.Time{})
+	} else {
+		again.Retry() // waits in the Limiter; its error goes to OnError
+	}
+}
+
+// park puts a request into its host's line. On an asynchronous collector, where the request has a goroutine of its own,
+// it waits for its turn, so that Collector.Wait waits too; on a synchronous one the caller has other work.
+func (m *member) park(r *colly.Request, until time.Time) {
+	p := &parked{url: r.URL, until: until}
+	if m.c.Async {
+		turn := make(chan struct{})
+		p.goes = func() { close(turn); m.later.done() }
+		m.later.add(m.context(), p, m.limiter)
+		<-turn
+		r.Retry()
+		return
+	}
+	p.goes = func() { r.Retry(); m.later.done() }
+	m.later.add(m.context(), p, m.limiter)
+}
+
+func (m *member) context() context.Context {
+	if m.c.Context == nil {
+		return context.Background()
+	}
+	return m.c.Context
+}
+
+// Wait waits for the requests that were put back and, as Collector.Wait, for those under way. With PutBack on a
+// synchronous collector call it after Queue.Run or the last Visit, which do not know of them; on an asynchronous one it
+// is Collector.Wait.
+func (x *Extension) Wait() {
+	x.later.wait()
+	x.mu.RLock()
+	members := x.members
+	x.mu.RUnlock()
+	for _, m := range members {
+		m.c.Wait()
+	}
+}
+
+func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter) {
+	host := p.url.Host
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parked++
+	if l.hosts == nil {
+		l.hosts = make(map[string]*line)
+	}
+	ln := l.hosts[host]
+	if ln == nil {
+		ln = &line{}
+		ln.timer = time.AfterFunc(time.Until(p.until), func() { l.next(host, limiter) })
+		l.hosts[host] = ln
+	}
+	ln.queue = append(ln.queue, p)
+	goes := p.goes
+	// A context that ends lets the request go, to fail at once.
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		gone := p.gone
+		p.gone = true
+		l.mu.Unlock()
+		if !gone {
+			goes()
+		}
+	})
+	p.goes = func() { stop(); goes() }
+}
+
+// next lets the first in a line go, if its time has come.
+func (l *later) next(host string, limiter *politeness.Limiter) {
+	p := l.first(host)
+	if p == nil {
+		return
+	}
+	due := p.until
+	if limiter != nil {
+		if next := limiter.Next(p.url); next.After(due) {
+			due = next
+		}
+	}
+	l.mu.Lock()
+	ln := l.hosts[host]
+	if wait := time.Until(due); wait > 0 {
+		ln.timer.Reset(wait)
+		l.mu.Unlock()
+		return
+	}
+	gone := p.gone
+	p.gone = true
+	ln.queue = ln.queue[1:]
+	l.mu.Unlock()
+	if !gone {
+		p.goes()
+	}
+	ln.timer.Reset(settle)
+}
+
+// first drops from the front of a line who has gone, and an empty line.
+func (l *later) first(host string) *parked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.hosts[host]
+	for len(ln.queue) > 0 && ln.queue[0].gone {
+		ln.queue = ln.queue[1:]
+	}
+	if len(ln.queue) == 0 {
+		delete(l.hosts, host)
+		return nil
+	}
+	return ln.queue[0]
+}
+
+func (l *later) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.parked--; l.parked == 0 && l.empty != nil {
+		close(l.empty)
+		l.empty = nil
+	}
+}
+
+// wait returns when nothing is parked.
+func (l *later) wait() {
+	l.mu.Lock()
+	if l.parked == 0 {
+		l.mu.Unlock()
+		return
+	}
+	if l.empty == nil {
+		l.empty = make(chan struct{})
+	}
+	empty := l.empty
+	l.mu.Unlock()
+	<-empty
+}

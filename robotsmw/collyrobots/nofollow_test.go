@@ -1,0 +1,262 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func follow(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) }
+
+// nofollowSite says nofollow on /closed by meta, and on /header by header.
+func nofollowSite() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/", robotstest.Site{
+		"/":       "<a href=/closed>1</a> <a href=/header>2</a> <a href=/open>3</a>",
+		"/closed": "<meta name=robots content=nofollow><a href=/only-closed>4</a> <a href=/shared>5</a>",
+		"/open":   "<a href=/shared>6</a> <a href=/only-open>7</a>",
+		"/shared": "<p>shared", "/only-closed": "<p>", "/only-header": "<p>", "/only-open": "<p>",
+	})
+	mux.HandleFunc("/header", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Robots-Tag", "otherbot: noindex, examplebot: nofollow")
+		io.WriteString(w, "<html><a href=/only-header>8</a> <a href=/shared>9</a>")
+	})
+	web.Handle("site.example", mux)
+	return web
+}
+
+func TestNoFollow(t *testing.T) {
+	t.Run("plain colly follows", func(t *testing.T) {
+		web := nofollowSite()
+		c := plain(web)
+		c.OnHTML("a[href]", follow)
+		c.Visit("http://site.example/")
+		if got := asked(web); !slices.Contains(got, "GET http://site.example/only-closed") {
+			t.Errorf("colly has changed: it asked for %v", got)
+		}
+	})
+	for _, async := range []bool{false, true} {
+		t.Run(fmt.Sprintf("async %v", async), func(t *testing.T) {
+			web := nofollowSite()
+			c := colly.NewCollector(colly.Async(async))
+			var links notes
+			c.OnHTML("a[href]", func(e *colly.HTMLElement) { // set up before Attach
+				if err := e.Request.Visit(e.Attr("href")); errors.Is(err, colly.ErrMaxDepth) {
+					links.add(e.Text)
+				}
+			})
+			ext := attachUnpaced(t, c, web)
+			var pages notes
+			ext.OnNoFollow(func(page *colly.Response) { pages.add(page.Request.URL.Path) })
+			c.Visit("http://site.example/")
+			c.Wait()
+			got := asked(web)
+			slices.Sort(got)
+			want := []string{
+				"GET http://site.example/", "GET http://site.example/closed", "GET http://site.example/header",
+				"GET http://site.example/only-open", "GET http://site.example/open", "GET http://site.example/shared",
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("asked for %v, want %v", got, want)
+			}
+			if got := links.sorted(); !slices.Equal(got, []string{"4", "5", "8", "9"}) {
+				t.Errorf("links refused: %v", got)
+			}
+			if got := pages.sorted(); !slices.Equal(got, []string{"/closed", "/header"}) {
+				t.Errorf("pages reported: %v", got)
+			}
+			if got := ext.Stats().NoFollow; got != 2 {
+				t.Errorf("%d pages counted", got)
+			}
+		})
+	}
+}
+
+func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
+	web := nofollowSite()
+	c, _ := polite(t, web)
+	c.OnRequest(func(r *colly.Request) { r.Ctx.Put("last", r.URL.Path) })
+	seen := map[string]string{}
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		if e.Request.Ctx != e.Response.Ctx {
+			t.Error("Request and Response have different Ctx")
+		}
+		e.Request.Ctx.Put("found on "+e.Request.URL.Path, e.Text)
+		e.Request.Visit(e.Attr("href"))
+	})
+	ctx := colly.NewContext()
+	ctx.Put("start", "mine")
+	c.OnScraped(func(r *colly.Response) { seen[r.Request.URL.Path] = r.Ctx.Get("start") })
+	if err := c.Request("GET", "http://site.example/", nil, ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/closed", "/open", "/shared"} {
+		if seen[path] != "mine" {
+			t.Errorf("%s: the value put before the crawl is %q", path, seen[path])
+		}
+	}
+	// Colly hands one Ctx down through the whole crawl: what was put on the nofollow page is in it too.
+	if got := ctx.Get("found on /closed"); got != "5" {
+		t.Errorf("the nofollow page put %q", got)
+	}
+}
+
+func TestNoFollowPastTheDepth(t *testing.T) {
+	web := nofollowSite()
+	c, ext := polite(t, web)
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		r, err := e.Request.New("GET", e.Request.AbsoluteURL(e.Attr("href")), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Do()
+	})
+	c.Visit("http://site.example/closed")
+	wantAsked(t, web, "GET http://site.example/closed")
+	if got := ext.Stats().LinksRefused; got != 2 {
+		t.Errorf("%d links refused", got)
+	}
+}
+
+func TestNoFollowPageMayBeRetriedAndKeepsItsDepth(t *testing.T) {
+	closed := true
+	var web robotstest.Internet
+	web.Handle("site.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+			io.WriteString(w, "<html><a href=/page>")
+		case r.URL.Path == "/page" && closed:
+			io.WriteString(w, "<html><meta name=robots content=nofollow><a href=/next>")
+		case r.URL.Path == "/page":
+			io.WriteString(w, "<html><a href=/next>")
+		case r.URL.Path == "/next":
+			io.WriteString(w, "<html><a href=/deeper>")
+		}
+	}))
+	c, _ := polite(t, &web, colly.MaxDepth(3))
+	c.OnHTML("a[href]", follow)
+	c.OnScraped(func(r *colly.Response) {
+		if r.Request.URL.Path == "/page" && closed {
+			closed = false
+			if err := r.Request.Retry(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	c.Visit("http://site.example/")
+	wantAsked(t, &web, "GET http://site.example/", "GET http://site.example/page", "GET http://site.example/page",
+		"GET http://site.example/next")
+}
+
+func TestUsersMaxDepthHolds(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		web := nofollowSite()
+		c, _ := polite(t, web, colly.MaxDepth(2))
+		if after {
+			c.MaxDepth = 2
+		}
+		c.OnHTML("a[href]", follow)
+		c.Visit("http://site.example/")
+		wantAsked(t, web, "GET http://site.example/", "GET http://site.example/closed", "GET http://site.example/header",
+			"GET http://site.example/open")
+	}
+}
+
+func TestMarksOfPagesGoWithThem(t *testing.T) {
+	web := nofollowSite()
+	c, ext := polite(t, web)
+	c.AllowURLRevisit = true
+	for range 100 {
+		c.Visit("http://site.example/closed")
+	}
+	for range 50 {
+		runtime.GC()
+		if collyrobots.Marks(ext) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d marks are left of pages that are gone", collyrobots.Marks(ext))
+}
+
+func TestFollow(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("site.example", robotstest.Site{
+		"/robots.txt": "User-agent: ExampleBot\nDisallow: /no",
+		"/":           `<a href=/yes>yes</a> <a href=/no>no</a> <a rel="ugc NoFollow" href=/rel>rel</a> <a href=/closed>closed</a>`,
+		"/closed":     "<meta name=examplebot content=none><a href=/inner>inner</a>",
+		"/yes":        "<p>", "/no": "<p>", "/rel": "<p>", "/inner": "<p>",
+	})
+	for _, rel := range []collyrobots.RelNoFollow{collyrobots.RelIgnore, collyrobots.RelReport, collyrobots.RelObey} {
+		t.Run(fmt.Sprint(rel), func(t *testing.T) {
+			c, ext := polite(t, web)
+			ext.RelNoFollow = rel
+			var got notes
+			c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+				err := ext.Follow(e)
+				note := "followed"
+				if refused, ok := errors.AsType[*collyrobots.NoFollowError](err); ok {
+					note = fmt.Sprint("nofollow, rel ", refused.Rel)
+				} else if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+					note = "blocked"
+				} else if err != nil {
+					note = err.Error()
+				}
+				if visited, _ := c.HasVisited(e.Request.AbsoluteURL(e.Attr("href"))); visited != (note == "followed") {
+					t.Errorf("%s: %s, and visited %v", e.Text, note, visited)
+				}
+				got.add(e.Text + ": " + note)
+			})
+			c.Visit("http://site.example/")
+			want := []string{"closed: followed", "inner: nofollow, rel false", "no: blocked", "rel: followed", "yes: followed"}
+			if rel == collyrobots.RelObey {
+				want[3] = "rel: nofollow, rel true"
+			}
+			if !slices.Equal(got.sorted(), want) {
+				t.Errorf("got %v", got.sorted())
+			}
+			if n := ext.Stats().RelNoFollow; (n == 1) != (rel != collyrobots.RelIgnore) {
+				t.Errorf("%d rel=nofollow links counted", n)
+			}
+		})
+	}
+}
+
+func TestNoIndexPages(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("site.example", robotstest.Site{
+		"/":      "<meta name=robots content=noindex><a href=/inner>inner</a>",
+		"/inner": "<p>inner",
+	})
+	for _, skip := range []bool{false, true} {
+		c, ext := polite(t, web)
+		ext.SkipNoIndex = skip
+		var kept notes
+		ext.OnScraped(func(page *colly.Response) {
+			kept.add(fmt.Sprint(page.Request.URL.Path, ext.Indexable(page)))
+		})
+		c.OnHTML("a[href]", follow)
+		c.Visit("http://site.example/")
+		want := []string{"/false", "/innertrue"}
+		if skip {
+			want = want[1:]
+		}
+		if !slices.Equal(kept.sorted(), want) {
+			t.Errorf("SkipNoIndex %v: scraped %v, want %v", skip, kept.sorted(), want)
+		}
+		if got := ext.Stats().NoIndex; got != 1 {
+			t.Errorf("%d noindex pages counted", got)
+		}
+	}
+}
