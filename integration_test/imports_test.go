@@ -30,7 +30,10 @@ var arrows = map[string]struct {
 	"robotsmw/pagelinks":           {[]string{"robotsmw", "github.com/PuerkitoBio/goquery"}, "the only importer of goquery"},
 	"robotsmw/preference":          {[]string{"robotsmw/robotstxt", "robotsmw/robotsmeta"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"robotsmw", "politeness", "go.opentelemetry.io/..."}, "the only importer of OpenTelemetry"},
-	"robotsmw/collyrobots":         {[]string{"robotsmw", "robotsmw/pagelinks", "github.com/gocolly/colly/v2"}, "the only importer of colly"},
+	"robotsmw/collyrobots": {
+		[]string{"robotsmw", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/pagelinks", "politeness", "github.com/gocolly/colly/v2/..."},
+		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
+	},
 	"robotsmw/diskstore":           {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":          {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":           {[]string{"robotsmw"}, "the suite of the Store interface"},
