@@ -19,6 +19,18 @@ const (
 // Site owners misspell, and Google reads the misspellings below; so do we, because reading them restricts a
 // robot as the owner meant it. "Allow" has to be exact: leniency there would open what somebody meant to shut.
 func fieldOf(name string) field {
+	switch name { // as nearly everybody writes them
+	case "Disallow", "disallow":
+		return fieldDisallow
+	case "Allow", "allow":
+		return fieldAllow
+	case "User-agent", "User-Agent", "user-agent":
+		return fieldUserAgent
+	case "Sitemap", "sitemap":
+		return fieldSitemap
+	case "Crawl-delay", "Crawl-Delay", "crawl-delay":
+		return fieldCrawlDelay
+	}
 	switch {
 	case hasAnyPrefixFold(name, "user-agent", "useragent", "user agent"):
 		return fieldUserAgent

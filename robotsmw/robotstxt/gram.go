@@ -9,12 +9,13 @@ import (
 
 // Patterns with wildcards can match anywhere, but most contain four octets in a row that few targets have. A
 // gramIndex files each under such a gram, so that a pattern is tried only on a target that contains it.
+//
+// What has no four literal octets in a row is filed apart, behind the last bucket, and tried on every target.
 type gramIndex struct {
-	filter  []uint64 // a bit for each hash of a gram: whether anything is filed under it
-	shift   uint8    // hash >> shift is the number of its bit
-	starts  []uint16 // where the entries of each bucket begin; one more than buckets
-	entries []gramEntry
-	always  []uint16 // rules with no four literal octets in a row, to be tried on every target
+	filter  []uint64    // a bit for each hash of a gram: whether anything is filed under it
+	starts  []uint16    // where the entries of each bucket begin, then where those begin that are filed apart
+	entries []gramEntry // in each bucket, the rule that overrides the others first
+	shift   uint8       // hash >> shift is the number of its bit; 0 for no index
 }
 
 // A gramEntry is a rule filed under a gram.
@@ -24,12 +25,12 @@ type gramEntry struct {
 }
 
 // minIndexed is how many rules with wildcards are worth an index.
-const minIndexed = 8
+const minIndexed = 10
 
 const gramSize = 4
 
 // filterBits is how many bits of the filter there are for a rule.
-const filterBits = 16
+const filterBits = 8
 
 // gramSeed keeps the owner of a robots.txt file from finding grams that meet in one bucket.
 var gramSeed = rand.Uint64() | 1
@@ -41,52 +42,75 @@ func place(hash uint64, size int) int { return int(hash >> (64 - bits.TrailingZe
 
 func tagOf(hash uint64) uint16 { return uint16(hash >> 8) }
 
-// buildGramIndex files rules, of which first is the number of the first.
-func buildGramIndex(rules []draft, first int) *gramIndex {
-	size := 1 << bits.Len(uint(len(rules)-1)) // the next power of two
-	filterSize := max(filterBits*size, 512)
-	x := &gramIndex{
-		filter: make([]uint64, filterSize/64),
-		shift:  uint8(64 - bits.TrailingZeros(uint(filterSize))),
-		starts: make([]uint16, size+1),
-	}
+// gramScratch is what building a gramIndex takes.
+type gramScratch struct {
+	counts []uint32 // by the hash of a gram: how often patterns have it, or more
+	filed  []uint64 // by rule: the hash of its rarest gram; 0 for none
+}
 
-	counts := make([]uint32, 4*size) // how many patterns have a gram of this hash, or more
+// buildGrams files rules with wildcards, of which first is the number of the first.
+func (c *compiler) buildGrams(x *gramIndex, rules []draft, first int) {
+	size := 1 << bits.Len(uint(len(rules)-1)/2) // a power of two, at least half their number
+	filterSize := max(2*filterBits*size, 256)
+	x.filter = make([]uint64, filterSize/64)
+	x.shift = uint8(64 - bits.TrailingZeros(uint(filterSize)))
+	x.starts = make([]uint16, size+2)
+	x.entries = make([]gramEntry, len(rules))
+
+	counts := zeroed(&c.grams.counts, 8*size)
 	for i := range rules {
-		for gram := range grams(rules[i].text) {
+		for gram := range grams(c.pattern(&rules[i])) {
 			counts[place(hashGram(gram), len(counts))]++
 		}
 	}
-	filed := make([]uint64, len(rules)) // the hash of the rarest gram
+	filed := zeroed(&c.grams.filed, len(rules))
 	for i := range rules {
 		rarest := uint32(0)
-		for gram := range grams(rules[i].text) {
+		for gram := range grams(c.pattern(&rules[i])) {
 			hash := hashGram(gram)
 			if n := counts[place(hash, len(counts))]; rarest == 0 || n < rarest {
 				rarest, filed[i] = n, hash
 			}
 		}
-		if rarest == 0 {
-			x.always = append(x.always, uint16(first+i))
-			continue
-		}
-		x.starts[place(filed[i], size)+1]++
-		bit := filed[i] >> x.shift
-		x.filter[bit/64] |= 1 << (bit % 64)
 	}
-	for i := range size {
+
+	// Count the rules in each bucket, and put them there from the last to the first.
+	for _, hash := range filed {
+		bucket := size
+		if hash != 0 {
+			bucket = place(hash, size)
+			bit := hash >> x.shift
+			x.filter[bit/64] |= 1 << (bit % 64)
+		}
+		x.starts[bucket]++
+	}
+	for i := range size + 1 {
 		x.starts[i+1] += x.starts[i]
 	}
-	x.entries = make([]gramEntry, x.starts[size])
-	next := slices.Clone(x.starts[:size])
-	for i, hash := range filed {
-		if hash != 0 {
-			bucket := place(hash, size)
-			x.entries[next[bucket]] = gramEntry{uint16(first + i), tagOf(hash)}
-			next[bucket]++
+	for i := len(filed) - 1; i >= 0; i-- {
+		bucket := size
+		if filed[i] != 0 {
+			bucket = place(filed[i], size)
 		}
+		x.starts[bucket]--
+		x.entries[x.starts[bucket]] = gramEntry{uint16(first + i), tagOf(filed[i])}
 	}
-	return x
+}
+
+// bucket returns the entries of a hash.
+func (x *gramIndex) bucket(hash uint64) []gramEntry {
+	i := place(hash, len(x.starts)-2)
+	return x.entries[x.starts[i]:x.starts[i+1]]
+}
+
+// apart returns the entries of rules that have no gram.
+func (x *gramIndex) apart() []gramEntry { return x.entries[x.starts[len(x.starts)-2]:] }
+
+// zeroed returns n zeros, in *buf if there is room.
+func zeroed[E any](buf *[]E, n int) []E {
+	*buf = slices.Grow((*buf)[:0], n)[:n]
+	clear(*buf)
+	return *buf
 }
 
 // grams yields the grams of a pattern's literal pieces.
@@ -129,15 +153,15 @@ func (w *work) spend(octets int) bool {
 // tryWild returns the rule that decides among best and the rules with wildcards, or tooMuch.
 func (r *Rules) tryWild(target string, best int) int {
 	left := work(maxWork)
-	if r.index == nil || r.index.grams == nil {
+	if r.index == nil || r.index.shift == 0 {
 		return r.tryEach(target, best, &left)
 	}
 	if best != none && r.overrides(best, int(r.literals)) {
 		return best
 	}
-	x := r.index.grams
-	for _, i := range x.always {
-		if best = r.try(int(i), target, best, &left); best == tooMuch {
+	x := &r.index.gramIndex
+	for _, e := range x.apart() {
+		if best = r.try(int(e.rule), target, best, &left); best == tooMuch {
 			return tooMuch
 		}
 	}
@@ -160,9 +184,7 @@ func (r *Rules) tryWild(target string, best int) int {
 
 // tryBucket tries the rules that are filed under the gram at target[at:].
 func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) int {
-	x := r.index.grams
-	bucket, tag := place(hash, len(x.starts)-1), tagOf(hash)
-	entries := x.entries[x.starts[bucket]:x.starts[bucket+1]]
+	tag, entries := tagOf(hash), r.index.bucket(hash)
 	if !left.spend(len(entries)) {
 		return tooMuch
 	}

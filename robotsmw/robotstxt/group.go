@@ -11,35 +11,46 @@ type UserAgent struct {
 	Line  int    // counted from 1
 }
 
-// everyone is the value of a user-agent line that speaks to every robot without a group of its own.
-const everyone = "*"
+// A token is what a robot is called in user-agent lines.
+type token struct {
+	name string
+	wide bool // whether it has digits or dots
+}
 
-// names reports whether a user-agent line names a product token.
+// everyone is what stands for every robot that has no group of its own.
+var everyone = token{name: "*"}
+
+func newToken(name string) token { return token{name, strings.ContainsAny(name, "0123456789.")} }
+
+// isIn reports whether the value of a user-agent line names the token.
 //
 // RFC 9309 §2.2.1 compares product tokens without regard to case, and a token has letters, "_" and "-" only.
 // So the token of a line is what its value begins with that is made of these, and "ExampleBot/1.2" is
 // "ExampleBot". But robots called MJ12bot and archive.org_bot exist: where the token that we were given has a
-// digit or a dot, the line's may have them too.
-func names(value, token string) bool {
-	if token == everyone {
-		return strings.HasPrefix(value, "*") && (len(value) == 1 || strings.IndexByte(" \t\v\f", value[1]) >= 0)
+// digit or a dot, the line's may have them too. For "*", a line says just that, or goes on after white space.
+func (t token) isIn(value string) bool {
+	n := len(t.name)
+	if len(value) < n || n == 0 {
+		return false
 	}
-	isToken := isTokenOctet
-	if strings.ContainsAny(token, "0123456789.") {
-		isToken = isWideTokenOctet
+	if t == everyone {
+		return value[0] == '*' && (len(value) == 1 || isSpace(value[1]))
 	}
-	n := 0
-	for n < len(value) && isToken(value[n]) {
-		n++
+	if len(value) > n && t.has(value[n]) {
+		return false
 	}
-	return n > 0 && strings.EqualFold(value[:n], token)
+	for i := range n {
+		if !t.has(value[i]) {
+			return false
+		}
+	}
+	return strings.EqualFold(value[:n], t.name)
 }
 
-func isTokenOctet(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
+// has reports whether an octet may be part of the token.
+func (t token) has(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' || t.wide && ('0' <= c && c <= '9' || c == '.')
 }
-
-func isWideTokenOctet(c byte) bool { return isTokenOctet(c) || '0' <= c && c <= '9' || c == '.' }
 
 // groups yields the file's groups as stretches of its records.
 //
@@ -49,8 +60,8 @@ func isWideTokenOctet(c byte) bool { return isTokenOctet(c) || '0' <= c && c <= 
 func (f *File) groups() iter.Seq[[]record] {
 	return func(yield func([]record) bool) {
 		start, ruled := -1, false
-		for i, r := range f.records {
-			switch r.field {
+		for i := range f.records {
+			switch f.records[i].field {
 			case fieldUserAgent:
 				if ruled && !yield(f.records[start:i]) {
 					return
@@ -68,10 +79,10 @@ func (f *File) groups() iter.Seq[[]record] {
 	}
 }
 
-// isFor reports whether a group names a token.
-func isFor(group []record, token string) bool {
-	for _, r := range group {
-		if r.field == fieldUserAgent && names(r.value, token) {
+// names reports whether a group names a token.
+func (f *File) names(group []record, t token) bool {
+	for i := range group {
+		if group[i].field == fieldUserAgent && t.isIn(f.value(&group[i])) {
 			return true
 		}
 	}

@@ -1,7 +1,5 @@
 package robotstxt
 
-import "strings"
-
 // MaxSize is how much of a robots.txt file counts, in octets: 500 KiB, the least that RFC 9309 §2.5 lets a
 // parser take. Of a longer body, [Parse] reads the lines that end within its first MaxSize octets, so that a
 // line cut in half never becomes a shorter, wider rule. Give Parse more than MaxSize octets when there are more
@@ -17,23 +15,32 @@ type File struct {
 	records []record // its lines that hold a field and a value, in order
 }
 
-// A record is one line of a file that has a field and a value. Its strings are parts of File.text.
+// A record is a line that has a field and a value.
 type record struct {
-	field field
-	line  int // counted from 1
-	name  string
-	value string
+	line        uint32 // counted from 1
+	field       field
+	name, value span
 }
+
+// A span is a part of File.text.
+type span struct{ from, to uint32 }
+
+func (f *File) name(r *record) string  { return f.text[r.name.from:r.name.to] }
+func (f *File) value(r *record) string { return f.text[r.value.from:r.value.to] }
 
 // Parse reads a robots.txt file. Any bytes will do: what is not a rule is skipped, as RFC 9309 §2.3.1.5 wants,
 // line by line, so that one bad line costs no other. [Lint] tells what was skipped. The body may be changed
 // afterwards.
 func Parse(body []byte) *File {
 	f := &File{text: string(whole(withoutBOM(body)))}
-	f.records = make([]record, 0, min(strings.Count(f.text, "\n"), len(f.text)/12)+1)
-	for l := range lines(f.text) {
-		if name, value, ok := split(l.text); ok {
-			f.records = append(f.records, record{field: fieldOf(name), line: l.number, name: name, value: value})
+	lines := newLineReader(f.text)
+	// Two lines of three hold a field, and few of these are shorter than this.
+	f.records = make([]record, 0, min(lines.estimate(), len(f.text)/16)+1)
+	for lines.next() {
+		name, value, ok := split(f.text, lines.line, lines.comment)
+		if ok {
+			field := fieldOf(f.text[name.from:name.to])
+			f.records = append(f.records, record{lines.number, field, name, value})
 		}
 	}
 	return f

@@ -1,6 +1,7 @@
 package robotstxt
 
 import (
+	"iter"
 	"math/bits"
 	"strings"
 )
@@ -31,108 +32,106 @@ type prefixNode struct {
 // maxLeaf is how many patterns are tried one by one rather than told apart by a node.
 const maxLeaf = 24
 
-// buildPrefixIndex returns the index of literal rules, those of them that are of use in the order that the index
-// needs, and for each of these the octet at the depth of its leaf.
-func buildPrefixIndex(rules []draft) (index prefixIndex, sorted []draft, next []byte) {
-	b := prefixBuilder{
-		prefixIndex: prefixIndex{nodes: make([]prefixNode, 1)},
-		sorted:      make([]draft, 0, len(rules)),
-		next:        make([]byte, 0, len(rules)),
-	}
-	b.build(0, 0, rules, make([]draft, len(rules)), 0)
-	return b.prefixIndex, b.sorted, b.next
-}
-
-type prefixBuilder struct {
-	prefixIndex
-	sorted []draft
-	next   []byte
+// buildPrefixes puts the literal rules, which come first, into the order that their index needs, drops those that
+// are of no use, and returns the number of those left.
+func (c *compiler) buildPrefixes(literals int) int {
+	c.prefixes.nodes = append(c.prefixes.nodes[:0], prefixNode{})
+	c.prefixes.sets = c.prefixes.sets[:0]
+	c.kept = 0
+	c.build(0, 0, c.drafts[:literals], 0)
+	return c.kept
 }
 
 // build makes node id, below another, that of some rules whose patterns share their first depth octets.
-func (b *prefixBuilder) build(id int, above uint32, rules, scratch []draft, depth int) {
-	if len(rules) > 0 {
-		shared := rules[0].literal()[depth:]
-		for i := range rules[1:] {
-			shared = shared[:commonPrefix(shared, rules[1+i].literal()[depth:])]
-		}
-		depth += len(strings.TrimSuffix(shared, "$"))
-	}
-	b.nodes[id] = prefixNode{depth: uint32(depth), above: above, first: uint16(len(b.sorted))}
-	node := &b.nodes[id]
-
-	// Deal the rules out by their next octet, beginning with those that end here.
-	var starts [257]int32
-	for i := range rules {
-		starts[1+int(octetAt(rules[i].literal(), depth))]++
-	}
-	for c := range 256 {
-		starts[c+1] += starts[c]
-	}
-	places := starts
-	for i := range rules {
-		c := octetAt(rules[i].literal(), depth)
-		scratch[places[c]] = rules[i]
-		places[c]++
-	}
-	copy(rules, scratch)
-
-	if ended := rules[:starts[1]]; len(ended) > 0 {
-		node.ended = true
-		above = uint32(id) + 1
-		b.keep(decisive(ended), 0)
-		rules = rules[len(ended):]
-	}
-	if atEnd := rules[:starts['$'+1]-starts['$']]; len(atEnd) > 1 && len(atEnd) == len(rules) {
-		rules = []draft{decisive(atEnd)}
+func (c *compiler) build(id int, above uint32, rules []draft, depth int) {
+	depth += c.sharedLength(rules, depth)
+	node := prefixNode{depth: uint32(depth), above: above, first: uint16(c.kept)}
+	if ended := endingFirst(rules, depth); ended > 0 {
+		c.keep(decisive(rules[:ended]), 0)
+		rules = rules[ended:]
+		node.ended, above = true, uint32(id)+1
 	}
 	if len(rules) <= maxLeaf {
 		node.count = uint8(len(rules))
 		for i := range rules {
-			b.keep(rules[i], octetAt(rules[i].literal(), depth))
+			c.keep(rules[i], c.octet(&rules[i], depth))
 		}
+		c.prefixes.nodes[id] = node
 		return
 	}
-	var set octetSet
-	children := 0
-	for c := 1; c < 256; c++ {
-		if starts[c] < starts[c+1] {
-			set.add(byte(c))
-			children++
-		}
+	octets, starts := c.deal(rules, depth)
+	if octets == (octetSet{}).with('$') { // they are all the same
+		node.count = 1
+		c.keep(decisive(rules), '$')
+		c.prefixes.nodes[id] = node
+		return
 	}
-	child := len(b.nodes)
-	node.child, node.set = uint32(child), uint16(len(b.sets))
-	b.sets = append(b.sets, set)
-	b.nodes = append(b.nodes, make([]prefixNode, children)...)
-	for c := 1; c < 256; c++ {
-		if n := starts[c+1] - starts[c]; n > 0 {
-			b.build(child, above, rules[:n], scratch, depth)
-			rules = rules[n:]
-			child++
-		}
+	child := len(c.prefixes.nodes)
+	node.child, node.set = uint32(child), uint16(len(c.prefixes.sets))
+	c.prefixes.nodes[id] = node
+	c.prefixes.sets = append(c.prefixes.sets, octets)
+	for range octets.len() {
+		c.prefixes.nodes = append(c.prefixes.nodes, prefixNode{})
+	}
+	for octet := range octets.all() {
+		c.build(child, above, rules[starts[octet]:starts[octet+1]], depth)
+		child++
 	}
 }
 
-// An octetSet is a set of ASCII octets, a bit for each.
-type octetSet [2]uint64
-
-func (s *octetSet) add(c byte) { s[c>>6&1] |= 1 << (c & 63) }
-
-// index returns how many octets of the set come before c, and whether c is one of them.
-func (s *octetSet) index(c byte) (i int, ok bool) {
-	word, bit := s[c>>6&1], uint64(1)<<(c&63)
-	i = bits.OnesCount64(word & (bit - 1))
-	if c>>6&1 == 1 {
-		i += bits.OnesCount64(s[0])
-	}
-	return i, word&bit != 0
+// keep puts a rule into its place, where one was that has been dealt with.
+func (c *compiler) keep(rule draft, next byte) {
+	rule.next = next
+	c.drafts[c.kept] = rule
+	c.kept++
 }
 
-// keep adds a rule to those that are of use.
-func (b *prefixBuilder) keep(rule draft, next byte) {
-	b.sorted = append(b.sorted, rule)
-	b.next = append(b.next, next)
+// octet returns what a literal pattern has at depth, where it does not end yet.
+func (c *compiler) octet(d *draft, depth int) byte { return c.source(d)[int(d.from)+depth] }
+
+// deal sorts rules by the octet at depth. It returns which octets there are, and where the rules with each begin.
+func (c *compiler) deal(rules []draft, depth int) (octets octetSet, starts [129]uint16) {
+	for i := range rules {
+		rules[i].next = c.octet(&rules[i], depth)
+		starts[rules[i].next+1]++
+	}
+	for i := range 128 {
+		if starts[i+1] > 0 {
+			octets = octets.with(byte(i))
+		}
+		starts[i+1] += starts[i]
+	}
+	next := starts
+	c.scratch = append(c.scratch[:0], rules...)
+	for i := range c.scratch {
+		place := &next[c.scratch[i].next]
+		rules[*place] = c.scratch[i]
+		*place++
+	}
+	return octets, starts
+}
+
+// sharedLength returns how many octets patterns share, after their first depth ones and before a "$".
+func (c *compiler) sharedLength(rules []draft, depth int) int {
+	if len(rules) == 0 {
+		return 0
+	}
+	shared := c.literal(&rules[0])[depth:]
+	for i := range rules[1:] {
+		shared = shared[:commonPrefix(shared, c.literal(&rules[1+i])[depth:])]
+	}
+	return len(strings.TrimSuffix(shared, "$"))
+}
+
+// endingFirst puts the rules first whose patterns end at depth, and returns how many they are.
+func endingFirst(rules []draft, depth int) (n int) {
+	for i := range rules {
+		if int(rules[i].prefix) == depth {
+			rules[i], rules[n] = rules[n], rules[i]
+			n++
+		}
+	}
+	return n
 }
 
 // decisive returns the one of several rules with the same literal that decides wherever they match.
@@ -146,12 +145,37 @@ func decisive(rules []draft) draft {
 	return *best
 }
 
-// octetAt returns s[i], and at the end of s 0, which no pattern contains.
-func octetAt(s string, i int) byte {
-	if i < len(s) {
-		return s[i]
+// An octetSet is a set of ASCII octets, a bit for each.
+type octetSet [2]uint64
+
+func (s octetSet) with(c byte) octetSet {
+	s[c>>6&1] |= 1 << (c & 63)
+	return s
+}
+
+func (s octetSet) len() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
+
+// all yields the octets of the set in ascending order.
+func (s octetSet) all() iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		for i, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(byte(64*i + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
 	}
-	return 0
+}
+
+// index returns how many octets of the set come before c, and whether c is one of them.
+func (s *octetSet) index(c byte) (i int, ok bool) {
+	word, bit := s[c>>6&1], uint64(1)<<(c&63)
+	i = bits.OnesCount64(word & (bit - 1))
+	if c>>6&1 == 1 {
+		i += bits.OnesCount64(s[0])
+	}
+	return i, word&bit != 0
 }
 
 // longestPrefix returns the rule that decides among those without wildcards, or none. sure is false where the

@@ -3,7 +3,6 @@ package robotstxt
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 	"unsafe"
 )
@@ -25,7 +24,7 @@ type Rules struct {
 // An index is what a group needs that is too large for trying its rules one by one.
 type index struct {
 	prefixIndex
-	grams *gramIndex // nil: the rules with wildcards are tried one by one
+	gramIndex
 }
 
 // A rule is a line that says Allow or Disallow.
@@ -50,8 +49,8 @@ const _ = uint16((MaxSize + 1) / len("allow:/\n"))
 // group names, without regard to case; else those for "*"; else none, which allow everything. A token is the
 // bare name, "ExampleBot", not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
-	for _, token := range tokens {
-		if r := f.rulesFor(token); r != nil {
+	for _, name := range tokens {
+		if r := f.rulesFor(newToken(name)); r != nil {
 			return r
 		}
 	}
@@ -62,152 +61,39 @@ func (f *File) Rules(tokens ...string) *Rules {
 }
 
 // rulesFor returns the rules of the groups that name a token, or nil if none does.
-func (f *File) rulesFor(token string) *Rules {
-	r := &Rules{}
-	var drafts []draft
-	var canonical []byte
+func (f *File) rulesFor(t token) *Rules {
+	var r *Rules
+	var c *compiler
 	for group := range f.groups() {
-		if !isFor(group, token) {
+		if !f.names(group, t) {
 			continue
 		}
-		drafts = slices.Grow(drafts, len(group))
+		if r == nil {
+			r, c = &Rules{}, compilers.Get().(*compiler)
+			c.reset(f.text)
+		}
 		for i := range group {
 			rec := &group[i]
 			switch rec.field {
 			case fieldUserAgent:
-				if names(rec.value, token) {
-					r.agents = append(r.agents, UserAgent{rec.value, rec.line})
+				if value := f.value(rec); t.isIn(value) {
+					r.agents = append(r.agents, UserAgent{value, int(rec.line)})
 				}
 			case fieldAllow, fieldDisallow:
-				if !canMatch(rec.value) {
-					continue
-				}
-				d := draft{text: rec.value, written: rec.value, line: uint32(rec.line), allow: rec.field == fieldAllow}
-				if !isCanonical(d.text) {
-					canonical = appendPattern(canonical[:0], d.text)
-					d.text, r.eager = string(canonical), true
-				}
-				drafts = append(drafts, d)
+				c.add(rec.value, rec.line, rec.field == fieldAllow)
 			case fieldCrawlDelay:
-				if d, ok := parseDelay(rec.value); ok {
+				if d, ok := parseDelay(f.value(rec)); ok {
 					r.delay = max(r.delay, d+1)
 				}
 			}
 		}
 	}
-	if r.agents == nil {
-		return nil
+	if r != nil {
+		c.compile(r)
+		compilers.Put(c)
 	}
-	r.compile(drafts)
 	return r
 }
-
-// A draft is a rule on its way into Rules.
-type draft struct {
-	text    string // the pattern in the form of escape.go
-	written string // the pattern as it stands in the file
-	prefix  int32  // how much of text is its literalPart; -1 if it has wildcards that matter
-	line    uint32
-	allow   bool
-}
-
-func (d *draft) literal() string { return d.text[:d.prefix] }
-
-// overrides reports whether d decides where both d and e match: RFC 9309 §2.2.2 gives precedence to the longest
-// pattern, and to Allow among equals. Rules that say the same are told apart by their lines.
-func (d *draft) overrides(e *draft) bool {
-	if len(d.text) != len(e.text) {
-		return len(d.text) > len(e.text)
-	}
-	if d.allow != e.allow {
-		return d.allow
-	}
-	return d.line < e.line
-}
-
-// compile takes over the drafts.
-func (r *Rules) compile(drafts []draft) {
-	literals := 0
-	for i := range drafts {
-		d := &drafts[i]
-		literal, ok := literalPart(d.text)
-		if d.prefix = int32(len(literal)); !ok || len(d.text)-len(literal) >= 1<<starBits || !arePrintable(literal) {
-			d.prefix = -1
-			continue
-		}
-		drafts[i], drafts[literals] = drafts[literals], drafts[i]
-		literals++
-	}
-	wild := drafts[literals:]
-	prefixes, drafts, next := buildPrefixIndex(drafts[:literals])
-	slices.SortFunc(wild, func(d, e draft) int {
-		if d.overrides(&e) {
-			return -1
-		}
-		return 1
-	})
-	drafts = append(drafts, wild...)
-
-	r.root = prefixes.nodes[0]
-	r.literals, r.count = uint16(len(next)), uint16(len(drafts))
-	r.eager = r.eager || len(wild) > 0
-	if len(prefixes.nodes) > 1 || len(wild) >= minIndexed {
-		r.index = &index{prefixIndex: prefixes}
-	}
-	if len(wild) >= minIndexed {
-		r.index.grams = buildGramIndex(wild, len(next))
-	}
-	r.layOut(drafts, next)
-}
-
-// layOut copies what is to be kept, so that the file's text can go.
-func (r *Rules) layOut(drafts []draft, next []byte) {
-	size, spellings := len(next)+padding, 0
-	for _, a := range r.agents {
-		size += len(a.Value)
-	}
-	for i := range drafts {
-		d := &drafts[i]
-		size += len(d.text)
-		if d.text != d.written {
-			size += len(d.written)
-			spellings++
-		}
-	}
-	var text strings.Builder
-	text.Grow(size)
-	text.Write(next)
-	r.rules = make([]rule, 0, len(drafts)+spellings+1)
-	for i := range drafts {
-		d := &drafts[i]
-		about := d.line << (starBits + 1)
-		if d.allow {
-			about |= 1
-		}
-		if d.prefix >= 0 {
-			about |= uint32(len(d.text)-int(d.prefix)) << 1
-		}
-		r.rules = append(r.rules, rule{uint32(text.Len()), about})
-		text.WriteString(d.text)
-	}
-	for i := range drafts {
-		if d := &drafts[i]; d.text != d.written {
-			r.rules = append(r.rules, rule{uint32(text.Len()), uint32(i)})
-			text.WriteString(d.written)
-		}
-	}
-	r.rules = append(r.rules, rule{start: uint32(text.Len())})
-	for i, a := range r.agents {
-		start := text.Len()
-		text.WriteString(a.Value)
-		r.agents[i].Value = text.String()[start:]
-	}
-	text.WriteString("\x00\x00\x00\x00\x00\x00\x00"[:padding])
-	r.text = text.String()
-}
-
-// padding is what lets findOctet look at eight octets where there are fewer.
-const padding = 7
 
 // pattern returns the pattern of rule i in the form of escape.go.
 func (r *Rules) pattern(i int) string { return r.text[r.rules[i].start:r.rules[i+1].start] }
@@ -259,9 +145,7 @@ func (r *Rules) Size() int {
 	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules)
 	if x := r.index; x != nil {
 		size += int(unsafe.Sizeof(*x)) + sizeOf(x.nodes) + sizeOf(x.sets)
-		if x := x.grams; x != nil {
-			size += int(unsafe.Sizeof(*x)) + sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries) + sizeOf(x.always)
-		}
+		size += sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries)
 	}
 	return size
 }

@@ -17,16 +17,16 @@ type twinRule struct {
 
 // twinRules collects the rules for a robot.
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
-	for _, token := range append(slices.Clone(tokens), everyone) {
+	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
 		for group := range f.groups() {
-			if !isFor(group, token) {
+			if !f.names(group, newToken(name)) {
 				continue
 			}
 			found = true
 			for _, r := range group {
 				if r.field == fieldAllow || r.field == fieldDisallow {
-					rules = append(rules, twinRule{r.field == fieldAllow, r.line, r.value})
+					rules = append(rules, twinRule{r.field == fieldAllow, int(r.line), f.value(&r)})
 				}
 			}
 		}

@@ -1,0 +1,174 @@
+package robotstxt
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A compiler makes Rules of the lines of a group. What it needs for that it keeps for the next time.
+type compiler struct {
+	file      string  // the file's text
+	canonical string  // the patterns that have another form in memory, one behind the other
+	forms     []byte  // canonical, while it grows
+	drafts    []draft // the rules so far
+	scratch   []draft
+	prefixes  prefixIndex
+	kept      int // how many literal rules are in their place, at the beginning of drafts
+	grams     gramScratch
+	eager     bool // whether some pattern has octets that are not plain
+}
+
+var compilers = sync.Pool{New: func() any { return new(compiler) }}
+
+// A draft is a rule on its way into Rules.
+type draft struct {
+	span          // the pattern in the form of escape.go
+	written span  // the pattern as it stands in the file
+	prefix  int32 // how long its literalPart is; -1 if it has wildcards that matter
+	line    uint32
+	allow   bool
+	reform  bool // whether span is in compiler.canonical, not in the file
+	next    byte // in the leaf of a prefixIndex: the octet at its depth
+}
+
+func (c *compiler) reset(file string) {
+	c.file, c.forms, c.drafts, c.eager = file, c.forms[:0], c.drafts[:0], false
+}
+
+// source returns what a draft's span is a part of.
+func (c *compiler) source(d *draft) string {
+	if d.reform {
+		return c.canonical
+	}
+	return c.file
+}
+
+func (c *compiler) pattern(d *draft) string { return c.source(d)[d.from:d.to] }
+
+func (c *compiler) literal(d *draft) string { return c.source(d)[d.from : d.from+uint32(d.prefix)] }
+
+// overrides reports whether d decides where both d and e match: RFC 9309 §2.2.2 gives precedence to the longest
+// pattern, and to Allow among equals. Rules that say the same are told apart by their lines.
+func (d *draft) overrides(e *draft) bool {
+	if n, m := d.to-d.from, e.to-e.from; n != m {
+		return n > m
+	}
+	if d.allow != e.allow {
+		return d.allow
+	}
+	return d.line < e.line
+}
+
+// add adds a rule.
+func (c *compiler) add(written span, line uint32, allow bool) {
+	pattern := c.file[written.from:written.to]
+	if !canMatch(pattern) {
+		return
+	}
+	d := draft{span: written, written: written, prefix: int32(len(pattern)), line: line, allow: allow}
+	if !arePlain(pattern) {
+		c.eager = true
+		if !isCanonical(pattern) {
+			d.reform, d.from = true, uint32(len(c.forms))
+			c.forms = appendPattern(c.forms, pattern)
+			d.to = uint32(len(c.forms))
+			pattern = asString(c.forms[d.from:d.to])
+		}
+		d.prefix = -1
+		literal, ok := literalPart(pattern)
+		if ok && len(pattern)-len(literal) < 1<<starBits && arePrintable(literal) {
+			d.prefix = int32(len(literal))
+		}
+	}
+	c.drafts = append(c.drafts, d)
+}
+
+// compile completes r, and lets go of the file.
+func (c *compiler) compile(r *Rules) {
+	c.canonical = string(c.forms)
+	literals := 0
+	for i := range c.drafts {
+		if c.drafts[i].prefix >= 0 {
+			c.drafts[i], c.drafts[literals] = c.drafts[literals], c.drafts[i]
+			literals++
+		}
+	}
+	wild := c.drafts[literals:]
+	slices.SortFunc(wild, func(d, e draft) int {
+		if d.overrides(&e) {
+			return -1
+		}
+		return 1
+	})
+	kept := c.buildPrefixes(literals)
+	c.drafts = append(c.drafts[:kept], wild...)
+	wild = c.drafts[kept:]
+
+	r.eager = c.eager
+	r.root = c.prefixes.nodes[0]
+	r.literals, r.count = uint16(kept), uint16(len(c.drafts))
+	if len(c.prefixes.nodes) > 1 || len(wild) >= minIndexed {
+		r.index = &index{prefixIndex: prefixIndex{slices.Clone(c.prefixes.nodes), slices.Clone(c.prefixes.sets)}}
+	}
+	if len(wild) >= minIndexed {
+		c.buildGrams(&r.index.gramIndex, wild, kept)
+	}
+	c.layOut(r)
+	c.file, c.canonical = "", ""
+}
+
+// layOut copies into r what is to be kept of the rules and of the file.
+func (c *compiler) layOut(r *Rules) {
+	size, spellings := int(r.literals)+padding, 0
+	for _, a := range r.agents {
+		size += len(a.Value)
+	}
+	for i := range c.drafts {
+		d := &c.drafts[i]
+		size += int(d.to - d.from)
+		if d.reform {
+			size += int(d.written.to - d.written.from)
+			spellings++
+		}
+	}
+	var text strings.Builder
+	text.Grow(size)
+	for i := range c.drafts[:r.literals] {
+		text.WriteByte(c.drafts[i].next)
+	}
+	r.rules = make([]rule, 0, len(c.drafts)+spellings+1)
+	for i := range c.drafts {
+		d := &c.drafts[i]
+		about := d.line << (starBits + 1)
+		if d.allow {
+			about |= 1
+		}
+		if d.prefix >= 0 {
+			about |= (d.to - d.from - uint32(d.prefix)) << 1
+		}
+		r.rules = append(r.rules, rule{uint32(text.Len()), about})
+		text.WriteString(c.pattern(d))
+	}
+	if spellings > 0 {
+		for i := range c.drafts {
+			if d := &c.drafts[i]; d.reform {
+				r.rules = append(r.rules, rule{uint32(text.Len()), uint32(i)})
+				text.WriteString(c.file[d.written.from:d.written.to])
+			}
+		}
+	}
+	r.rules = append(r.rules, rule{start: uint32(text.Len())})
+	for i, a := range r.agents {
+		start := text.Len()
+		text.WriteString(a.Value)
+		r.agents[i].Value = text.String()[start:]
+	}
+	text.WriteString(zeros[:padding])
+	r.text = text.String()
+}
+
+// padding is what lets findOctet look at eight octets where there are fewer.
+const padding = 7
+
+const zeros = "\x00\x00\x00\x00\x00\x00\x00"
