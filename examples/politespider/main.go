@@ -1,0 +1,167 @@
+// Politespider crawls websites as their robots.txt asks: the example of a polite crawler built from colly and Courtesy.
+//
+//	politespider                      crawl a demo internet on loopback
+//	politespider [flags] URL...       crawl these sites
+//
+// It obeys every robots.txt it meets, paces its requests to each host, does as noindex and nofollow say, and comes back
+// when a server asks for time. Each URL that it finds is accounted for: fetched, blocked by a rule (and which), or lost
+// (and why). It follows links within the hosts of the URLs it was given.
+//
+// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched, 2 if it was
+// called wrongly, and 130 if it was interrupted: by Ctrl-C, after which it still prints its summary.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+)
+
+// The demo's crawler: its robots.txt files know it by name.
+const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
+
+const (
+	exitOK          = 0
+	exitNothing     = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // as a shell reports a program that SIGINT ended
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the command: everything but the process.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	var (
+		userAgent = flags.String("user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
+		maxPages  = flags.Int("max-pages", 100, "pages to fetch at most; 0: no limit")
+		delay     = flags.Duration("delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
+		hosts     = flags.Int("hosts", 32, "hosts to crawl at a time")
+		asJSON    = flags.Bool("json", false, "print a JSON object for each line, and one for the summary")
+	)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Politespider crawls websites as their robots.txt asks.\n\n"+
+			"  politespider                  crawl a demo internet on loopback\n"+
+			"  politespider [flags] URL...   crawl these sites\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	} else if err != nil {
+		return exitUsage
+	}
+	fail := func(format string, args ...any) int {
+		fmt.Fprintf(stderr, "politespider: "+format+"\n", args...)
+		return exitUsage
+	}
+
+	cfg := config{
+		userAgent: *userAgent,
+		maxPages:  *maxPages,
+		delay:     *delay,
+		hosts:     *hosts,
+		logger:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	switch {
+	case cfg.maxPages < 0:
+		return fail("-max-pages %d: write a positive number, or 0 for no limit", cfg.maxPages)
+	case cfg.delay < 0:
+		return fail("-delay %v: write a positive time such as 2s, or 0 for none", cfg.delay)
+	case cfg.hosts < 1:
+		return fail("-hosts %d: write a positive number", cfg.hosts)
+	}
+	if cfg.maxPages == 0 {
+		cfg.maxPages = math.MaxInt
+	}
+	if cfg.delay == 0 {
+		cfg.delay = -1
+	}
+	if flags.NArg() == 0 {
+		site, err := demosite.Start()
+		if err != nil {
+			return fail("%v", err)
+		}
+		defer site.Close()
+		transport := &http.Transport{DialContext: site.DialContext}
+		defer transport.CloseIdleConnections()
+		if err := cfg.demo(site); err != nil {
+			return fail("%v", err)
+		}
+		cfg.base = transport
+	} else {
+		if cfg.userAgent == "" {
+			return fail("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+		}
+		if err := cfg.sites(flags.Args()); err != nil {
+			return fail("%v", err)
+		}
+	}
+	return crawl(ctx, cfg, *asJSON, stdout, stderr)
+}
+
+// crawl runs a crawl and returns the exit status.
+func crawl(ctx context.Context, cfg config, asJSON bool, stdout, stderr io.Writer) int {
+	p := newPrinter(stdout, asJSON)
+	s, err := newSpider(cfg, newLedger(p, max(cfg.delay, 0)))
+	if err != nil {
+		fmt.Fprintf(stderr, "politespider: %v\n", err)
+		return exitUsage
+	}
+	p.begin(cfg.what, cfg.userAgent)
+	summary := s.crawl(ctx)
+	switch {
+	case summary.Stopped == "interrupted":
+		return exitInterrupted
+	case summary.Fetched == 0:
+		return exitNothing
+	}
+	return exitOK
+}
+
+// demo makes it a crawl of the whole demo.
+func (c *config) demo(site *demosite.Site) error {
+	if c.userAgent == "" {
+		c.userAgent = demoAgent
+	}
+	front, err := normalize(site.Front())
+	if err != nil {
+		return err
+	}
+	c.what = "a demo internet on loopback"
+	c.start = []*url.URL{front}
+	c.inScope = func(*url.URL) bool { return true }
+	return nil
+}
+
+// sites makes it a crawl of the hosts of these URLs.
+func (c *config) sites(rawURLs []string) error {
+	hosts := make(map[string]bool)
+	for _, raw := range rawURLs {
+		u, err := normalize(raw)
+		if err != nil {
+			return err
+		}
+		c.what = strings.TrimPrefix(c.what+", "+u.String(), ", ")
+		c.start = append(c.start, u)
+		hosts[u.Host] = true
+	}
+	c.inScope = func(u *url.URL) bool { return hosts[u.Host] }
+	return nil
+}

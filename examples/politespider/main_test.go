@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRun_Mistakes(t *testing.T) {
+	const agent = "-user-agent=ExampleBot/1.0"
+	tests := []struct {
+		name string
+		args []string
+		want string // on standard error
+	}{
+		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
+		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "My Bot"},
+		{"a library's user agent", []string{"-user-agent=Go-http-client/1.1", "http://a.example/"}, "Go-http-client"},
+		{"no scheme", []string{agent, "a.example"}, "http://a.example"},
+		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
+		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
+		{"negative delay", []string{"-delay=-1s"}, "-delay"},
+		{"no hosts", []string{"-hosts=0"}, "-hosts"},
+		{"unknown flag", []string{"-fast"}, "-fast"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), tt.args, &stdout, &stderr); status != exitUsage {
+				t.Errorf("exit status %d, want %d", status, exitUsage)
+			}
+			if !strings.Contains(stderr.String(), tt.want) {
+				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
+			}
+		})
+	}
+}
+
+func TestRun_Help(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json"} {
+		if !strings.Contains(stderr.String(), flag) {
+			t.Errorf("the help does not mention %s", flag)
+		}
+	}
+}
+
+// With URLs, the spider stays on their hosts.
+func TestRun_URLs(t *testing.T) {
+	var other int
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other++ }))
+	defer elsewhere.Close()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("User-agent: *\nDisallow: /no"))
+	})
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte(`<a href=/yes>yes</a> <a href=/no>no</a> <a href="` + elsewhere.URL + `/">elsewhere</a> <a href="mailto:a@a.example">us</a>`))
+	})
+	mux.HandleFunc("/yes", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/no", func(http.ResponseWriter, *http.Request) { t.Error("/no was asked for") })
+	site := httptest.NewServer(mux)
+	defer site.Close()
+
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", site.URL}, &stdout, &stderr)
+	if status != exitOK {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("standard error: %s", stderr.String())
+	}
+	if other != 0 {
+		t.Error("the spider left the hosts that it was given")
+	}
+	for _, want := range []string{
+		"fetched       200  " + site.URL + "/yes",
+		"line 2: Disallow: /no",
+		"1 host in ",
+		"2 pages fetched, 1 blocked",
+	} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("the output says nothing of %q:\n%s", want, stdout.String())
+		}
+	}
+	if strings.Contains(stdout.String(), "\x1b") {
+		t.Error("colours in a pipe")
+	}
+}
+
+func TestCrawl_MaxPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
+		summary, _ := crawlInternet(t, t.Context(), &internet, 2, exitOK, "http://a.example/")
+		if summary.Fetched != 2 || summary.Left != 2 || summary.Stopped != "max-pages" {
+			t.Errorf("%d fetched, %d left, stopped %q; want 2, 2, max-pages", summary.Fetched, summary.Left, summary.Stopped)
+		}
+	})
+}
+
+func TestCrawl_Interrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // robots.txt, the front page, one more
+		defer cancel()
+		start := time.Now()
+		summary, _ := crawlInternet(t, ctx, &internet, 100, exitInterrupted, "http://a.example/")
+		if time.Since(start) != 2500*time.Millisecond {
+			t.Errorf("it took %v to stop", time.Since(start)-2500*time.Millisecond)
+		}
+		if summary.Fetched != 2 || summary.Left != 2 || summary.Failed != 0 || summary.Stopped != "interrupted" {
+			t.Errorf("%d fetched, %d left, %d failed, stopped %q; want 2, 2, 0, interrupted", summary.Fetched, summary.Left, summary.Failed, summary.Stopped)
+		}
+	})
+}
+
+// A site that is not there, or goes away in the middle, costs its own pages and nothing else.
+func TestCrawl_BrokenSites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200("fine"))
+		internet.Handle("broken.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/robots.txt" {
+				panic(http.ErrAbortHandler)
+			}
+		}))
+		summary, lines := crawlInternet(t, t.Context(), &internet, 100, exitOK,
+			"http://nowhere.example/", "http://broken.example/", "http://a.example/")
+		if summary.Fetched != 1 || summary.Unreachable != 1 || summary.Failed != 1 {
+			t.Errorf("%d fetched, %d unreachable, %d failed; want one of each", summary.Fetched, summary.Unreachable, summary.Failed)
+		}
+		for _, l := range lines {
+			if (l.Verdict == Unreachable || l.Verdict == Failed) && l.Error == "" {
+				t.Errorf("%s: %s, without saying why", l.URL, l.Verdict)
+			}
+		}
+		if len(summary.Lost) != 2 {
+			t.Errorf("the summary lists %d lost URLs, want 2", len(summary.Lost))
+		}
+	})
+}
+
+func TestCrawl_NothingFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		crawlInternet(t, t.Context(), &internet, 100, exitNothing, "http://nowhere.example/")
+	})
+}
+
+// A Crawl-delay longer than a crawler waits for inside a request is kept all the same.
+func TestCrawl_LongCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				w.Write([]byte("User-agent: *\nCrawl-delay: 300"))
+				return
+			}
+			page200(`<a href=/1>1</a> <a href=/2>2</a>`).ServeHTTP(w, r)
+		}))
+		summary, _ := crawlInternet(t, t.Context(), &internet, 100, exitOK, "http://a.example/")
+		if summary.Fetched != 3 {
+			t.Errorf("%d fetched, want 3", summary.Fetched)
+		}
+		var pages []time.Time
+		for _, r := range internet.Log() {
+			if !strings.HasSuffix(r.URL, "/robots.txt") {
+				pages = append(pages, r.Time)
+			}
+		}
+		for i := 1; i < len(pages); i++ {
+			if gap := pages[i].Sub(pages[i-1]); gap < 5*time.Minute {
+				t.Errorf("a page came %v after the one before, want 5m0s", gap)
+			}
+		}
+	})
+}
+
+// crawlInternet crawls an internet of the test's own and returns what was printed.
+func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Internet, maxPages, wantStatus int, urls ...string) (Summary, []line) {
+	t.Helper()
+	cfg := testConfig(internet)
+	cfg.maxPages = maxPages
+	cfg.userAgent = "ExampleBot/1.0"
+	if err := cfg.sites(urls); err != nil {
+		t.Fatal(err)
+	}
+	return testCrawl(t, ctx, cfg, wantStatus)
+}
+
+func testConfig(base http.RoundTripper) config {
+	return config{
+		maxPages: 100,
+		delay:    time.Second,
+		hosts:    32,
+		base:     base,
+		logger:   slog.New(slog.DiscardHandler),
+	}
+}
+
+func testCrawl(t *testing.T, ctx context.Context, cfg config, wantStatus int) (Summary, []line) {
+	t.Helper()
+	var out bytes.Buffer
+	if status := crawl(ctx, cfg, true, &out, io.Discard); status != wantStatus {
+		t.Errorf("exit status %d, want %d", status, wantStatus)
+	}
+	return parseOutput(t, &out)
+}
+
+func page200(html string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte(html))
+	})
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// printer shows a crawl as it goes. The ledger calls it with one thing at a time.
+type printer interface {
+	begin(what, userAgent string)
+	record(Record)
+	summary(Summary)
+}
+
+// liveness is a printer's that also shows, between the records, what the crawl is waiting for.
+type liveness interface {
+	progress(fetched int, q queueState)
+}
+
+// jsonPrinter writes a JSON object a line: the records, then {"summary": …}.
+type jsonPrinter struct{ enc *json.Encoder }
+
+func newJSONPrinter(w io.Writer) jsonPrinter {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // URLs are full of &
+	return jsonPrinter{enc}
+}
+
+func (p jsonPrinter) begin(string, string) {}
+func (p jsonPrinter) record(r Record)      { p.enc.Encode(r) }
+func (p jsonPrinter) summary(s Summary) {
+	p.enc.Encode(struct {
+		Summary Summary `json:"summary"`
+	}{s})
+}
+
+// textPrinter writes a line for each thing that happened, and the summary as tables: plain, or for a terminal.
+type textPrinter struct {
+	w      io.Writer
+	colour bool
+}
+
+// livePrinter is a textPrinter for a terminal: below the records it keeps a line on what the crawl is waiting for.
+type livePrinter struct{ *textPrinter }
+
+// progressPeriod is how often that line is drawn.
+const progressPeriod = 100 * time.Millisecond
+
+const eraseLine = "\r\x1b[2K"
+
+func (p livePrinter) progress(fetched int, q queueState) {
+	line := fmt.Sprintf("%d fetched, %d queued, %d under way", fetched, q.queued, q.out)
+	if q.next != "" {
+		line += fmt.Sprintf(", next: %s in %s", q.next, seconds(q.wait.Seconds()))
+	}
+	fmt.Fprintf(p.w, "%s  %s\r", eraseLine, p.paint(dim, line))
+}
+
+func (p livePrinter) record(r Record) {
+	fmt.Fprint(p.w, eraseLine)
+	p.textPrinter.record(r)
+}
+
+func (p livePrinter) summary(s Summary) {
+	fmt.Fprint(p.w, eraseLine)
+	p.textPrinter.summary(s)
+}
+
+// lineFormat is that of a line up to its note: time, waited, verdict, status, URL.
+const lineFormat = "%7s  %7s  %s  %4s  %s"
+
+// urlWidth is that of most URLs; longer ones push their note to the right.
+const urlWidth = 42
+
+// Terminal attributes (ECMA-48 SGR).
+const (
+	bold    = "1"
+	dim     = "2"
+	red     = "31"
+	green   = "32"
+	yellow  = "33"
+	magenta = "35"
+	cyan    = "36"
+)
+
+var verdictColour = map[Verdict]string{
+	Fetched:     green,
+	Moved:       green,
+	Blocked:     yellow,
+	Later:       cyan,
+	Missing:     red,
+	Unreachable: red,
+	Failed:      red,
+	RobotsTxt:   dim,
+}
+
+func (p *textPrinter) begin(what, userAgent string) {
+	fmt.Fprintf(p.w, "Crawling %s as %s\n\n", p.paint(bold, what), p.paint(bold, userAgent))
+	fmt.Fprintln(p.w, p.paint(dim, fmt.Sprintf(lineFormat, "time", "waited", fmt.Sprintf("%-11s", "verdict"), "", "URL")))
+}
+
+func (p *textPrinter) record(r Record) {
+	waited, status := "", ""
+	if r.Waited >= 0.05 {
+		waited = seconds(r.Waited)
+	}
+	if r.Status != 0 {
+		status = fmt.Sprint(r.Status)
+	}
+	note := p.note(r)
+	url := r.URL
+	if note != "" {
+		url = fmt.Sprintf("%-*s", urlWidth, url)
+	}
+	verdict := p.paint(verdictColour[r.Verdict], fmt.Sprintf("%-11s", r.Verdict))
+	line := fmt.Sprintf(lineFormat, seconds(r.Seconds), waited, verdict, status, url)
+	if note != "" {
+		line += "  " + note
+	}
+	fmt.Fprintln(p.w, line)
+}
+
+// note is what there is to say about a record beyond its verdict.
+func (p *textPrinter) note(r Record) string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if d := r.Decision; r.Verdict == Blocked && d != nil {
+		add("line %d: %s", d.Line, p.paint(bold, fmt.Sprintf("%v: %s", d.Kind, d.Rule)))
+	}
+	if r.Location != "" {
+		add("-> %s", r.Location)
+	}
+	if r.NoIndex {
+		add("%s", p.paint(magenta, "noindex"))
+	}
+	if r.NoFollow {
+		add("%s", p.paint(magenta, "nofollow"))
+	}
+	if r.Links > 0 {
+		add("%s", count(r.Links, "new link"))
+	}
+	if r.LinksLeft > 0 {
+		add("%s not followed", count(r.LinksLeft, "link"))
+	}
+	switch {
+	case r.Verdict == Later && r.Put > 0 && r.Again == 0: // the server did not say when
+		add("again later (%d of %d)", r.Put, maxPuts)
+	case r.Verdict == Later && r.Put > 0:
+		add("again in %s (%d of %d)", seconds(r.Again), r.Put, maxPuts)
+	case r.Verdict == Later:
+		add("its turn is in %s", seconds(r.Again))
+	case r.Verdict == Missing:
+		add("given up after %d more tries", r.Put)
+	}
+	if r.Redirects > 0 {
+		add("after %s", count(r.Redirects, "redirect"))
+	}
+	if r.Error != "" {
+		add("%s", r.Error)
+	}
+	return strings.Join(notes, ", ")
+}
+
+func (p *textPrinter) summary(s Summary) {
+	fmt.Fprintln(p.w)
+	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
+	fmt.Fprintln(p.w)
+
+	p.hosts(s.Hosts)
+	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(Record) string { return "" })
+	p.list("\nLost", s.Lost, func(r Record) string {
+		if r.Status != 0 {
+			return fmt.Sprintf("%s: %d, %s", r.Verdict, r.Status, p.note(r))
+		}
+		return fmt.Sprintf("%s: %s", r.Verdict, p.note(r))
+	})
+	switch {
+	case s.Stopped == "interrupted":
+		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", count(s.Left, "URL"))
+	case s.Left > 0:
+		fmt.Fprintf(p.w, "\nStopped at -max-pages: %s still in the queue.\n", count(s.Left, "URL"))
+	}
+}
+
+func (p *textPrinter) hosts(hosts []HostSummary) {
+	width := len("host")
+	for _, h := range hosts {
+		width = max(width, len(h.Host))
+	}
+	const format = "  %-*s  %8s  %7s  %7s  %4s  %8s  %7s  %s\n"
+	fmt.Fprint(p.w, p.paint(dim, fmt.Sprintf(format, width, "host", "requests", "fetched", "blocked", "lost", "interval", "closest", "robots.txt")))
+	for _, h := range hosts {
+		closest := "-"
+		if h.Closest > 0 {
+			closest = seconds(h.Closest)
+		}
+		fmt.Fprintf(p.w, format, width, h.Host, number(h.Requests), number(h.Fetched), number(h.Blocked), number(h.Lost), seconds(h.Interval), closest, h.RobotsTxt)
+	}
+	fmt.Fprintln(p.w, p.paint(dim, "  interval: the least time owed to the host between two pages; closest: the least that there was"))
+}
+
+func (p *textPrinter) list(title string, records []Record, note func(Record) string) {
+	if len(records) == 0 {
+		return
+	}
+	fmt.Fprintln(p.w, title+":")
+	for _, r := range records {
+		fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf("  %-*s  %s", urlWidth, r.URL, note(r)), " "))
+	}
+}
+
+func headline(s Summary) string {
+	parts := []string{count(s.Fetched, "page") + " fetched"}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{s.Moved, "moved"}, {s.Blocked, "blocked"}, {s.Unreachable, "unreachable"}, {s.Missing, "missing"}, {s.Failed, "failed"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return fmt.Sprintf("%s in %s: %s", count(len(s.Hosts), "host"), seconds(s.Seconds), strings.Join(parts, ", "))
+}
+
+func (p *textPrinter) paint(sgr, text string) string {
+	if !p.colour || sgr == "" {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+// robotsSummary says in a few words how a robots.txt answered.
+func robotsSummary(r Record) string {
+	switch {
+	case r.Error != "":
+		return "nothing allowed: " + r.Error
+	case r.Status >= 400:
+		return fmt.Sprintf("%d: everything allowed", r.Status)
+	case r.Redirects > 0:
+		return fmt.Sprintf("%d after %s", r.Status, count(r.Redirects, "redirect"))
+	}
+	return fmt.Sprint(r.Status)
+}
+
+// newPrinter returns the printer that fits what w is.
+func newPrinter(w io.Writer, asJSON bool) printer {
+	terminal := isTerminal(w)
+	switch {
+	case asJSON:
+		return newJSONPrinter(w)
+	case terminal:
+		return livePrinter{&textPrinter{w, os.Getenv("NO_COLOR") == ""}} // https://no-color.org
+	}
+	return &textPrinter{w, false}
+}
+
+// isTerminal returns whether w is a terminal that can erase a line.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func seconds(s float64) string {
+	if d := time.Duration(s * float64(time.Second)); d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1fs", s)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+)
+
+// maxPuts is how often a page that answers 429 or 503 goes back into the queue.
+const maxPuts = 3
+
+// maxWait is how long a worker waits for a host. What takes longer is up to the frontier, and the worker is free.
+const maxWait = 5 * time.Second
+
+// config is what a crawl is to be.
+type config struct {
+	what      string // in a few words
+	start     []*url.URL
+	inScope   func(*url.URL) bool // whether a link is to be followed
+	maxPages  int
+	userAgent string
+	delay     time.Duration     // between requests to a host; negative: none
+	hosts     int               // crawled at a time
+	base      http.RoundTripper // nil: http.DefaultTransport
+	logger    *slog.Logger
+}
+
+// spider crawls with colly. The frontier decides what is next, colly fetches and reads it, and the extension sees to it
+// that robots.txt is obeyed and hosts are spared: the spider could forget every rule and still would not break one.
+type spider struct {
+	config
+	collector *colly.Collector
+	ext       *collyrobots.Extension
+	frontier  *frontier
+	ledger    *ledger
+	visits    sync.Map // URL → *visit, those under way
+}
+
+// visit is one attempt at a page, filled in by those who see a part of it.
+type visit struct {
+	page     *page
+	sent     time.Time          // by witness; zero: nothing was sent
+	decision *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
+	response *colly.Response    // nil: there was none
+	noIndex  bool
+	noFollow bool
+	links    []string // absolute
+}
+
+func newSpider(cfg config, l *ledger) (*spider, error) {
+	s := &spider{config: cfg, frontier: newFrontier(cfg.maxPages), ledger: l}
+	c := colly.NewCollector()
+	c.AllowURLRevisit = true        // the frontier knows what was fetched, and 429 wants a second try
+	c.ParseHTTPErrorResponse = true // OnError is then for what has no answer
+	c.DisableCookies()
+	// A redirect leads to a URL of its own: it is queued, so that no page is fetched twice, and waits for its own host.
+	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
+
+	base := cfg.base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: cfg.userAgent,
+		Base:      witness{base, s},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: maxWait, Logger: cfg.logger},
+		Observer:  observer{s},
+		Logger:    cfg.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.OnResponse(func(r *colly.Response) {
+		v := visitOf(r.Ctx)
+		said := ext.Directives(r)
+		v.response, v.noIndex, v.noFollow = r, said.NoIndex(), said.NoFollow()
+	})
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		v := visitOf(e.Request.Ctx)
+		if link := e.Request.AbsoluteURL(e.Attr("href")); link != "" {
+			v.links = append(v.links, link)
+		}
+	})
+	s.collector, s.ext = c, ext
+	return s, nil
+}
+
+// crawl fetches what there is to fetch, until it is over or the context ends.
+func (s *spider) crawl(ctx context.Context) Summary {
+	s.collector.Context = ctx
+	for _, u := range s.start {
+		s.frontier.add(&page{url: u})
+	}
+	stopProgress := s.showProgress()
+	var workers sync.WaitGroup
+	for range s.hosts {
+		workers.Go(func() {
+			for {
+				p, ok := s.frontier.take(ctx)
+				if !ok {
+					return
+				}
+				s.visit(ctx, p)
+			}
+		})
+	}
+	workers.Wait()
+	stopProgress()
+
+	left := len(s.frontier.left())
+	stopped := ""
+	switch {
+	case ctx.Err() != nil:
+		stopped = "interrupted"
+	case left > 0:
+		stopped = "max-pages"
+	}
+	return s.ledger.finish(stopped, left)
+}
+
+// showProgress keeps a terminal up to date until the function that it returns is called.
+func (s *spider) showProgress() (stop func()) {
+	if _, ok := s.ledger.print.(liveness); !ok {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		ticker := time.NewTicker(progressPeriod)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				s.ledger.progress(s.frontier.state())
+			}
+		}
+	})
+	return func() {
+		cancel()
+		shown.Wait()
+	}
+}
+
+// visit fetches one page, says what became of it, and gives it back to the frontier.
+func (s *spider) visit(ctx context.Context, p *page) {
+	v := &visit{page: p}
+	key := p.url.String()
+	s.visits.Store(key, v)
+	collyCtx := colly.NewContext()
+	collyCtx.Put("visit", v)
+	err := s.collector.Request(http.MethodGet, key, nil, collyCtx, nil)
+	s.visits.Delete(key)
+
+	if err != nil && ctx.Err() != nil { // interrupted: the page has not had its turn
+		s.frontier.putBack(p, time.Now())
+		return
+	}
+	r := Record{URL: key, Host: hostKey(p.url), From: p.from, Decision: v.decision}
+	if !v.sent.IsZero() {
+		r.Waited = v.sent.Sub(p.ready).Round(time.Millisecond).Seconds()
+	}
+	switch {
+	case err == nil && v.response == nil:
+		s.refused(p, r, errors.New("a callback aborted the request"))
+	case err != nil:
+		s.refused(p, r, err)
+	case v.response.StatusCode == http.StatusTooManyRequests || v.response.StatusCode == http.StatusServiceUnavailable:
+		s.putOff(v, r)
+	default:
+		s.fetched(v, r)
+	}
+}
+
+// fetched deals with an answer: its directives, and the URLs that it leads to.
+func (s *spider) fetched(v *visit, r Record) {
+	resp := v.response
+	r.Verdict, r.Status = Fetched, resp.StatusCode
+	r.NoIndex, r.NoFollow = v.noIndex, v.noFollow
+	if location := resp.Headers.Get("Location"); location != "" && r.Status >= 300 && r.Status <= 399 {
+		r.Verdict, r.Location = Moved, resp.Request.AbsoluteURL(location)
+		v.links = []string{r.Location}
+	}
+	if r.NoFollow {
+		r.LinksLeft = len(v.links)
+	} else if r.Status <= 399 {
+		r.Links = s.follow(v.page, v.links)
+	}
+	s.ledger.add(r)
+	s.frontier.done(v.page, s.next(v))
+}
+
+// follow queues the links that are new and in scope, and returns how many.
+func (s *spider) follow(from *page, links []string) int {
+	n := 0
+	for _, link := range links {
+		u, err := withoutFragment(link)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !s.inScope(u) {
+			continue
+		}
+		if s.frontier.add(&page{url: u, from: from.url.String()}) {
+			n++
+		}
+	}
+	return n
+}
+
+// putOff queues a page again whose server asks for time, unless it has done so too often.
+func (s *spider) putOff(v *visit, r Record) {
+	p, now := v.page, time.Now()
+	r.Status, r.Put = v.response.StatusCode, p.puts
+	if p.puts == maxPuts {
+		r.Verdict = Missing
+		s.ledger.add(r)
+		s.frontier.done(p, s.next(v))
+		return
+	}
+	p.puts++
+	until := now.Add(retryAfter(v.response.Headers, now))
+	r.Verdict, r.Put, r.Again = Later, p.puts, until.Sub(now).Round(time.Millisecond).Seconds()
+	s.ledger.add(r)
+	s.frontier.putBack(p, until)
+}
+
+// refused deals with a page that there is no answer for.
+func (s *spider) refused(p *page, r Record, err error) {
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		r.Verdict, r.Again = Later, time.Until(delay.Until).Round(time.Millisecond).Seconds()
+		s.ledger.add(r)
+		s.frontier.putBack(p, delay.Until)
+		return
+	}
+	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
+	if !ok {
+		r.Verdict, r.Error = Failed, reason(err)
+		s.ledger.add(r)
+		s.frontier.done(p, time.Now())
+		return
+	}
+	r.Decision = &disallowed.Decision
+	r.Verdict = Blocked
+	if errors.Is(err, robotsmw.ErrUnreachable) {
+		r.Verdict, r.Error = Unreachable, "robots.txt: "+disallowed.Decision.Cause
+	}
+	s.ledger.add(r)
+	s.frontier.refund(p)
+}
+
+// next is when the host of a page that was fetched may be asked again, as far as the spider knows: a worker that is
+// early waits in the Limiter, which knows better.
+func (s *spider) next(v *visit) time.Time {
+	interval := max(s.delay, 0)
+	if v.decision != nil {
+		interval = max(interval, v.decision.CrawlDelay)
+	}
+	return v.sent.Add(interval)
+}
+
+// observer takes down what robots.txt says, and how it came.
+type observer struct{ *spider }
+
+func (o observer) Decided(d robotsmw.Decision) {
+	if v, ok := o.visits.Load(d.URL.String()); ok {
+		v.(*visit).decision = &d
+	}
+}
+
+func (o observer) Fetched(f robotsmw.Fetch) {
+	r := Record{Verdict: RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
+	if u, err := url.Parse(f.URL); err == nil {
+		r.Host = hostKey(u)
+	}
+	if f.Outcome == robotsmw.FetchUnreachable {
+		r.Error = f.Cause
+	}
+	o.ledger.add(r)
+}
+
+func (observer) Looked(robotsmw.Lookup)    {}
+func (observer) StoreFailed(string, error) {}
+
+// witness is the innermost RoundTripper: it sees what is really sent, and when.
+type witness struct {
+	base http.RoundTripper
+	*spider
+}
+
+func (w witness) RoundTrip(req *http.Request) (*http.Response, error) {
+	now := time.Now()
+	v, isPage := w.visits.Load(req.URL.String())
+	if isPage {
+		v.(*visit).sent = now
+	}
+	w.ledger.sent(hostKey(req.URL), isPage, now)
+	return w.base.RoundTrip(req)
+}
+
+func (w witness) CloseIdleConnections() {
+	if c, ok := w.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func visitOf(ctx *colly.Context) *visit { return ctx.GetAny("visit").(*visit) }
+
+// retryAfter is how long a response asks us to wait (RFC 9110 §10.2.3); 0 if it does not say.
+func retryAfter(h *http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// reason is an error without the URL, which stands beside it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// normalize returns the URL as colly will send it.
+func normalize(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in http://%s", rawURL, strings.TrimLeft(rawURL, "/"))
+	}
+	absolute := (&colly.Request{URL: u}).AbsoluteURL(rawURL)
+	if absolute == "" {
+		return nil, fmt.Errorf("%q is not a URL", rawURL)
+	}
+	return withoutFragment(absolute)
+}
+
+func withoutFragment(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
