@@ -1,0 +1,111 @@
+package robotsmw
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// A crawl over real sockets, then CloseIdleConnections: no goroutine, no
+// connection and no file is left.
+func TestNothingIsLeft(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	files := openFiles(t)
+
+	var servers []*httptest.Server
+	for i := range 10 {
+		h := []http.Handler{robots(someRules), status(404), status(503), robots(DisallowAll), redirectRobots("/static/robots.txt", nil)}[i%5]
+		servers = append(servers, httptest.NewServer(h))
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	client := &http.Client{Transport: newTestTransport(t, base)}
+	var wg sync.WaitGroup
+	for _, s := range servers {
+		for j := range 20 {
+			wg.Go(func() {
+				path := []string{"/", "/private/", "/page"}[j%3]
+				resp, err := client.Get(s.URL + path)
+				if err != nil {
+					if !errors.Is(err, ErrDisallowed) && !errors.Is(err, ErrUnreachable) {
+						t.Error(err)
+					}
+					return
+				}
+				if j%2 == 0 { // others close early
+					io.Copy(io.Discard, resp.Body)
+				}
+				resp.Body.Close()
+			})
+		}
+	}
+	wg.Wait()
+	client.CloseIdleConnections()
+	for _, s := range servers {
+		s.Close()
+	}
+	for deadline := time.Now().Add(5 * time.Second); openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d files are open, %d were before", openFiles(t), files)
+		}
+	}
+}
+
+// openFiles counts the file descriptors of this process.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(fds)
+}
+
+// BenchmarkLoopback compares fetching a page from a real server through the
+// bare client and through ours, in turns.
+func BenchmarkLoopback(b *testing.B) {
+	page := make([]byte, 16<<10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			io.WriteString(w, typicalRobots())
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Write(page)
+	}))
+	defer server.Close()
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConnsPerHost = 16
+	defer base.CloseIdleConnections()
+	clients := []struct {
+		name string
+		rt   http.RoundTripper
+	}{{"bare", base}, {"robots", newTestTransport(b, base)}}
+	for round := range 2 {
+		for _, c := range clients {
+			b.Run(fmt.Sprintf("%s-%d", c.name, round), func(b *testing.B) {
+				client := &http.Client{Transport: c.rt}
+				b.SetBytes(int64(len(page)))
+				for b.Loop() {
+					resp, err := client.Get(server.URL + "/section-7/public/page.html")
+					if err != nil {
+						b.Fatal(err)
+					}
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			})
+		}
+	}
+}
