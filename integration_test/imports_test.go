@@ -34,12 +34,12 @@ var arrows = map[string]struct {
 		[]string{"robotsmw", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/pagelinks", "politeness", "github.com/gocolly/colly/v2/..."},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
-	"robotsmw/diskstore":           {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
-	"robotsmw/redisstore":          {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
-	"robotsmw/storetest":           {[]string{"robotsmw"}, "the suite of the Store interface"},
-	"robotsmw/robotstest":          {nil, "test support that everybody can afford"},
-	"politeness":                   {[]string{"golang.org/x/time/rate", "golang.org/x/net/publicsuffix"}, "pacing knows nothing of robots.txt"},
-	"politeness/redislimit":        {[]string{"politeness", "github.com/redis/go-redis/v9"}, "the pace of a fleet"},
+	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
+	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
+	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
+	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
+	"politeness":            {[]string{"golang.org/x/time/rate", "golang.org/x/net/publicsuffix"}, "pacing knows nothing of robots.txt"},
+	"politeness/redislimit": {[]string{"politeness", "github.com/redis/go-redis/v9"}, "the pace of a fleet"},
 }
 
 // free may import anything, and nothing outside may import them.
