@@ -78,6 +78,16 @@ var reasonNames = [...]string{
 	Unreachable:   "unreachable",
 }
 
+// knowsGroup reports whether a decision for this reason knows what the
+// origin's robots.txt asks of us besides the URL's fate.
+func (r Reason) knowsGroup() bool {
+	switch r {
+	case NotApplicable, IsRobotsTxt, Unreachable:
+		return false
+	}
+	return true
+}
+
 // String is the reason as one lower-case word, such as "rule".
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {

@@ -96,6 +96,33 @@ func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 	})
 }
 
+// A Crawl-delay that has gone from robots.txt is gone.
+func TestCrawlDelayThatWasTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots("User-agent: *\nCrawl-delay: 20\n"))
+		client, err := NewClient(Options{UserAgent: testAgent, Base: &web})
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(path string) {
+			if err := fetch(t, client, "http://a.example"+path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		get("/1")
+		time.Sleep(25 * time.Hour)
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /private/\n"))
+		start := time.Now()
+		get("/2")
+		get("/3")
+		get("/4")
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("robots.txt and three pages took %v, want a second between them", took)
+		}
+	})
+}
+
 // The time limit of a robots.txt fetch starts after its wait: a slow pace is
 // no timeout.
 func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {

@@ -88,7 +88,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 		return nil, nil, &DisallowedError{Decision: d}
 	}
 	ctx := req.Context()
-	if d.CrawlDelay > 0 {
+	if d.Reason.knowsGroup() {
+		// None is said too: the limiter keeps what it was last told.
 		ctx = politeness.WithCrawlDelay(ctx, d.CrawlDelay)
 	}
 	var p *page
