@@ -148,6 +148,9 @@ func (o Options) config() (*config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Page.check(); err != nil {
+		return nil, err
+	}
 	c := &config{Options: o, tokens: tokens}
 	if c.Base, err = o.base(); err != nil {
 		return nil, err

@@ -1,0 +1,242 @@
+package robotsmw
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// A pageBody is the body of an HTML page, handed on as it is read. It keeps
+// a copy of the beginning; looking for directives in it is left to the call
+// that asks for them, so that reading costs a copy and no more.
+type pageBody struct {
+	io.ReadCloser
+	page   *page
+	decode decodeFunc // nil: the body is in no coding
+
+	mu      sync.Mutex // never held while reading from the body
+	scanner htmlmeta.Scanner
+	coded   []byte // with decode: the body's beginning, as sent
+	left    int64  // octets of the body still to come; negative: not known
+	ended   ending
+
+	// What directives has found.
+	found   robotsmeta.Directives
+	state   PageState
+	final   bool // nothing can be added; the copy of the page is dropped
+	decoded int  // how much of coded was looked at
+
+	// What was read before the caller asked for it.
+	ahead    []byte
+	aheadErr error
+	reading  chan aheadRead // a read that outlasts the time limit
+	closed   bool
+}
+
+// An ending is how a body came to its end.
+type ending uint8
+
+const (
+	notEnded ending = iota
+	endedWhole
+	endedEarly
+)
+
+// maxCoded bounds coded. Even where nothing could be compressed it holds as
+// much as is looked at.
+const maxCoded = htmlmeta.Window + 4<<10
+
+func (b *pageBody) Read(p []byte) (n int, err error) {
+	if b.page.cfg.Page.ReadAhead > 0 {
+		if n, err, ok := b.readFromAhead(p); ok {
+			return n, err
+		}
+	}
+	n, err = b.ReadCloser.Read(p)
+	if 0 <= n && n <= len(p) {
+		b.saw(p[:n], err)
+	}
+	return n, err
+}
+
+// Close closes the body at once: nothing is drained.
+func (b *pageBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.mu.Lock()
+	b.closed = true
+	if b.ended == notEnded {
+		b.ended = endedEarly
+	}
+	b.mu.Unlock()
+	return err
+}
+
+// saw takes note of what a Read returned.
+func (b *pageBody) saw(p []byte, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != notEnded {
+		return
+	}
+	switch {
+	case b.scanner.Done():
+	case b.decode == nil:
+		if b.left > 0 {
+			b.scanner.Grow(int(min(b.left, htmlmeta.Window)))
+		}
+		b.scanner.Write(p)
+	default:
+		b.coded = append(b.coded, p[:min(len(p), maxCoded-len(b.coded))]...)
+	}
+	if b.left > 0 {
+		b.left = max(0, b.left-int64(len(p)))
+	}
+	switch {
+	case err == io.EOF || b.left == 0: // a caller may know the length and not wait for EOF
+		b.ended = endedWhole
+	case err != nil:
+		b.ended = endedEarly
+	}
+}
+
+// directives looks at what has been read since it was last called.
+func (b *pageBody) directives() (robotsmeta.Directives, PageState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.final {
+		return b.found, b.state
+	}
+	b.state = PagePending
+	switch b.ended {
+	case endedWhole:
+		b.state = PageComplete
+	case endedEarly:
+		b.state = PagePartial
+	}
+	if b.decode != nil {
+		b.scanCoded()
+	}
+	b.found = b.scanner.Directives()
+	if b.scanner.Done() {
+		b.state = PageComplete
+	}
+	if b.state != PagePending {
+		b.final, b.scanner, b.coded = true, htmlmeta.Scanner{}, nil
+	}
+	return b.found, b.state
+}
+
+// scanCoded decodes the beginning of the body anew, as far as there is one.
+// The decoder sees a cut end, which is no fault; and it is asked for no more
+// than is looked at, however much it would give.
+func (b *pageBody) scanCoded() {
+	if len(b.coded) == b.decoded && b.ended == notEnded {
+		return
+	}
+	b.decoded = len(b.coded)
+	b.scanner = htmlmeta.Scanner{Tokens: b.scanner.Tokens, HeadOnly: b.scanner.HeadOnly, Charset: b.scanner.Charset}
+	r, err := b.decode(bytes.NewReader(b.coded))
+	if err != nil || r == nil {
+		switch {
+		case b.ended == notEnded: // its header may be cut
+		case b.ended == endedEarly && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
+		default:
+			b.state = PageNotExamined
+		}
+		return
+	}
+	if c, ok := r.(io.Closer); ok {
+		defer c.Close()
+	}
+	_, err = io.Copy(&b.scanner, io.LimitReader(r, htmlmeta.Window))
+	switch {
+	case b.ended == notEnded:
+	case err == nil:
+		// To the coded page's own end, even if the caller stopped there
+		// and did not wait for the body's.
+		b.state = PageComplete
+	default:
+		b.state = PagePartial
+	}
+}
+
+// headDone reports whether the page's head was read.
+func (b *pageBody) headDone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.decode != nil {
+		b.scanCoded()
+	}
+	return b.scanner.HeadDone() || b.scanner.Done()
+}
+
+type aheadRead struct {
+	data []byte
+	err  error
+}
+
+// readAhead reads up to the end of the page's head, within the limits of o.
+// A read that blocks beyond the time limit is left to itself: it ends when
+// data comes or the caller closes the body, and the caller's next Read takes
+// what it brings.
+func (b *pageBody) readAhead(ctx context.Context, o PageOptions) {
+	limit := orDefault(o.ReadAheadBytes, defaultReadAheadBytes)
+	timer := time.NewTimer(o.ReadAhead)
+	defer timer.Stop()
+	for len(b.ahead) < limit && b.aheadErr == nil && !b.headDone() {
+		done := make(chan aheadRead, 1)
+		size := min(4096, limit-len(b.ahead))
+		go func() {
+			p := make([]byte, size)
+			n, err := b.ReadCloser.Read(p)
+			done <- aheadRead{p[:min(max(n, 0), size)], err}
+		}()
+		select {
+		case r := <-done:
+			b.takeAhead(r)
+		case <-timer.C:
+			b.reading = done
+			return
+		case <-ctx.Done():
+			b.reading = done
+			return
+		}
+	}
+}
+
+func (b *pageBody) takeAhead(r aheadRead) {
+	b.saw(r.data, r.err)
+	b.ahead, b.aheadErr = append(b.ahead, r.data...), r.err
+}
+
+// readFromAhead serves a Read from what was read ahead: the data, then the
+// error that ended it.
+func (b *pageBody) readFromAhead(p []byte) (n int, err error, ok bool) {
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		b.ahead, b.aheadErr = nil, nil
+		return 0, nil, false
+	}
+	if len(b.ahead) == 0 && b.reading != nil {
+		r := <-b.reading
+		b.reading = nil
+		b.takeAhead(r)
+	}
+	if len(b.ahead) > 0 {
+		n = copy(p, b.ahead)
+		b.ahead = b.ahead[n:]
+		return n, nil, true
+	}
+	if b.aheadErr != nil {
+		return 0, b.aheadErr, true
+	}
+	return 0, nil, false
+}

@@ -1,0 +1,486 @@
+package robotsmw
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+const noIndexPage = `<html><head><meta name="robots" content="noindex"></head><body>hello</body></html>`
+
+// pageWeb serves one handler for every path of a.example, without rules.
+func pageWeb(h http.HandlerFunc) *robotstest.Internet {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			w.WriteHeader(404)
+			return
+		}
+		h(w, r)
+	}))
+	return web
+}
+
+func getPage(t *testing.T, client *http.Client, edit ...func(*http.Request)) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/page", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range edit {
+		f(req)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func checkPage(t *testing.T, resp *http.Response, state PageState, noIndex bool) {
+	t.Helper()
+	p := PageDirectives(resp)
+	if p.State != state || p.NoIndex() != noIndex {
+		t.Errorf("%v, noindex %v; want %v, noindex %v", p.State, p.NoIndex(), state, noIndex)
+	}
+}
+
+func encodedPage(t testing.TB, coding, s string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch coding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	}
+	io.WriteString(w, s)
+	w.Close()
+	return b.Bytes()
+}
+
+// reversed is a content coding that nobody has heard of.
+func reversed(coding string, r io.Reader) (io.Reader, error) {
+	if coding != "esrever" {
+		return nil, errors.ErrUnsupported
+	}
+	b, err := io.ReadAll(r)
+	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+		b[i], b[j] = b[j], b[i]
+	}
+	return bytes.NewReader(b), err
+}
+
+func TestPageStates(t *testing.T) {
+	html := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/html; charset=utf-8") }
+	for _, test := range []struct {
+		name    string
+		handler http.HandlerFunc
+		method  string
+		opts    PageOptions
+		before  PageState
+		after   PageState // when all was read
+		noIndex bool
+	}{
+		{name: "HTML", handler: func(w http.ResponseWriter, _ *http.Request) { html(w); io.WriteString(w, noIndexPage) },
+			before: PagePending, after: PageComplete, noIndex: true},
+		{name: "XHTML", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/xhtml+xml")
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "no type", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "an error page", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.WriteHeader(404)
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "PDF", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/pdf")
+			w.Header().Set("X-Robots-Tag", "noindex")
+			io.WriteString(w, "%PDF")
+		}, before: PageHeaderOnly, after: PageHeaderOnly, noIndex: true},
+		{name: "HEAD", method: "HEAD", handler: func(w http.ResponseWriter, _ *http.Request) { html(w) },
+			before: PageHeaderOnly, after: PageHeaderOnly},
+		{name: "204", handler: func(w http.ResponseWriter, _ *http.Request) { html(w); w.WriteHeader(204) },
+			before: PageHeaderOnly, after: PageHeaderOnly},
+		{name: "206", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.WriteHeader(206)
+			io.WriteString(w, noIndexPage)
+		}, before: PageHeaderOnly, after: PageHeaderOnly},
+		{name: "304", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("X-Robots-Tag", "examplebot: noindex")
+			w.WriteHeader(304)
+		}, before: PageHeaderOnly, after: PageHeaderOnly, noIndex: true},
+		{name: "gzip", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(encodedPage(t, "gzip", noIndexPage))
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "deflate", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "Deflate")
+			w.Write(encodedPage(t, "deflate", noIndexPage))
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "gzip that is none", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageNotExamined},
+		{name: "a coding without a decoder", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "br")
+			io.WriteString(w, noIndexPage)
+		}, before: PageNotExamined, after: PageNotExamined},
+		{name: "a coding that the decoder refuses", opts: PageOptions{Decoder: reversed}, handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "br")
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageNotExamined},
+		{name: "a coding that it knows", opts: PageOptions{Decoder: reversed}, handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "esrever")
+			r, _ := reversed("esrever", strings.NewReader(noIndexPage))
+			io.Copy(w, r)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "two codings", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "gzip, gzip")
+			w.Write(encodedPage(t, "gzip", noIndexPage))
+		}, before: PageNotExamined, after: PageNotExamined},
+		{name: "switched off", opts: PageOptions{Off: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("X-Robots-Tag", "noindex")
+		}, before: PageHeaderOnly, after: PageHeaderOnly, noIndex: true},
+		{name: "switched off, with a body", opts: PageOptions{Off: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			io.WriteString(w, noIndexPage)
+		}, before: PageNotExamined, after: PageNotExamined},
+		{name: "UTF-16 by its charset", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=UTF-16BE")
+			for _, c := range " " + noIndexPage {
+				w.Write([]byte{0, byte(c)})
+			}
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "broken off", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, noIndexPage)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, before: PagePending, after: PagePartial, noIndex: true},
+		{name: "in the body, head only", opts: PageOptions{HeadOnly: true}, handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			io.WriteString(w, "<body>"+noIndexPage)
+		}, before: PagePending, after: PageComplete},
+		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
+			panic(http.ErrAbortHandler) // beyond what is looked at
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "a gzip bomb", handler: func(w http.ResponseWriter, _ *http.Request) {
+			html(w)
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(encodedPage(t, "gzip", noIndexPage+strings.Repeat(" ", 8<<20)))
+		}, before: PagePending, after: PageComplete, noIndex: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			client := &http.Client{Transport: newTestTransport(t, pageWeb(test.handler), func(o *Options) { o.Page = test.opts })}
+			resp := getPage(t, client, func(r *http.Request) {
+				r.Header.Set("Accept-Encoding", "anything")
+				if test.method != "" {
+					r.Method = test.method
+				}
+			})
+			defer resp.Body.Close()
+			if p := PageDirectives(resp); p.State != test.before {
+				t.Errorf("before the body: %v, want %v", p.State, test.before)
+			}
+			io.Copy(io.Discard, resp.Body)
+			checkPage(t, resp, test.after, test.noIndex)
+			resp.Body.Close()
+			checkPage(t, resp, test.after, test.noIndex)
+		})
+	}
+}
+
+func TestPageClosedEarlyIsPartial(t *testing.T) {
+	page := strings.Repeat("<p>", 2000) + noIndexPage
+	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, page)
+	}))}
+	resp := getPage(t, client)
+	io.ReadFull(resp.Body, make([]byte, 100))
+	checkPage(t, resp, PagePending, false)
+	resp.Body.Close()
+	checkPage(t, resp, PagePartial, false)
+}
+
+// A caller who knows the length need not read on to io.EOF.
+func TestPageReadToItsLengthIsComplete(t *testing.T) {
+	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(len(noIndexPage)))
+		io.WriteString(w, noIndexPage)
+	}))}
+	resp := getPage(t, client)
+	io.ReadFull(resp.Body, make([]byte, resp.ContentLength))
+	resp.Body.Close()
+	checkPage(t, resp, PageComplete, true)
+}
+
+func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, noIndexPage)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}))}
+		resp := getPage(t, client)
+		io.ReadFull(resp.Body, make([]byte, len(noIndexPage)))
+		checkPage(t, resp, PagePending, true)
+		resp.Body.Close()
+	})
+}
+
+// dribble writes page, some octets a second.
+func dribble(page string, some int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for len(page) > 0 {
+			n := min(some, len(page))
+			if _, err := io.WriteString(w, page[:n]); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			page = page[n:]
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+func TestDribblingPageReachesTheCallerWithoutDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := strings.Repeat("<p>slow</p>", 4000) + noIndexPage
+		client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(page, 1024)))}
+		start := time.Now()
+		resp := getPage(t, client)
+		defer resp.Body.Close()
+		buf := make([]byte, 32<<10)
+		for second := range 10 {
+			n, err := resp.Body.Read(buf)
+			if took := time.Since(start); err != nil || n != 1024 || took != time.Duration(second)*time.Second {
+				t.Fatalf("read %d: %d octets after %v, %v", second, n, took, err)
+			}
+			PageDirectives(resp)
+		}
+	})
+}
+
+func TestReadAhead(t *testing.T) {
+	long := noIndexPage + strings.Repeat("<p>slow</p>", 1000)
+	for _, test := range []struct {
+		name  string
+		page  string
+		some  int
+		opts  PageOptions
+		took  time.Duration // RoundTrip
+		found bool
+	}{
+		{"up to the body", long, 100, PageOptions{ReadAhead: time.Minute}, 0, true},
+		{"a slow head", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute}, 5 * time.Second, true},
+		{"a head that is too slow", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: 3500 * time.Millisecond}, 3500 * time.Millisecond, false},
+		{"a head that is too long", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute, ReadAheadBytes: 300}, 2 * time.Second, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(test.page, test.some)), func(o *Options) { o.Page = test.opts })}
+				start := time.Now()
+				resp := getPage(t, client)
+				if took := time.Since(start); took != test.took {
+					t.Errorf("RoundTrip took %v, want %v", took, test.took)
+				}
+				checkPage(t, resp, PagePending, test.found)
+				b, err := io.ReadAll(resp.Body)
+				if err != nil || string(b) != test.page {
+					t.Errorf("%d octets of %d, %v", len(b), len(test.page), err)
+				}
+				checkPage(t, resp, PageComplete, true)
+				if _, err := resp.Body.Read(make([]byte, 1)); err != io.EOF {
+					t.Errorf("after the end: %v", err)
+				}
+				resp.Body.Close()
+			})
+		})
+	}
+}
+
+func TestReadAheadKeepsTheErrorForLater(t *testing.T) {
+	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, "<head><title>cut")
+	}), func(o *Options) { o.Page.ReadAhead = time.Minute })}
+	resp := getPage(t, client)
+	b, err := io.ReadAll(resp.Body)
+	if string(b) != "<head><title>cut" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%q, %v", b, err)
+	}
+	checkPage(t, resp, PagePartial, false)
+	resp.Body.Close()
+}
+
+// A read that the time limit left behind ends with the body.
+func TestReadAheadLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}), func(o *Options) { o.Page.ReadAhead = time.Second })}
+		resp := getPage(t, client)
+		resp.Body.Close()
+		synctest.Wait() // and the bubble ends: no goroutine is left
+		checkPage(t, resp, PagePartial, false)
+	})
+}
+
+func TestReadAheadOfGzip(t *testing.T) {
+	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(encodedPage(t, "gzip", noIndexPage+strings.Repeat("<p>slow</p>", 1000)))
+	}), func(o *Options) { o.Page.ReadAhead = time.Minute })}
+	resp := getPage(t, client, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+	if !PageDirectives(resp).NoIndex() {
+		t.Error("the head was not read ahead")
+	}
+	z, err := gzip.NewReader(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(z); err != nil || !strings.HasPrefix(string(b), noIndexPage) {
+		t.Errorf("%.100q, %v", b, err)
+	}
+	resp.Body.Close()
+	checkPage(t, resp, PageComplete, true)
+}
+
+func TestPageIsThatOfTheLastHop(t *testing.T) {
+	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/page" {
+			w.Header().Set("X-Robots-Tag", "noindex")
+			http.Redirect(w, r, "/other", http.StatusFound)
+			return
+		}
+		w.Header().Set("X-Robots-Tag", "nofollow")
+		io.WriteString(w, "<p>other")
+	}))}
+	resp := getPage(t, client)
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if p := PageDirectives(resp); p.NoIndex() || !p.NoFollow() || p.State != PageComplete {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestPageDirectivesOfForeignResponses(t *testing.T) {
+	if p := PageDirectives(nil); p.State != PageNotExamined || p.NoIndex() {
+		t.Errorf("nil: %+v", p)
+	}
+	resp := &http.Response{Header: http.Header{"X-Robots-Tag": {"noindex"}}, Body: http.NoBody}
+	if p := PageDirectives(resp); p.State != PageNotExamined || !p.NoIndex() {
+		t.Errorf("no transport: %+v", p)
+	}
+	// A Base that forgets Response.Request.
+	forgetful := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		}
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/html"}}, Body: io.NopCloser(strings.NewReader(noIndexPage))}, nil
+	})
+	req, _ := http.NewRequest("GET", "http://a.example/", nil)
+	resp, err := newTestTransport(t, forgetful).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, resp.Body)
+	checkPage(t, resp, PageComplete, true)
+}
+
+// PageDirectives, Read and Close may meet.
+func TestPageDirectivesWhileReading(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Second} {
+		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for range 200 {
+				io.WriteString(w, strings.Repeat("<p>text</p>", 20))
+			}
+		}), func(o *Options) { o.Page.ReadAhead = ahead })}
+		resp := getPage(t, client)
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					PageDirectives(resp)
+				}
+			}
+		})
+		io.CopyN(io.Discard, resp.Body, 20_000)
+		wg.Go(func() { io.Copy(io.Discard, resp.Body) })
+		resp.Body.Close()
+		close(stop)
+		wg.Wait()
+	}
+}
+
+func TestPageOptionsAreChecked(t *testing.T) {
+	for _, o := range []PageOptions{{ReadAhead: -1}, {ReadAheadBytes: -1}} {
+		if _, err := NewTransport(Options{UserAgent: testAgent, Page: o}); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: Page.") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestPageContextIsTheCallersOwn(t *testing.T) {
+	type key struct{}
+	var seen context.Context
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		seen = r.Context()
+		return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	})
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "x"))
+	req, _ := http.NewRequestWithContext(ctx, "GET", "http://a.example/", nil)
+	if _, err := newTestTransport(t, base).RoundTrip(req); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if seen.Value(key{}) != "x" || !errors.Is(seen.Err(), context.Canceled) {
+		t.Error("the context lost its value or its end")
+	}
+}
