@@ -1,6 +1,7 @@
 package collyrobots_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +25,8 @@ func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concu
 
 // plain is a collector as it is without the extension, its own robots.txt check switched on.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
-	c := colly.NewCollector(append(options, colly.UserAgent(agent))...)
-	c.IgnoreRobotsTxt = false
+	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
+	c := colly.NewCollector(slices.Insert(options, 0, own)...)
 	c.WithTransport(web)
 	return c
 }
@@ -39,7 +40,7 @@ func polite(t testing.TB, web *robotstest.Internet, options ...colly.CollectorOp
 
 func attachUnpaced(t testing.TB, c *colly.Collector, web *robotstest.Internet) *collyrobots.Extension {
 	t.Helper()
-	return attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced()})
+	return attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Logger: slog.New(slog.DiscardHandler)})
 }
 
 func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobots.Extension {

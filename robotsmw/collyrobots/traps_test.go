@@ -1,0 +1,718 @@
+package collyrobots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/extensions"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// Each test in this file is a trap: the first half shows what colly does by itself, so that it fails when colly
+// changes; the second half shows what an attached collector does.
+
+func robotsFetches(web *robotstest.Internet) (n int) {
+	for _, r := range web.Log() {
+		if strings.HasSuffix(r.URL, "/robots.txt") {
+			n++
+		}
+	}
+	return n
+}
+
+// withRobots answers every path, robots.txt by its own handler.
+func withRobots(robots http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<p>"+r.URL.Path) })
+	mux.Handle("/robots.txt", robots)
+	return mux
+}
+
+// redirectTo leads every path elsewhere but robots.txt, of which there is none.
+func redirectTo(target string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", http.RedirectHandler(target, http.StatusFound))
+	mux.Handle("/robots.txt", http.NotFoundHandler())
+	return mux
+}
+
+func robotsText(text string) http.Handler { return withRobots(robotstest.Site{"/robots.txt": text}) }
+
+func TestTrapRobotsTxtAnswers503(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", withRobots(robotstest.Status(503)))
+		return web
+	}
+	web := world()
+	if err := plain(web).Visit("http://a.example/secret"); err != nil || len(asked(web)) != 1 {
+		t.Errorf("plain colly: %v, asked for %v; it used to allow everything", err, asked(web))
+	}
+
+	web = world()
+	c, ext := polite(t, web)
+	err := c.Visit("http://a.example/secret")
+	if !errors.Is(err, robotsmw.ErrUnreachable) || !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		t.Errorf("attached: %v, want ErrUnreachable", err)
+	}
+	wantAsked(t, web)
+	if got := ext.Stats().Unreachable; got != 1 {
+		t.Errorf("attached: %d unreachable", got)
+	}
+}
+
+func TestTrapRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("www.example", robotsText("User-agent: *\nDisallow: /secret"))
+		for _, host := range []string{"a.example", "b.example"} {
+			web.Handle(host, withRobots(http.RedirectHandler("http://www.example/robots.txt", http.StatusMovedPermanently)))
+		}
+		return web
+	}
+	c := plain(world())
+	c.Visit("http://a.example/")
+	var visited *colly.AlreadyVisitedError
+	if err := c.Visit("http://b.example/"); !errors.As(err, &visited) {
+		t.Errorf("plain colly: %v; it used to take the second redirect for a page visited before", err)
+	}
+	c = plain(world(), colly.AllowedDomains("a.example"))
+	if err := c.Visit("http://a.example/"); !errors.Is(err, colly.ErrForbiddenDomain) {
+		t.Errorf("plain colly with AllowedDomains: %v; it used to refuse the redirect of robots.txt", err)
+	}
+
+	web := world()
+	c, _ = polite(t, web, colly.AllowedDomains("a.example", "b.example"))
+	for _, target := range []string{"http://a.example/", "http://b.example/", "http://a.example/secret", "http://b.example/secret"} {
+		err := c.Visit(target)
+		if blocked := errors.Is(err, robotsmw.ErrDisallowed); blocked != strings.HasSuffix(target, "secret") || !blocked && err != nil {
+			t.Errorf("attached: %s: %v", target, err)
+		}
+	}
+	wantAsked(t, web, "GET http://a.example/", "GET http://b.example/")
+}
+
+func TestTrapRobotsTxtNetworkError(t *testing.T) {
+	const pages = 5
+	crawl := func(c *colly.Collector) (failed, told int) {
+		c.OnError(func(*colly.Response, error) { told++ })
+		for i := range pages {
+			if c.Visit(fmt.Sprintf("http://down.example/%d", i)) != nil {
+				failed++
+			}
+		}
+		return failed, told
+	}
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Fail("down.example", syscall.ECONNREFUSED)
+		return web
+	}
+	web := world()
+	if failed, told := crawl(plain(web)); failed != pages || told != 0 || robotsFetches(web) != pages {
+		t.Errorf("plain colly: %d failed, OnError told of %d, %d fetches; it used to fetch for each page and tell nobody",
+			failed, told, robotsFetches(web))
+	}
+
+	web = world()
+	c, _ := polite(t, web)
+	if failed, told := crawl(c); failed != pages || told != pages || robotsFetches(web) != 1 {
+		t.Errorf("attached: %d failed, OnError told of %d, %d fetches", failed, told, robotsFetches(web))
+	}
+}
+
+func TestTrapAsyncVisitWaitsForRobotsTxt(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("slow.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+		})))
+		return web
+	}
+	crawl := func(c *colly.Collector) (visit, all time.Duration) {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		c.Context = ctx
+		start := time.Now()
+		c.Visit("http://slow.example/")
+		visit = time.Since(start)
+		c.Wait()
+		return visit, time.Since(start)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if visit, _ := crawl(plain(world(), colly.Async())); visit != time.Second {
+			t.Errorf("plain colly: Visit took %v; it used to wait for robots.txt, whatever the Context", visit)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := polite(t, world(), colly.Async())
+		if visit, all := crawl(c); visit != 0 || all != 50*time.Millisecond {
+			t.Errorf("attached: Visit took %v, and the request %v", visit, all)
+		}
+		time.Sleep(time.Second) // the fetch goes on for others
+	})
+}
+
+func TestTrapHead(t *testing.T) {
+	web := shop()
+	c := plain(web)
+	c.Head("http://shop.example/cart")
+	c = plain(web, colly.CheckHead())
+	c.Visit("http://shop.example/cart")
+	if got := asked(web); !slices.Equal(got, []string{"HEAD http://shop.example/cart", "HEAD http://shop.example/cart"}) {
+		t.Errorf("plain colly asked for %v; it used to send HEAD anywhere", got)
+	}
+
+	web = shop()
+	c, _ = polite(t, web, colly.CheckHead())
+	for name, err := range map[string]error{
+		"HEAD":      c.Head("http://shop.example/cart"),
+		"CheckHead": c.Visit("http://shop.example/cart?1"),
+		"POST":      c.Post("http://shop.example/cart", map[string]string{"a": "b"}),
+		"PUT":       c.Request("PUT", "http://shop.example/cart", strings.NewReader("x"), nil, nil),
+		"OPTIONS":   c.Request("OPTIONS", "http://shop.example/cart", nil, nil, nil),
+		"multipart": c.PostMultipart("http://shop.example/cart", map[string][]byte{"a": []byte("b")}),
+	} {
+		if !errors.Is(err, robotsmw.ErrDisallowed) {
+			t.Errorf("attached: %s: %v", name, err)
+		}
+	}
+	wantAsked(t, web)
+}
+
+func TestTrapQueryIsSorted(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText("User-agent: *\nDisallow: /q?b=1&a=2"))
+		return web
+	}
+	web := world()
+	plain(web).Visit("http://a.example/q?b=1&a=2")
+	wantAsked(t, web, "GET http://a.example/q?b=1&a=2")
+
+	web = world()
+	c, _ := polite(t, web)
+	if err := c.Visit("http://a.example/q?b=1&a=2"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("attached: %v", err)
+	}
+	if err := c.Visit("http://a.example/q?a=2&b=1"); err != nil {
+		t.Errorf("attached: another order is another URL: %v", err)
+	}
+}
+
+// slowly is a RoundTripper that waits before it asks.
+type slowly struct {
+	web  http.RoundTripper
+	wait time.Duration
+}
+
+func (s slowly) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(s.wait):
+		return s.web.RoundTrip(req)
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+func TestTrapTimeoutCountsTheWait(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText(""))
+		return web
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := plain(world())
+		c.IgnoreRobotsTxt = true
+		c.WithTransport(slowly{world(), 15 * time.Second})
+		err := c.Visit("http://a.example/")
+		if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() {
+			t.Errorf("plain colly: %v; its 10 s used to count the time that a transport waits", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 15 * time.Second}})
+		start := time.Now()
+		for i := range 3 {
+			if err := c.Visit(fmt.Sprintf("http://a.example/%d", i)); err != nil {
+				t.Errorf("attached: %v", err)
+			}
+		}
+		if got := time.Since(start); got != 45*time.Second { // robots.txt and three pages
+			t.Errorf("attached: four requests took %v", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", withRobots(robotstest.Site{}))
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotstest.Site{})
+		mux.Handle("/", robotstest.Hang{})
+		web.Handle("a.example", mux)
+		c, _ := polite(t, web)
+		start := time.Now()
+		err := c.Visit("http://a.example/")
+		if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != 10*time.Second {
+			t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // documented: a later SetRequestTimeout counts the wait again
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
+		c.SetRequestTimeout(200 * time.Millisecond)
+		start := time.Now()
+		if _, ok := errors.AsType[*politeness.DelayError](c.Visit("http://a.example/")); !ok || time.Since(start) > 0 {
+			t.Errorf("attached: no DelayError at once, but after %v", time.Since(start))
+		}
+	})
+}
+
+func TestTrapTransportIsReplaced(t *testing.T) {
+	errElsewhere := errors.New("went elsewhere")
+	elsewhere := func(*http.Request) (*url.URL, error) { return nil, errElsewhere }
+	bypasses := map[string]func(*colly.Collector){
+		"SetProxyFunc":  func(c *colly.Collector) { c.SetProxyFunc(elsewhere) },
+		"SetProxy":      func(c *colly.Collector) { c.SetProxy("http://127.0.0.1:1") },
+		"SetClient":     func(c *colly.Collector) { c.SetClient(&http.Client{Transport: &http.Transport{Proxy: elsewhere}}) },
+		"WithTransport": func(c *colly.Collector) { c.WithTransport(&http.Transport{Proxy: elsewhere}) },
+		"a nil client transport": func(c *colly.Collector) {
+			c.WithTransport(nil)
+		},
+	}
+	for name, bypass := range bypasses {
+		if name != "a nil client transport" { // which would ask the network
+			web := shop()
+			c := plain(web, colly.IgnoreRobotsTxt())
+			bypass(c)
+			if c.Visit("http://shop.example/"); len(web.Log()) != 0 {
+				t.Errorf("plain colly: after %s its transport still gets the requests", name)
+			}
+		}
+		for _, async := range []bool{false, true} {
+			web := shop()
+			c, ext := polite(t, web, colly.Async(async))
+			other := c.Clone()
+			if err := ext.Attach(other); err != nil {
+				t.Fatal(err)
+			}
+			c.Visit("http://shop.example/")
+			c.Wait()
+			if !ext.Active() || !collyrobots.Probe(c) {
+				t.Errorf("%s: not active before it", name)
+			}
+			bypass(c)
+			if ext.Active() || collyrobots.Probe(c) {
+				t.Errorf("%s: still active", name)
+			}
+			var failed notes
+			for _, c := range []*colly.Collector{c, other} {
+				c.OnError(func(r *colly.Response, err error) {
+					failed.add(r.Request.URL.Path)
+					if !errors.Is(err, collyrobots.ErrBypassed) {
+						t.Errorf("%s: OnError got %v", name, err)
+					}
+				})
+				for i := range 5 {
+					c.Visit(fmt.Sprintf("http://shop.example/page-%d", i))
+					c.PostRaw(fmt.Sprintf("http://shop.example/form-%d", i), []byte("x"))
+				}
+				c.Wait()
+			}
+			if got := len(failed.sorted()); got != 10 { // the clone shares what was visited
+				t.Errorf("%s: %d requests were refused", name, got)
+			}
+			wantAsked(t, web, "GET http://shop.example/")
+		}
+	}
+	for _, call := range []string{"SetProxy", "SetProxyFunc", "SetClient", "WithTransport", "Options.Proxy", "Options.Base"} {
+		if !strings.Contains(collyrobots.ErrBypassed.Error(), call) {
+			t.Errorf("ErrBypassed does not name %s", call)
+		}
+	}
+}
+
+func TestTrapSetClientKeepsTheUsersClient(t *testing.T) {
+	c, _ := polite(t, shop())
+	users := &http.Client{Transport: shop()}
+	was := users.Transport
+	c.SetClient(users)
+	c.Visit("http://shop.example/")
+	if users.Transport != was {
+		t.Error("the user's client, which may be in use elsewhere, got another transport")
+	}
+}
+
+func TestTrapCloneHasNoCallbacks(t *testing.T) {
+	calls := 0
+	web := shop()
+	c := plain(web)
+	c.OnRequest(func(*colly.Request) { calls++ })
+	c.Clone().Visit("http://shop.example/")
+	if calls != 0 || len(asked(web)) != 1 {
+		t.Errorf("plain colly: a clone called %d callbacks and asked for %v; it used to keep the transport alone", calls, asked(web))
+	}
+
+	web = shop()
+	before := colly.NewCollector()
+	older := before.Clone()
+	attachUnpaced(t, before, web)
+	for name, clone := range map[string]*colly.Collector{"a clone": before.Clone(), "a clone made before Attach": older} {
+		if err := clone.Visit("http://shop.example/cart?" + url.QueryEscape(name)); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("attached: %s: %v", name, err)
+		}
+	}
+	older.Visit("http://shop.example/")
+	wantAsked(t, web, "GET http://shop.example/")
+	for _, r := range web.Log() {
+		if got := r.Header.Get("User-Agent"); got != agent {
+			t.Errorf("attached: %s went out as %q", r.URL, got)
+		}
+	}
+}
+
+func TestTrapBlockedURLIsVisited(t *testing.T) {
+	errBlocked := errors.New("blocked")
+	c := plain(shop(), colly.IgnoreRobotsTxt())
+	c.WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errBlocked }))
+	c.Visit("http://shop.example/cart")
+	if visited, _ := c.HasVisited("http://shop.example/cart"); !visited {
+		t.Error("plain colly: a URL that the transport refuses used to count as visited")
+	}
+	c = plain(shop(), colly.IgnoreRobotsTxt())
+	told := 0
+	c.OnError(func(*colly.Response, error) { told++ })
+	c.OnRequest(func(r *colly.Request) { r.Abort() })
+	if err := c.Visit("http://shop.example/1"); err != nil || told != 0 {
+		t.Errorf("plain colly: Abort in OnRequest: %v, OnError called %d times; it used to be silent", err, told)
+	}
+	c = plain(shop(), colly.IgnoreRobotsTxt())
+	c.OnRequestHeaders(func(r *colly.Request) { r.Abort() })
+	if err := c.Visit("http://shop.example/2"); !errors.Is(err, colly.ErrAbortedBeforeRequest) {
+		t.Errorf("plain colly: Abort in OnRequestHeaders: %v", err)
+	}
+
+	web := shop()
+	c, ext := polite(t, web, colly.MaxRequests(2))
+	for range 5 {
+		if err := ext.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Fatalf("attached: Visit: %v", err)
+		}
+	}
+	if visited, _ := c.HasVisited("http://shop.example/cart"); visited {
+		t.Error("attached: Extension.Visit marked a blocked URL as visited")
+	}
+	for _, target := range []string{"http://shop.example/", "http://shop.example/shoes"} {
+		if err := ext.Visit(target); err != nil {
+			t.Errorf("attached: %s: %v; blocked URLs used up MaxRequests", target, err)
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestTrapOnErrorWithoutHeaders(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := shop()
+		web.Handle("out.example", withRobots(robotstest.Site{}))
+		web.Handle("in.example", redirectTo("http://shop.example/cart"))
+		return web
+	}
+	nilHeaders := false
+	c := plain(new(robotstest.Internet), colly.IgnoreRobotsTxt())
+	c.OnError(func(r *colly.Response, err error) { nilHeaders = r.Headers == nil && r.StatusCode == 0 })
+	c.Visit("http://gone.example/")
+	if !nilHeaders {
+		t.Error("plain colly: Headers used to be nil in OnError")
+	}
+
+	web := world()
+	c, ext := polite(t, web)
+	var first, second string
+	c.OnError(func(r *colly.Response, err error) {
+		r.Headers.Get("Retry-After")
+		first = r.Request.URL.String()
+		if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+			second = blocked.Decision.URL.String()
+		}
+	})
+	told := false
+	ext.OnBlocked(func(*colly.Request, robotsmw.Decision) { told = true })
+	c.Visit("http://gone.example/")
+	c.Visit("http://in.example/here")
+	if first != "http://in.example/here" || second != "http://shop.example/cart" || !told {
+		t.Errorf("attached: a redirect from %q into %q", first, second)
+	}
+}
+
+func TestTrapPageRedirect(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := shop()
+		web.Handle("in.example", redirectTo("http://shop.example/cart"))
+		return web
+	}
+	web := world()
+	plain(web).Visit("http://in.example/")
+	wantAsked(t, web, "GET http://in.example/", "GET http://shop.example/cart")
+
+	web = world()
+	c, _ := polite(t, web)
+	if err := c.Visit("http://in.example/"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("attached: %v", err)
+	}
+	wantAsked(t, web, "GET http://in.example/")
+}
+
+func TestTrapCacheDirectory(t *testing.T) {
+	for _, forbidden := range []bool{false, true} {
+		dir := t.TempDir()
+		robots := robotstest.Site{"/robots.txt": ""}
+		web := new(robotstest.Internet)
+		web.Handle("a.example", withRobots(robots))
+		onRequest, onHeaders := 0, 0
+		warm := plain(web, colly.CacheDir(dir), colly.AllowURLRevisit(), colly.IgnoreRobotsTxt())
+		warm.OnRequest(func(*colly.Request) { onRequest++ })
+		warm.OnRequestHeaders(func(*colly.Request) { onHeaders++ })
+		warm.Visit("http://a.example/page")
+		warm.Visit("http://a.example/page")
+		if onRequest != 2 || onHeaders != 1 || len(asked(web)) != 1 {
+			t.Errorf("plain colly: %d, %d, %v; a page from disk used to come past OnRequestHeaders and the transport",
+				onRequest, onHeaders, asked(web))
+		}
+
+		if forbidden {
+			robots["/robots.txt"] = "User-agent: *\nDisallow: /page"
+		}
+		c, _ := polite(t, web, colly.CacheDir(dir))
+		served, failed, header := 0, error(nil), ""
+		c.OnResponse(func(*colly.Response) { served++ })
+		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
+		c.Request("GET", "http://a.example/page", nil, nil, http.Header{"Cache-Control": {"max-age=0"}})
+		if forbidden && (served != 0 || !errors.Is(failed, robotsmw.ErrDisallowed) || header != "max-age=0") {
+			t.Errorf("attached: a page that is forbidden by now: served %d times, %v, header %q", served, failed, header)
+		}
+		if !forbidden && (served != 1 || failed != nil) {
+			t.Errorf("attached: a page that is allowed: served %d times, %v", served, failed)
+		}
+		if got := asked(web); len(got) != 1 {
+			t.Errorf("attached: asked for %v", got)
+		}
+	}
+}
+
+func TestTrapRandomUserAgent(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText("User-agent: ExampleBot\nDisallow: /examplebot\n\nUser-agent: *\nDisallow: /others"))
+		return web
+	}
+	web := world()
+	c := plain(web)
+	extensions.RandomUserAgent(c)
+	blocked := c.Visit("http://a.example/examplebot")
+	if c.Visit("http://a.example/others"); !errors.Is(blocked, colly.ErrRobotsTxtBlocked) || len(asked(web)) != 1 ||
+		web.Log()[1].Header.Get("User-Agent") == agent {
+		t.Errorf("plain colly: %v, asked for %v; it used to read robots.txt by one name and go out by another", blocked, asked(web))
+	}
+
+	web = world()
+	c, _ = polite(t, web)
+	extensions.RandomUserAgent(c)
+	if err := c.Visit("http://a.example/examplebot"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("attached: %v", err)
+	}
+	c.Visit("http://a.example/others")
+	wantAsked(t, web, "GET http://a.example/others")
+
+	web = world()
+	c = colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), StrictIdentity: true})
+	extensions.RandomUserAgent(c)
+	if _, ok := errors.AsType[*robotsmw.IdentityError](c.Visit("http://a.example/others")); !ok {
+		t.Error("attached, StrictIdentity: a request went out by another name")
+	}
+}
+
+func TestTrapMozillaUserAgent(t *testing.T) {
+	const mozilla = "Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)"
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText("User-agent: ExampleBot\nDisallow: /"))
+		return web
+	}
+	web := world()
+	c := plain(web)
+	c.UserAgent = mozilla
+	c.Visit("http://a.example/")
+	wantAsked(t, web, "GET http://a.example/")
+
+	web = world()
+	c = colly.NewCollector(colly.UserAgent(mozilla))
+	attach(t, c, robotsmw.Options{UserAgent: mozilla, Base: web, Limiter: unpaced()})
+	if err := c.Visit("http://a.example/"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("attached: %v", err)
+	}
+}
+
+func TestTrapContextIsShared(t *testing.T) {
+	web := nofollowSite()
+	c := plain(web)
+	leaked := false
+	c.OnResponse(func(r *colly.Response) {
+		leaked = leaked || r.Request.URL.Path == "/open" && r.Ctx.Get("nofollow") != ""
+		if r.Request.URL.Path == "/closed" {
+			r.Ctx.Put("nofollow", "yes")
+		}
+	})
+	c.OnHTML("a[href]", follow)
+	c.Visit("http://site.example/")
+	if !leaked {
+		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
+	}
+	// The other half: TestNoFollow, where the siblings of a nofollow page are followed.
+}
+
+func TestTrapRedirectHandler(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("loop.example", withRobots(robotstest.Site{}))
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotstest.Site{})
+		mux.HandleFunc("/hop/{n}", func(w http.ResponseWriter, r *http.Request) {
+			var n int
+			fmt.Sscan(r.PathValue("n"), &n)
+			if n == 20 {
+				io.WriteString(w, "<p>arrived")
+				return
+			}
+			http.Redirect(w, r, fmt.Sprintf("/hop/%d", n+1), http.StatusFound)
+		})
+		web.Handle("loop.example", mux)
+		return web
+	}
+	web := world()
+	c := plain(web, colly.IgnoreRobotsTxt())
+	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return nil })
+	c.Visit("http://loop.example/hop/0")
+	if got := len(asked(web)); got != 21 {
+		t.Errorf("plain colly: a redirect handler followed %d hops; it used to replace the limit of ten", got)
+	}
+
+	web = world()
+	c, _ = polite(t, web)
+	c.Visit("http://loop.example/hop/0")
+	if got := len(asked(web)); got != 10 {
+		t.Errorf("attached: %d hops, colly's limit is ten", got)
+	}
+	web = world()
+	c = colly.NewCollector()
+	hops := 0
+	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { hops++; return nil })
+	attachUnpaced(t, c, web)
+	c.Visit("http://loop.example/hop/0")
+	if hops != 20 {
+		t.Errorf("attached: the user's redirect handler was called %d times", hops)
+	}
+}
+
+func TestTrapFirstRequestsAtOnce(t *testing.T) {
+	const pages = 50
+	crawl := func(t *testing.T, attachIt bool) int {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText(""))
+		c := plain(web)
+		if attachIt {
+			c, _ = polite(t, web)
+		}
+		// Fifty threads of one synchronous collector, as a queue has them.
+		done := make(chan struct{})
+		for i := range pages {
+			go func() {
+				c.Visit(fmt.Sprintf("http://a.example/%d", i))
+				done <- struct{}{}
+			}()
+		}
+		for range pages {
+			<-done
+		}
+		return robotsFetches(web)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if got := crawl(t, false); got < 2 {
+			t.Errorf("plain colly: %d fetches of robots.txt; it used to fetch it for every caller", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		if got := crawl(t, true); got != 1 {
+			t.Errorf("attached: %d fetches of robots.txt", got)
+		}
+	})
+}
+
+func TestTrapSchemesShareRobotsTxt(t *testing.T) {
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		web.Handle("http://a.example:8000", robotsText(""))
+		web.Handle("https://a.example:8000", robotsText("User-agent: *\nDisallow: /"))
+		return web
+	}
+	crawl := func(c *colly.Collector) { c.Visit("http://a.example:8000/"); c.Visit("https://a.example:8000/") }
+	web := world()
+	crawl(plain(web))
+	wantAsked(t, web, "GET http://a.example:8000/", "GET https://a.example:8000/")
+
+	web = world()
+	c, _ := polite(t, web)
+	crawl(c)
+	wantAsked(t, web, "GET http://a.example:8000/")
+}
+
+func TestTrapOneLimitRuleForAllHosts(t *testing.T) {
+	const hosts = 4
+	crawl := func(c *colly.Collector) time.Duration {
+		start := time.Now()
+		for i := range hosts {
+			c.Visit(fmt.Sprintf("http://h%d.example/", i))
+		}
+		c.Wait()
+		return time.Since(start)
+	}
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		for i := range hosts {
+			web.Handle(fmt.Sprintf("h%d.example", i), robotsText(""))
+		}
+		return web
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := plain(world(), colly.Async(), colly.IgnoreRobotsTxt())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Delay: 200 * time.Millisecond})
+		if took := crawl(c); took != hosts*200*time.Millisecond {
+			t.Errorf("plain colly took %v; hosts used to wait for each other", took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 200 * time.Millisecond}})
+		if took := crawl(c); took != 200*time.Millisecond { // each robots.txt at once, each page after it
+			t.Errorf("attached took %v", took)
+		}
+	})
+}
