@@ -15,6 +15,7 @@ type compiler struct {
 	scratch   []draft
 	prefixes  prefixIndex
 	kept      int // how many literal rules are in their place, at the beginning of drafts
+	keys      []uint64
 	grams     gramScratch
 	eager     bool // whether some pattern has octets that are not plain
 }
@@ -76,8 +77,7 @@ func (c *compiler) add(written span, line uint32, allow bool) {
 			pattern = asString(c.forms[d.from:d.to])
 		}
 		d.prefix = -1
-		literal, ok := literalPart(pattern)
-		if ok && len(pattern)-len(literal) < 1<<starBits && arePrintable(literal) {
+		if literal, ok := literalPart(pattern); ok && len(pattern)-len(literal) < 1<<starBits && (!d.reform || arePrintable(literal)) {
 			d.prefix = int32(len(literal))
 		}
 	}
@@ -95,12 +95,7 @@ func (c *compiler) compile(r *Rules) {
 		}
 	}
 	wild := c.drafts[literals:]
-	slices.SortFunc(wild, func(d, e draft) int {
-		if d.overrides(&e) {
-			return -1
-		}
-		return 1
-	})
+	c.sort(wild)
 	kept := c.buildPrefixes(literals)
 	c.drafts = append(c.drafts[:kept], wild...)
 	wild = c.drafts[kept:]
@@ -116,6 +111,28 @@ func (c *compiler) compile(r *Rules) {
 	}
 	c.layOut(r)
 	c.file, c.canonical = "", ""
+}
+
+// sort puts the rules first that override the others. It sorts numbers in which all that counts is packed.
+func (c *compiler) sort(rules []draft) {
+	if len(rules) < 2 {
+		return
+	}
+	keys := zeroed(&c.keys, len(rules))
+	for i := range rules {
+		d := &rules[i]
+		length := uint64(3*MaxSize) - uint64(d.to-d.from)
+		kind := uint64(1)
+		if d.allow {
+			kind = 0
+		}
+		keys[i] = length<<(1+lineBits+16) | kind<<(lineBits+16) | uint64(d.line)<<16 | uint64(i)
+	}
+	slices.Sort(keys)
+	c.scratch = append(c.scratch[:0], rules...)
+	for i, key := range keys {
+		rules[i] = c.scratch[key&0xffff]
+	}
 }
 
 // layOut copies into r what is to be kept of the rules and of the file.

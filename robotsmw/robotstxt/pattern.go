@@ -10,8 +10,7 @@ import "strings"
 // isCanonical reports whether a pattern is in that form as it is written, as nearly all are.
 func isCanonical(pattern string) bool {
 	for i := range len(pattern) {
-		c := pattern[i]
-		if !isPrintable(c) || c == '%' || c == '$' && i < len(pattern)-1 {
+		if c := pattern[i]; !isPlain(c) && (!isPrintable(c) || c == '%' || c == '$' && i < len(pattern)-1) {
 			return false
 		}
 	}
