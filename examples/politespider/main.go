@@ -7,8 +7,9 @@
 // when a server asks for time. Each URL that it finds is accounted for: fetched, blocked by a rule (and which), or lost
 // (and why). It follows links within the hosts of the URLs it was given.
 //
-// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched, 2 if it was
-// called wrongly, and 130 if it was interrupted: by Ctrl-C, after which it still prints its summary.
+// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched or its
+// output could not be written, 2 if it was called wrongly, and 130 if it was interrupted: by Ctrl-C, after which it still
+// prints its summary.
 package main
 
 import (
@@ -34,7 +35,7 @@ const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 const (
 	exitOK          = 0
-	exitNothing     = 1
+	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130 // as a shell reports a program that SIGINT ended
 )
@@ -118,7 +119,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // crawl runs a crawl and returns the exit status.
 func crawl(ctx context.Context, cfg config, asJSON bool, stdout, stderr io.Writer) int {
-	p := newPrinter(stdout, asJSON)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
+	p := newPrinter(out, isTerminal(stdout), asJSON)
 	s, err := newSpider(cfg, newLedger(p, max(cfg.delay, 0)))
 	if err != nil {
 		fmt.Fprintf(stderr, "politespider: %v\n", err)
@@ -127,10 +131,13 @@ func crawl(ctx context.Context, cfg config, asJSON bool, stdout, stderr io.Write
 	p.begin(cfg.what, cfg.userAgent)
 	summary := s.crawl(ctx)
 	switch {
+	case out.err != nil:
+		fmt.Fprintf(stderr, "politespider: write the output: %v\n", out.err)
+		return exitFailed
 	case summary.Stopped == "interrupted":
 		return exitInterrupted
 	case summary.Fetched == 0:
-		return exitNothing
+		return exitFailed
 	}
 	return exitOK
 }

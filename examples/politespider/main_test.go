@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +134,33 @@ func TestCrawl_Interrupted(t *testing.T) {
 	})
 }
 
+// Nobody would know what a crawl did whose output is lost, so it ends.
+func TestCrawl_OutputLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200("fine"))
+		cfg := testConfig(&internet)
+		cfg.userAgent = "ExampleBot/1.0"
+		if err := cfg.sites([]string{"http://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		if status := crawl(t.Context(), cfg, false, fullDisk{}, &stderr); status != exitFailed {
+			t.Errorf("exit status %d, want %d", status, exitFailed)
+		}
+		if !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("standard error: %q", stderr.String())
+		}
+		if log := internet.Log(); len(log) > 0 {
+			t.Errorf("%d requests were sent all the same", len(log))
+		}
+	})
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
 // A site that is not there, or goes away in the middle, costs its own pages and nothing else.
 func TestCrawl_BrokenSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +190,7 @@ func TestCrawl_BrokenSites(t *testing.T) {
 func TestCrawl_NothingFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		crawlInternet(t, t.Context(), &internet, 100, exitNothing, "http://nowhere.example/")
+		crawlInternet(t, t.Context(), &internet, 100, exitFailed, "http://nowhere.example/")
 	})
 }
 

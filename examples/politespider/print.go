@@ -248,9 +248,8 @@ func robotsSummary(r Record) string {
 	return fmt.Sprint(r.Status)
 }
 
-// newPrinter returns the printer that fits what w is.
-func newPrinter(w io.Writer, asJSON bool) printer {
-	terminal := isTerminal(w)
+// newPrinter returns a printer of one kind or the other.
+func newPrinter(w io.Writer, terminal, asJSON bool) printer {
 	switch {
 	case asJSON:
 		return newJSONPrinter(w)
@@ -258,6 +257,22 @@ func newPrinter(w io.Writer, asJSON bool) printer {
 		return livePrinter{&textPrinter{w, os.Getenv("NO_COLOR") == ""}} // https://no-color.org
 	}
 	return &textPrinter{w, false}
+}
+
+// checkedWriter keeps the first error of w, and calls failed then.
+type checkedWriter struct {
+	w      io.Writer
+	err    error
+	failed func()
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil && c.err == nil {
+		c.err = err
+		c.failed()
+	}
+	return n, err
 }
 
 // isTerminal returns whether w is a terminal that can erase a line.

@@ -68,14 +68,14 @@ func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	}
 }
 
-func TestNewPrinter_NotATerminal(t *testing.T) {
+func TestIsTerminal_Not(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
 	for _, w := range []io.Writer{file, new(bytes.Buffer)} {
-		if p, ok := newPrinter(w, false).(*textPrinter); !ok || p.colour {
+		if isTerminal(w) {
 			t.Errorf("%T is treated as a terminal", w)
 		}
 	}

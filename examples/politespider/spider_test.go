@@ -97,7 +97,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		}))
-		summary, lines := crawlInternet(t, t.Context(), &internet, 100, exitNothing, "http://busy.example/")
+		summary, lines := crawlInternet(t, t.Context(), &internet, 100, exitFailed, "http://busy.example/")
 		if summary.Missing != 1 || len(summary.Lost) != 1 {
 			t.Errorf("%d missing, %d listed; want 1, 1", summary.Missing, len(summary.Lost))
 		}
