@@ -59,6 +59,8 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "302 to a bad Location", handler: status(302, "Location: http://[::1"), want: allowAll, next: time.Hour},
 		{name: "303 to another scheme", handler: status(303, "Location: ftp://a.example/robots.txt"), want: allowAll, next: time.Hour},
 		{name: "304 without having asked", handler: status(304), want: unreachable, next: minute},
+		{name: "302 to nothing", handler: status(302, "Location: "), want: allowAll, next: time.Hour},
+		{name: "306", handler: status(306), want: unreachable, next: minute},
 		{name: "305", handler: status(305, "Location: /other.txt"), want: unreachable, next: minute},
 		{name: "307 to itself", handler: status(307, "Location: /robots.txt"), want: allowAll, next: time.Hour},
 		{name: "308 to itself by another name", handler: status(308, "Location: HTTP://a.example:80/robots.txt"), want: allowAll, next: time.Hour},

@@ -1,0 +1,227 @@
+package robotsmw
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// The contract of http.RoundTripper, over real sockets and with everything
+// switched on: robots, pace, page directives.
+
+// newLoopbackClient is a client of everything for a server on loopback.
+func newLoopbackClient(t *testing.T, server *httptest.Server) *http.Client {
+	t.Helper()
+	base := server.Client().Transport.(*http.Transport).Clone()
+	base.DisableCompression = true
+	client, err := NewClient(Options{UserAgent: testAgent, Base: base, Limiter: &politeness.Limiter{Delay: -1, Concurrency: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		server.Close()
+	})
+	return client
+}
+
+func TestUpgradedConnectionWorks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			return
+		}
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "echo")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		line, _ := rw.ReadString('\n')
+		fmt.Fprintf(conn, "echo %s", line)
+	}))
+	client := newLoopbackClient(t, server)
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/socket", nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		t.Fatalf("the body of a 101 is a %T, and cannot be written to", resp.Body)
+	}
+	fmt.Fprintln(conn, "hello")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	conn.Close()
+	// The host's slot is free again.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, _ = http.NewRequestWithContext(ctx, "GET", server.URL+"/robots.txt", nil)
+	resp, err = client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+func TestHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(robots(someRules))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	client := newLoopbackClient(t, server)
+	resp, err := client.Get(server.URL + "/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.ProtoMajor != 2 {
+		t.Errorf("%s", resp.Proto)
+	}
+	if _, err := client.Get(server.URL + "/private/"); !errors.Is(err, ErrDisallowed) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/trailer":
+			w.Header().Set("Trailer", "Checksum")
+			io.WriteString(w, "<p>a page")
+			w.Header().Set("Checksum", "42")
+		case "/length":
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Length", "9")
+			io.WriteString(w, "<p>a page")
+		}
+	}))
+	client := newLoopbackClient(t, server)
+	resp, err := client.Get(server.URL + "/trailer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, announced := resp.Trailer["Checksum"]; !announced {
+		t.Error("the trailer is not announced")
+	}
+	io.Copy(io.Discard, resp.Body)
+	for range 2 {
+		if err := resp.Body.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	if got := resp.Trailer.Get("Checksum"); got != "42" {
+		t.Errorf("trailer %q", got)
+	}
+	resp, err = client.Get(server.URL + "/length")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.ContentLength != 9 {
+		t.Errorf("ContentLength %d", resp.ContentLength)
+	}
+}
+
+// What a refusal does to a request: nothing is changed, and its body is
+// closed whatever the reason.
+func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		web.Handle("down.example", status(503))
+		web.Handle("slow.example", robotstest.Hang{})
+		tr := newTestTransport(t, &web, func(o *Options) { o.StrictIdentity = true })
+		for name, tt := range map[string]struct{ url, agent string }{
+			"disallowed":  {"http://a.example/private/", ""},
+			"unreachable": {"http://down.example/", ""},
+			"timed out":   {"http://slow.example/", ""},
+			"a stranger":  {"http://a.example/", "OtherBot/1.0"},
+			"no host":     {"http:///x", ""},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			body := &closeCounter{Reader: strings.NewReader("a form")}
+			req, _ := http.NewRequestWithContext(ctx, "POST", tt.url, body)
+			if tt.agent != "" {
+				req.Header.Set("User-Agent", tt.agent)
+			}
+			before := *req
+			header := req.Header.Clone()
+			resp, err := tr.RoundTrip(req)
+			cancel()
+			if err == nil || resp != nil {
+				t.Errorf("%s: %v, %v", name, resp, err)
+			}
+			if body.closed != 1 {
+				t.Errorf("%s: the body was closed %d times", name, body.closed)
+			}
+			if req.URL != before.URL || req.Host != before.Host || fmt.Sprint(req.Header) != fmt.Sprint(header) {
+				t.Errorf("%s: the request was changed", name)
+			}
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// The response is the very one that Base gave.
+func TestResponseIsHandedOn(t *testing.T) {
+	given := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody}, nil
+		}
+		return given, nil
+	})
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/", nil)
+	got, err := newTestTransport(t, base).RoundTrip(req)
+	if err != nil || got != given {
+		t.Errorf("%p, %v; want %p", got, err, given)
+	}
+}
+
+// A robots.txt that redirects to where a cloud keeps its secrets, or to a
+// local file, is not followed there.
+func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
+	loopbackAlone := func(a netip.Addr) error {
+		if a.IsLoopback() {
+			return nil
+		}
+		return PublicOnly(a)
+	}
+	for to, want := range map[string]Reason{
+		"http://169.254.169.254/latest/meta-data/": Unreachable,
+		"http://[fe80::1]/":                        Unreachable,
+		"file:///etc/passwd":                       Unavailable,
+		"gopher://127.0.0.1:70/":                   Unavailable,
+	} {
+		server := httptest.NewServer(http.RedirectHandler(to, http.StatusFound))
+		tr := newTestTransport(t, nil, func(o *Options) {
+			o.RefuseAddress = loopbackAlone
+			o.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+		})
+		d := decide(t, tr.Checker(), server.URL+"/")
+		if d.Reason != want || want == Unreachable && !strings.Contains(d.Cause, "is not a public address") {
+			t.Errorf("%s: %v", to, d)
+		}
+		tr.CloseIdleConnections()
+		server.Close()
+	}
+}
