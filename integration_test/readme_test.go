@@ -1,0 +1,83 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Whoever pastes a program of the README has to see it compile: each is built as a package of this module that exists in
+// an overlay alone.
+func TestReadme_ProgramsCompile(t *testing.T) {
+	programs := readmePrograms(t)
+	if len(programs) == 0 {
+		t.Fatal("README.md has no Go program")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{make(map[string]string)}
+	args := []string{"build", "-overlay", filepath.Join(dir, "overlay.json")}
+	for n, program := range programs {
+		source := filepath.Join(dir, fmt.Sprintf("program%d.go", n))
+		if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("readme_program%d", n)
+		overlay.Replace[filepath.Join(root, "examples", name, "main.go")] = source
+		args = append(args, "./examples/"+name)
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("a Go program of README.md does not compile: %v\n%s", err, out)
+	}
+}
+
+// The README shows the examples as they are.
+func TestReadme_ShowsTheExamples(t *testing.T) {
+	programs := readmePrograms(t)
+	for _, example := range []string{"httpclient"} {
+		source, err := os.ReadFile(filepath.Join("..", "examples", example, "main.go"))
+		if err != nil {
+			t.Errorf("README.md shows examples/%s: %v", example, err)
+			continue
+		}
+		_, code, _ := strings.Cut(string(source), "package main\n")
+		shown := false
+		for _, program := range programs {
+			shown = shown || program == "package main\n"+code
+		}
+		if !shown {
+			t.Errorf("README.md does not show examples/%s/main.go as it is", example)
+		}
+	}
+}
+
+// readmePrograms returns the Go code blocks of the README.
+func readmePrograms(t *testing.T) []string {
+	t.Helper()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, block := range regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1) {
+		programs = append(programs, block[1])
+	}
+	return programs
+}
