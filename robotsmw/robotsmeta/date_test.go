@@ -1,0 +1,170 @@
+package robotsmeta
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDates(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want string // RFC 3339 in UTC; "" for none
+		rest string // what is not part of the date
+	}{
+		// RFC 822 §5, with its zones
+		{"25 Jun 2010 15:00:00 PST", "2010-06-25T23:00:00Z", ""},
+		{"25 Jun 2010 15:00:00 PDT", "2010-06-25T22:00:00Z", ""},
+		{"25 Jun 2010 15:00:00 EST", "2010-06-25T20:00:00Z", ""},
+		{"Fri, 25 Jun 2010 15:00:00 GMT", "2010-06-25T15:00:00Z", ""},
+		{"Fri, 25 Jun 2010 15:00:00 -0800", "2010-06-25T23:00:00Z", ""},
+		{"Fri, 25 Jun 2010 15:00:00 -0800 (PST)", "2010-06-25T23:00:00Z", ""},
+		{"Fri, 25 Jun 2010 15:00 UT", "2010-06-25T15:00:00Z", ""},
+		{"fri 25 jun 10 15:00 z", "2010-06-25T15:00:00Z", ""},
+		{"1-Jan-3000 00:00:00 EST", "3000-01-01T05:00:00Z", ""},
+		{"25 Jun 2010 15:00:00", "2010-06-25T15:00:00Z", ""},
+		{"25 June 2010", "2010-06-25T00:00:00Z", ""},
+
+		// RFC 850, and two-digit years by RFC 5322 §4.3
+		{"Friday, 25-Jun-10 15:00:00 PST", "2010-06-25T23:00:00Z", ""},
+		{"Tuesday, 31-Dec-30 23:00:00 PST", "2031-01-01T07:00:00Z", ""},
+		{"25-Aug-2007 15:00:00 EST", "2007-08-25T20:00:00Z", ""},
+		{"01-Jan-50", "1950-01-01T00:00:00Z", ""},
+		{"01-Jan-49", "2049-01-01T00:00:00Z", ""},
+
+		// ISO 8601
+		{"2010-06-25T15:00:00-08:00", "2010-06-25T23:00:00Z", ""},
+		{"2010-06-25T15:00:00Z", "2010-06-25T15:00:00Z", ""},
+		{"2010-06-25T15:00:00.25Z", "2010-06-25T15:00:00.25Z", ""},
+		{"2045-06-25T15:00:00,5-08:00, noindex", "2045-06-25T23:00:00.5Z", ", noindex"},
+		{"2010-06-25T15:00+0530", "2010-06-25T09:30:00Z", ""},
+		{"2010-06-25T15:00-08", "2010-06-25T23:00:00Z", ""},
+		{"20100625T150000Z", "2010-06-25T15:00:00Z", ""},
+		{"20100625", "2010-06-25T00:00:00Z", ""},
+		{"2020-09-21", "2020-09-21T00:00:00Z", ""},
+		{"2025-11-06T10:14:16+01:00 ", "2025-11-06T09:14:16Z", " "},
+		{"2026-10-31 23:59:59 UTC", "2026-10-31T23:59:59Z", ""},
+		{"2026/10/31", "2026-10-31T00:00:00Z", ""},
+
+		// C's asctime, date(1), and how Americans write
+		{"Fri Jun 25 15:00:00 2010", "2010-06-25T15:00:00Z", ""},
+		{"Fri Jun 25 15:00:00 PST 2010", "2010-06-25T23:00:00Z", ""},
+		{"June 25, 2010", "2010-06-25T00:00:00Z", ""},
+		{"June 25, 2010 3:00 PM PST", "2010-06-25T23:00:00Z", ""},
+		{"Friday, June 25, 2010, 12:30 am", "2010-06-25T00:30:00Z", ""},
+
+		// The edges of a day
+		{"31 Dec 2007 24:00:00 GMT", "2008-01-01T00:00:00Z", ""},
+		{"31 Dec 2016 23:59:60 GMT", "2017-01-01T00:00:00Z", ""},
+		{"29 Feb 2024", "2024-02-29T00:00:00Z", ""},
+
+		// The longest text that is a date
+		{"2024-01-01, 360Spider: noindex", "2024-01-01T00:00:00Z", ", 360Spider: noindex"},
+		{"2024-01-01 15:00:00,360Spider: noindex", "2024-01-01T15:00:00Z", ",360Spider: noindex"},
+		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
+		{"25 Jun 2010 15:00:00 XYZT", "2010-06-25T15:00:00Z", " XYZT"},
+		{"25 Jun 2010 25:00:00 GMT", "2010-06-25T00:00:00Z", " 25:00:00 GMT"},
+		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
+		{"25 Jun 2010 15:00:00 GMT+2", "2010-06-25T13:00:00Z", ""},
+
+		// None
+		{"", "", ""},
+		{"not-a-date", "", ""},
+		{"tomorrow", "", ""},
+		{"31 Jun 2010", "", ""},
+		{"29 Feb 2023", "", ""},
+		{"0 Jan 2010", "", ""},
+		{"2010-13-01", "", ""},
+		{"25/06/2010", "", ""}, // which is the month?
+		{"1279884000", "", ""},
+		{"2010", "", ""},
+		{"15:00:00", "", ""},
+		{"Friday", "", ""},
+		{"25 Jun", "", ""},
+		{"99999999999999999999", "", ""},
+	} {
+		got, n := readDate(test.text)
+		gotText := ""
+		if n > 0 {
+			gotText = got.Format(time.RFC3339Nano)
+		}
+		if want := len(test.text) - len(test.rest); gotText != test.want || test.want != "" && n != want {
+			t.Errorf("%q: %s, and %q is left; want %s", test.text, gotText, test.text[n:], test.want)
+		}
+	}
+}
+
+// readDateSlow says again what readDate does: of all texts that s begins with and that are dates, the longest.
+func readDateSlow(s string) (t time.Time, n int) {
+	for n = min(len(s), maxDate); n > 0; n-- {
+		if n < min(len(s), maxDate) && !strings.ContainsRune(space+",;", rune(s[n])) {
+			continue
+		}
+		if t, all := readDate(s[:n]); all == n {
+			return t, n
+		}
+	}
+	return time.Time{}, 0
+}
+
+func FuzzDate(f *testing.F) {
+	for _, s := range []string{
+		"25 Jun 2010 15:00:00 PST", "Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex", "2045-06-25T15:00:00,5-08:00, noindex",
+		"Fri Jun 25 15:00:00 PST 2010", "June 25, 2010 3:00 PM GMT+2 (x)", "20100625T150000Z", "31 Dec 2007 24:00:00 GMT",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, n := readDate(s)
+		want, m := readDateSlow(s)
+		if n != m || !got.Equal(want) {
+			t.Fatalf("%q: %v (%d octets), want %v (%d)", s, got, n, want, m)
+		}
+		if n == 0 {
+			return
+		}
+		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
+			t.Fatalf("%q: %v", s, got)
+		}
+		// What we write, we read.
+		again, k := readDate(got.Format(time.RFC3339Nano))
+		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
+			t.Fatalf("%v is read back as %v", got, again)
+		}
+	})
+}
+
+func FuzzHeader(f *testing.F) {
+	for _, s := range []string{
+		"googlebot: nofollow, otherbot: noindex, nofollow", "max-snippet: 20, noindex", "noindex; nofollow otherbot: none",
+		"unavailable_after: Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex", ":, :, ,;: -:: ", "*;noindex, a;max-snippet=\"2,0\"",
+	} {
+		f.Add(s, "googlebot")
+	}
+	f.Fuzz(func(t *testing.T, line, token string) {
+		for field, source := range map[string]Source{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
+			h := map[string][]string{field: {line}}
+			d := ParseHeader(h, token)
+			everybody := ParseHeader(h)
+			both := ParseHeader(map[string][]string{field: {line, line}}, token)
+			// A name adds restrictions and takes none away; so does saying a thing twice.
+			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
+				t.Fatalf("%q for %q lacks what everybody is told", line, token)
+			}
+			if both.flags != d.flags || both.snippet != d.snippet || both.video != d.video || both.image != d.image || !both.after.Equal(d.after) {
+				t.Fatalf("%q twice is something else", line)
+			}
+			if len(d.rules) > maxRules {
+				t.Fatalf("%d rules", len(d.rules))
+			}
+			for r := range d.Rules() {
+				if r.Source != source || r.Line != 1 || !strings.Contains(line, r.Raw) || !strings.Contains(line, r.Value) || r.Name == "" && r.Raw == "" {
+					t.Fatalf("%q: %+v", line, r)
+				}
+			}
+		}
+		if d := ParseContent(line); len(d.rules) > maxRules {
+			t.Fatalf("%d rules", len(d.rules))
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package htmlmeta
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// sharedDir returns the directory with cases that are too large for this
+// tree, or skips the test.
+func sharedDir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("COURTESY_SHARED")
+	if dir == "" {
+		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
+	}
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			return filepath.Join(root, dir)
+		}
+		root = filepath.Dir(root)
+	}
+}
+
+// answers gives what is known about a page, by the names of the shared cases.
+func answers(d robotsmeta.Directives) map[string]any {
+	a := map[string]any{
+		"noindex":           d.NoIndex(),
+		"nofollow":          d.NoFollow(),
+		"noarchive":         d.NoArchive(),
+		"nosnippet":         d.NoSnippet(),
+		"noimageindex":      d.NoImageIndex(),
+		"notranslate":       d.NoTranslate(),
+		"noai":              d.NoAI(),
+		"noimageai":         d.NoImageAI(),
+		"max_image_preview": d.MaxImagePreview(),
+	}
+	if n, ok := d.MaxSnippet(); ok {
+		a["max_snippet"] = float64(n)
+	}
+	if t, ok := d.UnavailableAfter(); ok {
+		a["unavailable_after"] = t.Format(time.RFC3339)
+	}
+	return a
+}
+
+// The cases of twenty other implementations, each restated as what this one
+// should answer.
+func TestCasesOfOtherImplementations(t *testing.T) {
+	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	agreed, line := 0, 0
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line++
+		var c struct {
+			Headers      []string
+			HTML, Agent  string
+			Expect, Ours map[string]any
+			Source       string
+			Robots       *string         `json:"robots_txt"`
+			TDMRep       json.RawMessage `json:"tdmrep"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Robots != nil || c.TDMRep != nil {
+			continue // about robots.txt and its like: see package preference
+		}
+		want := c.Ours
+		if want == nil {
+			want = c.Expect
+		}
+		h := http.Header{}
+		for _, s := range c.Headers {
+			name, value, _ := strings.Cut(s, ":")
+			h.Add(name, strings.TrimSpace(value))
+		}
+		got := answers(robotsmeta.ParseHeader(h, c.Agent).Union(Scan([]byte(c.HTML), c.Agent)))
+		ok := true
+		for key, value := range want {
+			if key == "links" || key == "entries" {
+				continue
+			}
+			if got[key] != value {
+				ok = false
+				t.Errorf("line %d (%s): %s is %v, want %v: %q %q for %q", line, c.Source, key, got[key], value, c.Headers, c.HTML, c.Agent)
+			}
+		}
+		if ok {
+			agreed++
+		}
+	}
+	t.Logf("%d cases agree", agreed)
+	if agreed < 100 {
+		t.Errorf("only %d cases", agreed)
+	}
+}

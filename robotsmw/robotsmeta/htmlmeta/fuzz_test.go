@@ -1,0 +1,53 @@
+package htmlmeta
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// scanSlow has the whole page tokenized: what Scan must find without.
+func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
+	s := Scanner{Tokens: tokens}
+	s.Write(page)
+	s.tokenize(len(s.buf))
+	return s.found
+}
+
+func rulesOf(d robotsmeta.Directives) []robotsmeta.Rule { return slices.Collect(d.Rules()) }
+
+func FuzzScan(f *testing.F) {
+	for _, page := range []string{
+		"<html><head>" + robots + "</head>",
+		`<meta content="a>b, noindex" name="robots"><script>"<meta name='"</script>` + robots,
+		"<svg><title>" + robots + "</title></svg><template>" + robots + "</template>\n" + robots,
+		`<meta/name="robots"/content="noindex"><meta name="&#114;obots" content="no&#105;ndex">`,
+		"<!-- " + robots + " --><noscript><meta name=\"tdm-reservation\" content=1></noscript>",
+		"\xff\xfe" + utf16le(robots), "\xfe\xff\xd8\x00" + utf16be(robots),
+		"<meta <meta <meta >" + robots,
+	} {
+		f.Add([]byte(page), byte(3))
+	}
+	f.Fuzz(func(t *testing.T, page []byte, piece byte) {
+		want := rulesOf(scanSlow(page, "ExampleBot"))
+		if got := rulesOf(Scan(page, "ExampleBot")); !slices.Equal(got, want) {
+			t.Fatalf("%q:\n got %+v\nwant %+v", page, got, want)
+		}
+		s := Scanner{Tokens: []string{"ExampleBot"}}
+		for p, i := page, 0; len(p) > 0; i++ {
+			n := min(1+int(piece), len(p))
+			s.Write(p[:n])
+			p = p[n:]
+			if i%3 == 0 {
+				s.Directives()
+			}
+			if i%5 == 0 && piece&1 == 0 {
+				s.HeadDone()
+			}
+		}
+		if got := rulesOf(s.Directives()); !slices.Equal(got, want) {
+			t.Fatalf("%q in pieces of %d:\n got %+v\nwant %+v", page, 1+int(piece), got, want)
+		}
+	})
+}
