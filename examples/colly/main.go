@@ -1,0 +1,23 @@
+// Colly crawls a site with colly, and obeys its robots.txt: Attach is the line to add to a collector.
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+)
+
+func main() {
+	c := colly.NewCollector(colly.AllowedDomains("example.com"))
+	if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"}); err != nil {
+		log.Fatal(err)
+	}
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
+	c.OnResponse(func(r *colly.Response) { fmt.Println(r.StatusCode, r.Request.URL) })
+	c.OnError(func(r *colly.Response, err error) { fmt.Println(err) })
+	c.Visit("https://example.com/")
+}
