@@ -35,6 +35,7 @@ type Extension struct {
 	transport *transport
 	checker   *robotsmw.Checker
 	limiter   *politeness.Limiter // nil: not known, it is somewhere inside Base
+	page      robotsmw.PageOptions
 	userAgent string
 	tokens    []string
 
@@ -100,6 +101,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if opts.AttemptTimeout == 0 {
 		opts.AttemptTimeout = attemptTimeout
 	}
+	page := opts.Page
+	opts.Page.Off = true // colly reads the body, and the extension looks into it then
 	inner, err := robotsmw.NewTransport(opts)
 	if err != nil {
 		return nil, err
@@ -107,6 +110,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x := &Extension{
 		checker:   inner.Checker(),
 		limiter:   opts.Limiter,
+		page:      page,
 		userAgent: opts.UserAgent,
 		tokens:    inner.Checker().Tokens(),
 	}

@@ -8,17 +8,32 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Directives are what a page says about itself to this crawler: X-Robots-Tag and, in HTML, robots metas.
-func (x *Extension) Directives(page *colly.Response) robotsmeta.Directives {
-	d := x.header(page)
-	if isHTML(page) {
-		d = d.Union(htmlmeta.Scan(page.Body, x.tokens...))
+// Directives are what a page says about itself to this crawler: its X-Robots-Tag and, in HTML, its robots metas. Options
+// such as HeadOnly are those of Options.Page. The page counts as complete as colly has it: whether MaxBodySize cut it
+// cannot be seen.
+func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
+	said := robotsmw.Page{Directives: x.header(page), State: robotsmw.PageHeaderOnly}
+	switch {
+	case !isHTML(page):
+		return said
+	case x.page.Off || isEncoded(page):
+		said.State = robotsmw.PageNotExamined
+		return said
 	}
-	return d
+	if x.page.HeadOnly {
+		scanner := htmlmeta.Scanner{Tokens: x.tokens, HeadOnly: true}
+		scanner.Write(page.Body)
+		said.Directives = said.Union(scanner.Directives())
+	} else {
+		said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
+	}
+	said.State = robotsmw.PageComplete
+	return said
 }
 
 func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
@@ -31,18 +46,30 @@ func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
 // Indexable reports whether a page may be kept: it does not say noindex.
 func (x *Extension) Indexable(page *colly.Response) bool { return !x.Directives(page).NoIndex() }
 
-// isHTML reports whether colly hands the page to OnHTML.
+// isHTML reports whether a page has HTML of which at least the beginning is there.
 func isHTML(page *colly.Response) bool {
+	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
+		return false
+	}
 	contentType := ""
 	if page.Headers != nil {
 		contentType = page.Headers.Get("Content-Type")
 	}
-	if contentType == "" {
+	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
+// isEncoded reports whether the body is in a coding that colly has not undone.
+func isEncoded(page *colly.Response) bool {
+	if page.Headers == nil {
+		return false
+	}
+	coding := strings.ToLower(page.Headers.Get("Content-Encoding"))
+	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
 // OnScraped registers a function as Collector.OnScraped does, on every collector that the extension is attached to so

@@ -1,0 +1,334 @@
+package collyrobots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/queue"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// neverWait is a Limiter for queues: what is not due is put back.
+func neverWait(delay time.Duration) *politeness.Limiter {
+	return &politeness.Limiter{Delay: delay, MaxWait: -1}
+}
+
+func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
+	const hosts, slowPages = 10, 5
+	crawl := func(t *testing.T, putBack bool) (others, all time.Duration, web *robotstest.Internet) {
+		web = new(robotstest.Internet)
+		q, err := queue.New(2, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 20"))
+		for i := range slowPages { // first, so that they are what the threads meet
+			q.AddURL(fmt.Sprintf("http://slow.example/%d", i))
+		}
+		for i := range hosts {
+			web.Handle(fmt.Sprintf("h%d.example", i), robotsText(""))
+			q.AddURL(fmt.Sprintf("http://h%d.example/", i))
+		}
+		c := colly.NewCollector()
+		opts := robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)}
+		if putBack {
+			opts.Limiter = neverWait(0)
+		}
+		ext := attach(t, c, opts)
+		ext.PutBack = putBack
+		start := time.Now()
+		var mu sync.Mutex
+		c.OnResponse(func(r *colly.Response) {
+			if r.Request.URL.Host != "slow.example" {
+				mu.Lock()
+				defer mu.Unlock()
+				others = time.Since(start)
+			}
+		})
+		if err := q.Run(c); err != nil {
+			t.Fatal(err)
+		}
+		ext.Wait()
+		if got := len(asked(web)); got != hosts+slowPages {
+			t.Errorf("PutBack %v: %d pages were fetched, not %d", putBack, got, hosts+slowPages)
+		}
+		if n := ext.Stats().PutBack; putBack && n > 4*(hosts+slowPages) {
+			t.Errorf("%d requests were put back %d times", hosts+slowPages, n)
+		}
+		return others, time.Since(start), web
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if others, _, _ := crawl(t, false); others < time.Minute {
+			t.Errorf("without PutBack the other hosts were done after %v; the slow one used to hold both threads", others)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		others, all, web := crawl(t, true)
+		if others > 3*time.Second {
+			t.Errorf("the other hosts were done after %v", others)
+		}
+		// Four intervals between five pages, after robots.txt's own second.
+		if all > 82*time.Second {
+			t.Errorf("the slow host was done after %v", all)
+		}
+		wantPace(t, web, "slow.example", 20*time.Second)
+	})
+}
+
+// wantPace checks the starts of the pages of a host.
+func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time.Duration) {
+	t.Helper()
+	var last time.Time
+	for _, r := range web.Log() {
+		if r.Host != host || strings.HasSuffix(r.URL, "/robots.txt") {
+			continue
+		}
+		if gap := r.Time.Sub(last); !last.IsZero() && gap < interval {
+			t.Errorf("%s came %v after the page before it; want %v", r.URL, gap, interval)
+		}
+		last = r.Time
+	}
+}
+
+func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(time.Second)})
+		ext.PutBack = true
+		for i := range 3 {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, robotsText(""))
+			for page := range 30 {
+				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+			}
+		}
+		start := time.Now()
+		c.Wait()
+		if got := len(asked(web)); got != 90 {
+			t.Errorf("%d pages were fetched", got)
+		}
+		if took := time.Since(start); took > 31*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for i := range 3 {
+			wantPace(t, web, fmt.Sprintf("h%d.example", i), time.Second)
+		}
+		if n := ext.Stats().PutBack; n > 90*4 {
+			t.Errorf("90 requests were put back %d times", n)
+		}
+	})
+}
+
+func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("patient.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
+		c := colly.NewCollector(colly.Async())
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.PutBack = true
+		for page := range 5 {
+			c.Visit(fmt.Sprintf("http://patient.example/%d", page))
+		}
+		c.Wait()
+		if got := len(asked(web)); got != 5 {
+			t.Errorf("%d pages were fetched", got)
+		}
+		wantPace(t, web, "patient.example", time.Hour)
+	})
+}
+
+func TestPutBackEndsWithTheContext(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
+			ctx, cancel := context.WithCancel(t.Context())
+			c := colly.NewCollector(colly.Async(async), colly.StdlibContext(ctx))
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+			ext.PutBack = true
+			var last notes
+			c.OnError(func(r *colly.Response, err error) {
+				if errors.Is(err, context.Canceled) {
+					last.add(r.Request.URL.Path)
+				}
+			})
+			for page := range 4 {
+				c.Visit(fmt.Sprintf("http://slow.example/%d", page))
+			}
+			time.AfterFunc(time.Minute, cancel)
+			start := time.Now()
+			ext.Wait()
+			if took := time.Since(start); took > time.Minute {
+				t.Errorf("async %v: Wait returned %v after the start", async, took)
+			}
+			if got := last.sorted(); len(got) != 3 {
+				t.Errorf("async %v: OnError told of %v", async, got)
+			}
+		})
+	}
+}
+
+// busy answers n times 429 or 503 with Retry-After, then fetches.
+func busy(status, n int, retryAfter string) *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", robotstest.Site{})
+	var mu sync.Mutex
+	seen := map[string]int{}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[r.URL.Path]++; seen[r.URL.Path] <= n {
+			w.Header().Set("Retry-After", retryAfter)
+			w.WriteHeader(status)
+			return
+		}
+		io.WriteString(w, "<html><a href=/next>")
+	})
+	web.Handle("busy.example", mux)
+	return web
+}
+
+func TestRetryThrottled(t *testing.T) {
+	type options struct{ async, parse, putBack bool }
+	var all []options
+	for n := range 8 {
+		all = append(all, options{n&1 != 0, n&2 != 0, n&4 != 0})
+	}
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, o := range all {
+			synctest.Test(t, func(t *testing.T) {
+				web := busy(status, 2, "120")
+				c := colly.NewCollector(colly.Async(o.async))
+				c.ParseHTTPErrorResponse = o.parse
+				limiter := new(politeness.Limiter)
+				if o.putBack {
+					limiter = neverWait(0)
+				}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				ext.RetryThrottled = 3
+				ext.PutBack = o.putBack
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(fmt.Sprint(r.Request.URL.Path, " ", r.StatusCode)) })
+				start := time.Now()
+				c.Visit("http://busy.example/page")
+				ext.Wait()
+				if want := fmt.Sprint("/page ", 200); !slices.Contains(got.sorted(), want) {
+					t.Errorf("%d %+v: OnResponse got %v", status, o, got.sorted())
+				}
+				if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
+					t.Errorf("%d %+v: it took %v", status, o, took)
+				}
+				if s := ext.Stats(); s.Retried != 2 || s.GivenUp != 0 {
+					t.Errorf("%d %+v: stats %v", status, o, s)
+				}
+			})
+		}
+	}
+}
+
+func TestRetryThrottledGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 10, "5")
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.RetryThrottled = 3
+		told := 0
+		c.OnError(func(*colly.Response, error) { told++ })
+		c.Visit("http://busy.example/page")
+		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // never repeated
+		if got := asked(web); len(got) != 5 || told != 5 {
+			t.Errorf("asked for %v, told %d times", got, told)
+		}
+		if s := ext.Stats(); s.Retried != 3 || s.GivenUp != 1 {
+			t.Errorf("stats %v", s)
+		}
+	})
+}
+
+func TestRetriesOfLinksCountAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 2, "5")
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.RetryThrottled = 2
+		c.OnHTML("a[href]", follow)
+		c.Visit("http://busy.example/page")
+		wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page", "GET http://busy.example/page",
+			"GET http://busy.example/next", "GET http://busy.example/next", "GET http://busy.example/next")
+		if s := ext.Stats(); s.Retried != 4 || s.GivenUp != 0 {
+			t.Errorf("stats %v", s)
+		}
+	})
+}
+
+func TestLimitRuleAndLimiterTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2, Delay: 100 * time.Millisecond})
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		for i := range 5 {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, robotsText(""))
+			for page := range 4 {
+				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+			}
+		}
+		c.Wait() // a deadlock would fail the test
+		if got := len(asked(web)); got != 20 {
+			t.Errorf("%d pages were fetched", got)
+		}
+	})
+}
+
+func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
+	const hosts, pages = 1000, 4
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		for i := range hosts {
+			web.Handle(fmt.Sprintf("h%d.example", i), robotsText(fmt.Sprintf("User-agent: *\nCrawl-delay: %d", i%10)))
+			for page := range pages {
+				c.Visit(fmt.Sprintf("http://h%d.example/%d", i, page))
+			}
+		}
+		start := time.Now()
+		c.Wait()
+		if got := len(asked(web)); got != hosts*pages {
+			t.Errorf("%d pages were fetched", got)
+		}
+		// The slowest hosts decide: robots.txt, and three intervals of 9 s between four pages.
+		if took := time.Since(start); took != 28*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		last := map[string]time.Time{}
+		for _, r := range web.Log() {
+			var i int
+			fmt.Sscanf(r.Host, "h%d.example", &i)
+			interval := max(time.Second, time.Duration(i%10)*time.Second)
+			if strings.HasSuffix(r.URL, "/robots.txt") {
+				continue
+			}
+			if at, ok := last[r.Host]; ok && r.Time.Sub(at) < interval {
+				t.Errorf("%s came %v after the one before", r.URL, r.Time.Sub(at))
+			}
+			last[r.Host] = r.Time
+		}
+	})
+}
