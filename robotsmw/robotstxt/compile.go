@@ -8,6 +8,7 @@ import (
 
 // A compiler makes Rules of the lines of a group. What it needs for that it keeps for the next time.
 type compiler struct {
+	dialect   Dialect
 	file      string  // the file's text
 	canonical string  // the patterns that have another form in memory, one behind the other
 	forms     []byte  // canonical, while it grows
@@ -33,8 +34,8 @@ type draft struct {
 	next    byte // in the leaf of a prefixIndex: the octet at its depth
 }
 
-func (c *compiler) reset(file string) {
-	c.file, c.forms, c.drafts, c.eager = file, c.forms[:0], c.drafts[:0], false
+func (c *compiler) reset(file string, dialect Dialect) {
+	c.file, c.dialect, c.forms, c.drafts, c.eager = file, dialect, c.forms[:0], c.drafts[:0], false
 }
 
 // source returns what a draft's span is a part of.
@@ -68,20 +69,52 @@ func (c *compiler) add(written span, line uint32, allow bool) {
 		return
 	}
 	d := draft{span: written, written: written, prefix: int32(len(pattern)), line: line, allow: allow}
-	if !arePlain(pattern) {
+	switch {
+	case c.dialect == Google:
+		if directory, ok := directoryOfIndex(pattern); ok && allow {
+			c.reform(d, directory)
+		}
+		c.reform(d, pattern)
+	case c.dialect == Koster1996:
+		c.reform(d, pattern)
+	case arePlain(pattern):
+		c.drafts = append(c.drafts, d)
+	case isCanonical(pattern):
 		c.eager = true
-		if !isCanonical(pattern) {
-			d.reform, d.from = true, uint32(len(c.forms))
-			c.forms = appendPattern(c.forms, pattern)
-			d.to = uint32(len(c.forms))
-			pattern = asString(c.forms[d.from:d.to])
-		}
+		d.prefix = literalLength(pattern)
+		c.drafts = append(c.drafts, d)
+	default:
+		c.reform(d, pattern)
+	}
+}
+
+// reform adds a rule with a pattern that has another form in memory than in the file.
+func (c *compiler) reform(d draft, pattern string) {
+	c.eager = true
+	d.reform, d.from = true, uint32(len(c.forms))
+	switch c.dialect {
+	case Google:
+		c.forms = appendGooglePattern(c.forms, pattern)
+	case Koster1996:
+		c.forms = appendKosterPath(c.forms, pattern)
+	default:
+		c.forms = appendPattern(c.forms, pattern)
+	}
+	d.to = uint32(len(c.forms))
+	form := asString(c.forms[d.from:])
+	d.prefix = literalLength(form)
+	if d.prefix >= 0 && !arePrintable(form[:d.prefix]) || c.dialect == Koster1996 {
 		d.prefix = -1
-		if literal, ok := literalPart(pattern); ok && len(pattern)-len(literal) < 1<<starBits && (!d.reform || arePrintable(literal)) {
-			d.prefix = int32(len(literal))
-		}
 	}
 	c.drafts = append(c.drafts, d)
+}
+
+// literalLength returns the length of a pattern's literalPart, or -1 if it has none that prefixIndex can take.
+func literalLength(pattern string) int32 {
+	if literal, ok := literalPart(pattern); ok && len(pattern)-len(literal) < 1<<starBits {
+		return int32(len(literal))
+	}
+	return -1
 }
 
 // compile completes r, and lets go of the file.
@@ -95,7 +128,9 @@ func (c *compiler) compile(r *Rules) {
 		}
 	}
 	wild := c.drafts[literals:]
-	c.sort(wild)
+	if c.dialect != Koster1996 {
+		c.sort(wild)
+	}
 	kept := c.buildPrefixes(literals)
 	c.drafts = append(c.drafts[:kept], wild...)
 	wild = c.drafts[kept:]
@@ -103,10 +138,11 @@ func (c *compiler) compile(r *Rules) {
 	r.eager = c.eager
 	r.root = c.prefixes.nodes[0]
 	r.literals, r.count = uint16(kept), uint16(len(c.drafts))
-	if len(c.prefixes.nodes) > 1 || len(wild) >= minIndexed {
+	indexed := len(wild) >= minIndexed && c.dialect != Koster1996
+	if len(c.prefixes.nodes) > 1 || indexed {
 		r.index = &index{prefixIndex: prefixIndex{slices.Clone(c.prefixes.nodes), slices.Clone(c.prefixes.sets)}}
 	}
-	if len(wild) >= minIndexed {
+	if indexed {
 		c.buildGrams(&r.index.gramIndex, wild, kept)
 	}
 	c.layOut(r)

@@ -12,6 +12,7 @@ const (
 	fieldDisallow
 	fieldCrawlDelay
 	fieldSitemap
+	fieldBlank // no field at all: in [Koster1996], a line that ends a record
 )
 
 // fieldOf tells which field a name means, without regard to case.

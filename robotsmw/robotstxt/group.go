@@ -79,12 +79,34 @@ func (f *File) groups() iter.Seq[[]record] {
 	}
 }
 
-// names reports whether a group names a token.
-func (f *File) names(group []record, t token) bool {
-	for i := range group {
-		if group[i].field == fieldUserAgent && t.isIn(f.value(&group[i])) {
-			return true
+// groupsFor yields the groups that name a token.
+func (f *File) groupsFor(t token) iter.Seq[[]record] {
+	return func(yield func([]record) bool) {
+		groups := f.groups()
+		if f.dialect == Koster1996 {
+			groups = f.blocks()
+		}
+		for group := range groups {
+			for i := range group {
+				if group[i].field != fieldUserAgent || !f.isIn(f.value(&group[i]), t) {
+					continue
+				}
+				if !yield(group) || f.dialect == Koster1996 {
+					return
+				}
+				break
+			}
 		}
 	}
-	return false
+}
+
+// isIn reports whether the value of a user-agent line names a token.
+func (f *File) isIn(value string, t token) bool {
+	switch f.dialect {
+	case Google:
+		t.wide = false
+	case Koster1996:
+		return t.kosterIsIn(value)
+	}
+	return t.isIn(value)
 }

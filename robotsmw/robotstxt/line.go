@@ -77,10 +77,10 @@ func withoutBOM(body []byte) []byte {
 	return body[n:]
 }
 
-// split takes a line apart, of which the comment begins at comment: what stands before the first colon is the
-// field, and what follows is the value. Without a colon, two words are a field and a value, as in "Disallow /tmp".
-func split(text string, line span, comment int) (name, value span, ok bool) {
-	line = trim(text, span{line.from, uint32(comment)})
+// split takes a line apart that has no comment: what stands before the first colon is the field, and what follows
+// is the value. Without a colon, two words are a field and a value, as in "Disallow /tmp".
+func split(text string, line span) (name, value span, ok bool) {
+	line = trim(text, line)
 	s := text[line.from:line.to]
 	if i := strings.IndexByte(s, ':'); i >= 0 {
 		colon := line.from + uint32(i)

@@ -2,7 +2,6 @@ package robotstxt
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"unsafe"
 )
@@ -119,6 +118,9 @@ const robotsTxt = "/robots.txt"
 
 // decide returns the number of the rule that decides, or one of the above.
 func (r *Rules) decide(target string) int {
+	if r.dialect != RFC9309 {
+		return r.decideEscaped(target)
+	}
 	if target == "" || target[0] != '/' {
 		target = afterAuthority(target)
 		if target == "" || target[0] != '/' {
@@ -146,24 +148,34 @@ func mayBeRobotsTxt(path string) bool {
 	return len(path) > len(robotsTxt) && (path[1] == 'r' || path[1] == '%') && !arePlain(path[:min(len(path), 3*len(robotsTxt))])
 }
 
-// decideEscaped is decide for a target that has to be brought into the form of escape.go.
+// decideEscaped is decide for a target that has to be brought into the form of escape.go, or of the dialect.
 func (r *Rules) decideEscaped(target string) int {
-	if i := strings.IndexByte(target, '#'); i >= 0 {
-		target = target[:i]
-	}
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
 		defer buffers.Put(buf)
-		*buf = appendTarget(slices.Grow((*buf)[:0], need), target)
+		*buf = r.appendTarget(slices.Grow((*buf)[:0], need), target)
 		return r.decideCanonical(asString(*buf))
 	}
 	var buf [stackBuffer]byte
-	return r.decideCanonical(asString(appendTarget(buf[:0], target)))
+	return r.decideCanonical(asString(r.appendTarget(buf[:0], target)))
+}
+
+func (r *Rules) appendTarget(dst []byte, target string) []byte {
+	switch r.dialect {
+	case Google:
+		return appendGoogleTarget(dst, target)
+	case Koster1996:
+		return appendKosterTarget(dst, target)
+	}
+	return appendTarget(dst, pathAndQuery(target))
 }
 
 func (r *Rules) decideCanonical(target string) int {
-	if target == robotsTxt {
+	if target == robotsTxt && r.dialect != Google {
 		return itself
+	}
+	if r.dialect == Koster1996 {
+		return r.firstPrefix(target)
 	}
 	best, _ := r.longestPrefix(target)
 	if r.literals < r.count {

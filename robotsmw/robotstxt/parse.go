@@ -13,6 +13,7 @@ const MaxSize = 500 << 10
 type File struct {
 	text    string   // the part of the body that counts, without a byte order mark
 	records []record // its lines that hold a field and a value, in order
+	dialect Dialect
 }
 
 // A record is a line that has a field and a value.
@@ -32,16 +33,32 @@ func (f *File) value(r *record) string { return f.text[r.value.from:r.value.to] 
 // line by line, so that one bad line costs no other. [Lint] tells what was skipped. The body may be changed
 // afterwards.
 func Parse(body []byte) *File {
-	f := &File{text: string(whole(withoutBOM(body)))}
+	return RFC9309.Parse(body)
+}
+
+// parse fills in the records.
+func (f *File) parse() {
 	lines := newLineReader(f.text)
 	// Two lines of three hold a field, and few of these are shorter than this.
 	f.records = make([]record, 0, min(lines.estimate(), len(f.text)/16)+1)
 	for lines.next() {
-		name, value, ok := split(f.text, lines.line, lines.comment)
-		if ok {
-			field := fieldOf(f.text[name.from:name.to])
-			f.records = append(f.records, record{lines.number, field, name, value})
+		line := span{lines.line.from, uint32(lines.comment)}
+		if f.dialect == Google {
+			line = cutForGoogle(f.text, line)
+		}
+		name, value, ok := split(f.text, line)
+		switch {
+		case ok:
+			f.records = append(f.records, record{lines.number, f.fieldOf(f.text[name.from:name.to]), name, value})
+		case f.dialect == Koster1996 && trim(f.text, lines.line) == (span{lines.line.to, lines.line.to}):
+			f.records = append(f.records, record{line: lines.number, field: fieldBlank})
 		}
 	}
-	return f
+}
+
+func (f *File) fieldOf(name string) field {
+	if f.dialect == Google {
+		return googleFieldOf(name)
+	}
+	return fieldOf(name)
 }

@@ -18,7 +18,8 @@ type Rules struct {
 	root     prefixNode    // of the literal rules
 	literals uint16        // how many rules are literal
 	count    uint16        // how many rules there are
-	eager    bool          // whether targets must be in the form of escape.go before they are compared
+	dialect  Dialect
+	eager    bool // whether targets must be in the form of escape.go before they are compared
 }
 
 // An index is what a group needs that is too large for trying its rules one by one.
@@ -64,19 +65,16 @@ func (f *File) Rules(tokens ...string) *Rules {
 func (f *File) rulesFor(t token) *Rules {
 	var r *Rules
 	var c *compiler
-	for group := range f.groups() {
-		if !f.names(group, t) {
-			continue
-		}
+	for group := range f.groupsFor(t) {
 		if r == nil {
-			r, c = &Rules{}, compilers.Get().(*compiler)
-			c.reset(f.text)
+			r, c = &Rules{dialect: f.dialect}, compilers.Get().(*compiler)
+			c.reset(f.text, f.dialect)
 		}
 		for i := range group {
 			rec := &group[i]
 			switch rec.field {
 			case fieldUserAgent:
-				if value := f.value(rec); t.isIn(value) {
+				if value := f.value(rec); f.isIn(value, t) {
 					r.agents = append(r.agents, UserAgent{value, int(rec.line)})
 				}
 			case fieldAllow, fieldDisallow:

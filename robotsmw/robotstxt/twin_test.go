@@ -19,10 +19,7 @@ type twinRule struct {
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
-		for group := range f.groups() {
-			if !f.names(group, newToken(name)) {
-				continue
-			}
+		for group := range f.groupsFor(newToken(name)) {
 			found = true
 			for _, r := range group {
 				if r.field == fieldAllow || r.field == fieldDisallow {

@@ -1,0 +1,96 @@
+package robotstxt
+
+import "time"
+
+// A Dialect is a way to read robots.txt files. [Parse] reads them by [RFC9309], which is what a robot should do. The
+// others are for people who have to know how somebody else reads a file: what Googlebot will fetch, or what a file
+// from the nineties meant.
+//
+// A dialect covers more than the file: also which answers to the request for robots.txt stand for which rules, and
+// for how long. Nothing here fetches, so [Dialect.Status] and [Dialect.Lifetime] only say it.
+type Dialect uint8
+
+const (
+	// RFC9309 is the standard, with the decisions that package doc lists where the standard leaves some.
+	RFC9309 Dialect = iota
+
+	// Google is how Google's open-source parser answers when it is given a URL as it stands, bug for bug:
+	//
+	//   - escapes in the URL are not looked into, and in a pattern only their digits become upper-case: /%7Ejoe does
+	//     not match /~joe, and %2A is no literal "*";
+	//   - /robots.txt is not exempt;
+	//   - a token ends before the first digit or dot, so that MJ12bot is never named;
+	//   - a field that begins with "allow" is an Allow;
+	//   - an Allow for /dir/index.html, or index.htm, also allows /dir/;
+	//   - what stands behind NUL, or behind the first 16,663 octets of a line, does not count.
+	Google
+
+	// Koster1996 is the Internet-Draft of 15 November 1996, "A Method for Web Robots Control":
+	//
+	//   - records are separated by blank lines, which lines with a comment are not;
+	//   - the first record that names the robot counts, else the first that names "*"; nothing is merged;
+	//   - the first rule of the record that matches decides, not the most specific;
+	//   - "*" and "$" are octets like any others;
+	//   - the path is compared, without the query, and without escapes, except that "%2F" is not "/".
+	Koster1996
+)
+
+// String returns the dialect's name.
+func (d Dialect) String() string {
+	switch d {
+	case RFC9309:
+		return "RFC 9309"
+	case Google:
+		return "Google"
+	case Koster1996:
+		return "Koster 1996"
+	}
+	return "unknown dialect"
+}
+
+// Parse reads a robots.txt file as the dialect has it. See the function [Parse].
+func (d Dialect) Parse(body []byte) *File {
+	f := &File{text: string(whole(withoutBOM(body))), dialect: d}
+	f.parse()
+	return f
+}
+
+// A Status is what an answer to the request for robots.txt stands for.
+type Status uint8
+
+const (
+	Served      Status = iota // the body is the robots.txt file
+	Redirected                // ask where the answer points to
+	Unavailable               // there are no rules: everything is allowed
+	Unreachable               // nobody knows the rules: everything is disallowed, for the time being
+	Restricted                // the rules are not for everyone's eyes: everything is disallowed
+)
+
+// Status tells what an HTTP status code stands for. No answer at all, because of the network, DNS or a timeout, is
+// Unreachable in each dialect.
+//
+// By RFC 9309 §2.3.1 the codes from 400 to 499 mean Unavailable, those from 500 to 599 Unreachable; 429 asks a robot
+// to come back later and is taken as Unreachable too, as Google does. To the draft of 1996, 401 and 403 mean
+// Restricted, and other failures of a passing nature Unreachable.
+func (d Dialect) Status(code int) Status {
+	switch {
+	case 200 <= code && code <= 299:
+		return Served
+	case 300 <= code && code <= 399:
+		return Redirected
+	case d == Koster1996 && (code == 401 || code == 403):
+		return Restricted
+	case 400 <= code && code <= 499 && code != 429:
+		return Unavailable
+	}
+	return Unreachable
+}
+
+// Lifetime returns for how long a robots.txt file counts if its answer does not say so itself: 24 hours (RFC 9309
+// §2.4), and in 1996 seven days.
+func (d Dialect) Lifetime() time.Duration {
+	if d == Koster1996 {
+		return 7 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}

@@ -1,0 +1,107 @@
+package robotstxt
+
+import "strings"
+
+// googleMaxLine is how much of a line Google's parser looks at: its buffer, which also holds a NUL.
+const googleMaxLine = 2083*8 - 1
+
+// cutForGoogle drops what Google's parser does not see of a line.
+func cutForGoogle(text string, line span) span {
+	line.to = min(line.to, line.from+googleMaxLine)
+	if i := strings.IndexByte(text[line.from:line.to], 0); i >= 0 {
+		line.to = line.from + uint32(i)
+	}
+	return line
+}
+
+// googleFieldOf is fieldOf in the [Google] dialect, which is lenient with all fields.
+func googleFieldOf(name string) field {
+	field := fieldOf(name)
+	switch {
+	case field == fieldOther && hasAnyPrefixFold(name, "allow"):
+		return fieldAllow
+	case field == fieldOther && hasAnyPrefixFold(name, "sitemap", "site-map"):
+		return fieldSitemap
+	}
+	return field
+}
+
+// appendGooglePattern appends a pattern in the form in which Google's parser compares it: octets beyond ASCII are
+// escaped, and the digits of escapes are upper-case.
+func appendGooglePattern(dst []byte, pattern string) []byte {
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		if _, ok := escapeAt(pattern, i); ok {
+			dst = append(dst, '%', upper(pattern[i+1]), upper(pattern[i+2]))
+			i += 2
+			continue
+		}
+		switch {
+		case c >= 0x80:
+			dst = append(dst, '%', upperhex[c>>4], upperhex[c&15])
+		case c == '$' && i < len(pattern)-1:
+			dst = append(dst, literalDollar)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
+// appendGoogleTarget appends a target in the form of appendGooglePattern. Octets beyond ASCII, which no pattern has
+// in that form, become one that no pattern has.
+func appendGoogleTarget(dst []byte, target string) []byte {
+	target = googlePath(target)
+	if target == "" || target[0] != '/' {
+		dst = append(dst, '/')
+	}
+	for i := range len(target) {
+		switch c := target[i]; {
+		case c == '*':
+			dst = append(dst, literalStar)
+		case c == '$':
+			dst = append(dst, literalDollar)
+		case c >= 0x80:
+			dst = append(dst, 0xff)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// googlePath returns what Google's parser takes to be the path and query of a URL.
+func googlePath(url string) string {
+	start := 0
+	if strings.HasPrefix(url, "//") {
+		start = len("//")
+	}
+	if i := strings.Index(url[start:], "://"); i >= 0 && !strings.ContainsAny(url[start:start+i], "/?;") {
+		start += i + len("://")
+	}
+	i := strings.IndexAny(url[start:], "/?;")
+	if i < 0 {
+		return ""
+	}
+	path, _, fragment := strings.Cut(url[start+i:], "#")
+	if fragment || !strings.Contains(url[:start+i], "#") {
+		return path
+	}
+	return ""
+}
+
+// directoryOfIndex returns what else an Allow for a directory's index page allows by Google's parser.
+func directoryOfIndex(pattern string) (directory string, ok bool) {
+	i := strings.LastIndexByte(pattern, '/')
+	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {
+		return "", false
+	}
+	return pattern[:i+1] + "$", true
+}

@@ -1,0 +1,71 @@
+package robotstxt
+
+import (
+	"iter"
+	"strings"
+)
+
+// blocks yields the file's records in the sense of the draft of 1996: stretches without a blank line.
+func (f *File) blocks() iter.Seq[[]record] {
+	return func(yield func([]record) bool) {
+		start := 0
+		for i := range f.records {
+			if f.records[i].field == fieldBlank {
+				if start < i && !yield(f.records[start:i]) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		if start < len(f.records) {
+			yield(f.records[start:])
+		}
+	}
+}
+
+// kosterIsIn is token.isIn in the [Koster1996] dialect: the value is the whole name.
+func (t token) kosterIsIn(value string) bool { return strings.EqualFold(value, t.name) }
+
+// appendKosterPath appends a path in the form in which the draft of 1996 compares it: without escapes, except of "/"
+// and, so that it is still clear what is an escape, of "%".
+func appendKosterPath(dst []byte, path string) []byte {
+	for i := 0; i < len(path); i++ {
+		c, escaped := escapeAt(path, i)
+		if escaped {
+			i += 2
+		} else {
+			c = path[i]
+		}
+		switch {
+		case c == '/' && escaped:
+			dst = append(dst, "%2F"...)
+		case c == '%':
+			dst = append(dst, "%25"...)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendKosterTarget appends a target in the form of appendKosterPath, without its query.
+func appendKosterTarget(dst []byte, target string) []byte {
+	target = pathAndQuery(target)
+	if i := strings.IndexByte(target, '?'); i >= 0 {
+		target = target[:i]
+	}
+	if target == "" || target[0] != '/' {
+		dst = append(dst, '/')
+	}
+	return appendKosterPath(dst, target)
+}
+
+// firstPrefix returns the first rule that a target begins with, or none.
+func (r *Rules) firstPrefix(target string) int {
+	for i := range int(r.count) {
+		if strings.HasPrefix(target, r.pattern(i)) {
+			return i
+		}
+	}
+	return none
+}
