@@ -162,52 +162,66 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 	return min(a, b)
 }
 
-// A directive is what the words of the grammar stand for.
+// A directive is what a word of the grammar stands for.
 type directive struct {
 	name  string
-	flags flags                                  // what a bare one sets; 0: it is known and does nothing
-	value func(d *Directives, value string) bool // of those with a value: whether it could be read
+	flags flags // what a bare one sets; 0: it is known and does nothing
+	kind  kind
 }
 
+type kind uint8
+
+const (
+	bare kind = iota
+	maxSnippet
+	maxVideoPreview
+	maxImagePreview
+	unavailableAfter
+)
+
 var directives = func() map[string]directive {
-	m := map[string]directive{}
-	bare := func(f flags, names ...string) {
+	m := map[string]directive{
+		"max-snippet":       {"max-snippet", hasSnippet, maxSnippet},
+		"max-video-preview": {"max-video-preview", hasVideo, maxVideoPreview},
+		"max-image-preview": {"max-image-preview", 0, maxImagePreview},
+		"unavailable_after": {"unavailable_after", hasAfter, unavailableAfter},
+	}
+	for flags, names := range map[flags][]string{
+		noIndex:            {"noindex"},
+		noFollow:           {"nofollow"},
+		noIndex | noFollow: {"none"},
+		noArchive:          {"noarchive", "nocache"},
+		noSnippet:          {"nosnippet"},
+		noImageIndex:       {"noimageindex"},
+		noTranslate:        {"notranslate"},
+		indexIfEmbedded:    {"indexifembedded"},
+		noAI:               {"noai"},
+		noImageAI:          {"noimageai"},
+		noML:               {"noml"},
+		0:                  {"all", "index", "follow", "archive", "imageindex", "noodp", "noydir", "noyaca", "nositelinkssearchbox"},
+	} {
 		for _, name := range names {
-			m[name] = directive{name: name, flags: f}
+			m[name] = directive{name, flags, bare}
 		}
 	}
-	bare(noIndex, "noindex")
-	bare(noFollow, "nofollow")
-	bare(noIndex|noFollow, "none")
-	bare(noArchive, "noarchive", "nocache")
-	bare(noSnippet, "nosnippet")
-	bare(noImageIndex, "noimageindex")
-	bare(noTranslate, "notranslate")
-	bare(indexIfEmbedded, "indexifembedded")
-	bare(noAI, "noai")
-	bare(noImageAI, "noimageai")
-	bare(noML, "noml")
-	bare(0, "all", "index", "follow", "archive", "imageindex", "noodp", "noydir", "noyaca", "nositelinkssearchbox")
-	valued := func(name string, read func(d *Directives, value string) bool) {
-		m[name] = directive{name: name, value: read}
-	}
-	valued("max-snippet", func(d *Directives, value string) bool {
+	return m
+}()
+
+// set adds a directive that has a value. It returns false, and adds nothing, if the value cannot be read.
+func (d *Directives) set(dir directive, value string) bool {
+	said := d.flags&dir.flags != 0
+	switch dir.kind {
+	case maxSnippet, maxVideoPreview:
 		n, ok := readLimit(value)
-		if ok {
-			d.snippet = smaller(d.snippet, d.flags&hasSnippet != 0, n, true)
-			d.flags |= hasSnippet
+		if !ok {
+			return false
 		}
-		return ok
-	})
-	valued("max-video-preview", func(d *Directives, value string) bool {
-		n, ok := readLimit(value)
-		if ok {
-			d.video = smaller(d.video, d.flags&hasVideo != 0, n, true)
-			d.flags |= hasVideo
+		limit := &d.snippet
+		if dir.kind == maxVideoPreview {
+			limit = &d.video
 		}
-		return ok
-	})
-	valued("max-image-preview", func(d *Directives, value string) bool {
+		*limit = smaller(*limit, said, n, true)
+	case maxImagePreview:
 		image := imageUnsaid
 		switch {
 		case strings.EqualFold(value, "none"):
@@ -222,23 +236,20 @@ var directives = func() map[string]directive {
 		if d.image == imageUnsaid || image < d.image {
 			d.image = image
 		}
-		return true
-	})
-	valued(unavailableAfter, func(d *Directives, value string) bool {
+	case unavailableAfter:
 		t, n := readDate(value)
 		if n == 0 || n != len(value) {
 			return false
 		}
-		if d.flags&hasAfter == 0 || t.Before(d.after) {
+		if !said || t.Before(d.after) {
 			d.after = t
 		}
-		d.flags |= hasAfter
-		return true
-	})
-	return m
-}()
-
-const unavailableAfter = "unavailable_after"
+	default:
+		return false
+	}
+	d.flags |= dir.flags
+	return true
+}
 
 // lookup finds the directive that word names in any case.
 func lookup(word string) (directive, bool) {

@@ -11,7 +11,7 @@ const space = " \t\r\n\f"
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
 
-// A reader reads one text (a header line, a meta's content) into d.
+// A reader reads texts (header lines, a meta's content) into its Directives.
 //
 //	text   = item *( ( "," / ";" ) item )
 //	item   = [ words ] [ scope ":" ] [ rule ]       white space everywhere
@@ -20,13 +20,12 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 //	valued = "unavailable_after" / "max-snippet" / "max-image-preview" / "max-video-preview"
 //	scope  = a name that is no directive; in a header only
 type reader struct {
-	d      *Directives
+	Directives
 	source Source
 	line   int
 	scope  string // the name in force, as written; "" for everybody
 	mine   bool   // whether it is ours
 	scopes bool   // whether names are looked for
-	tokens []string
 }
 
 // limit cuts s to n octets, whole items only.
@@ -34,11 +33,12 @@ func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	r.d.flags |= truncated
+	r.flags |= truncated
 	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
 }
 
-func (r *reader) read(s string) {
+// read reads one text. (The tokens are no field of r: what is stored beside the rules would have to live as long.)
+func (r *reader) read(s string, tokens []string) {
 	s = r.limit(s, maxLine)
 	for {
 		for s != "" && (isSpace(s[0]) || s[0] == ',' || s[0] == ';') {
@@ -58,30 +58,37 @@ func (r *reader) read(s string) {
 			r.words(s[:end])
 			s = s[end:]
 		} else {
-			s = s[r.named(s, colon, end):]
+			s = s[r.named(s, colon, end, tokens):]
 		}
 	}
 }
 
 // words reads directives that are parted by white space alone.
 func (r *reader) words(s string) {
-	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return c < 0x80 && isSpace(byte(c)) }) {
-		if d, ok := lookup(word); ok && d.value == nil {
-			r.say(d, word)
-		} else {
-			r.unknown(word, word)
+	for i := 0; i < len(s); {
+		start := i
+		for i < len(s) && !isSpace(s[i]) {
+			i++
 		}
+		if word := s[start:i]; word != "" {
+			if d, ok := lookup(word); ok && d.kind == bare {
+				r.say(d, word)
+			} else {
+				r.unknown(word, word)
+			}
+		}
+		i++
 	}
 }
 
 // named reads the beginning of s, an item s[:end] with its first colon at s[colon], and returns how much of s it has
 // read: what follows a scope, or a value, is an item again.
-func (r *reader) named(s string, colon, end int) int {
+func (r *reader) named(s string, colon, end int, tokens []string) int {
 	name := strings.TrimRight(s[:colon], space)
 	last := name[strings.LastIndexAny(name, space)+1:]
 	everybody := r.scopes && strings.EqualFold(last, "all") // the one word that is a directive and a scope
 	if d, ok := lookup(last); ok && !everybody {
-		if d.value == nil { // noindex: true
+		if d.kind == bare { // noindex: true
 			r.words(name)
 			return colon + 1
 		}
@@ -97,7 +104,7 @@ func (r *reader) named(s string, colon, end int) int {
 			break
 		}
 		word := name[start : start+gap]
-		if d, ok := lookup(word); !ok || d.value != nil {
+		if d, ok := lookup(word); !ok || d.kind != bare {
 			break
 		}
 		r.words(word)
@@ -110,7 +117,7 @@ func (r *reader) named(s string, colon, end int) int {
 	// A colon before a digit is that of a time whose date could not be read. To take it for a scope would give the
 	// rest of the line to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
-		r.enter(name)
+		r.enter(name, tokens)
 		return colon + 1
 	}
 	item := strings.TrimRight(s[start:end], space)
@@ -126,7 +133,7 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 		from++
 	}
 	to := from
-	if d.name == unavailableAfter {
+	if d.kind == unavailableAfter {
 		// A date may hold commas and spaces: the longest text that is one.
 		_, n := readDate(s[from:])
 		to += n
@@ -136,7 +143,7 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 		}
 	}
 	value := s[from:to]
-	if value != "" && (!r.mine || d.value(r.d, value)) {
+	if value != "" && (!r.mine || r.set(d, value)) {
 		r.keep(Rule{Name: d.name, Value: value, Known: true, Raw: s[start:to]})
 		return to
 	}
@@ -145,17 +152,17 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 }
 
 // enter begins a scope.
-func (r *reader) enter(name string) {
+func (r *reader) enter(name string, tokens []string) {
 	if everybody(name) {
 		r.scope, r.mine = "", true
 		return
 	}
-	r.scope, r.mine = name, names(name, r.tokens)
+	r.scope, r.mine = name, names(name, tokens)
 }
 
 func (r *reader) say(d directive, raw string) {
 	if r.mine {
-		r.d.flags |= d.flags
+		r.flags |= d.flags
 	}
 	r.keep(Rule{Name: d.name, Known: true, Raw: raw})
 }
@@ -163,11 +170,11 @@ func (r *reader) say(d directive, raw string) {
 func (r *reader) unknown(name, raw string) { r.keep(Rule{Name: name, Raw: raw}) }
 
 func (r *reader) keep(rule Rule) {
-	if !r.mine || len(r.d.rules) >= maxRules {
+	if !r.mine || len(r.rules) >= maxRules {
 		return
 	}
 	rule.Source, rule.Scope, rule.Line = r.source, r.scope, r.line
-	r.d.rules = append(r.d.rules, rule)
+	r.rules = append(r.rules, rule)
 }
 
 // everybody reports whether a scope speaks to all robots.

@@ -11,32 +11,31 @@ import (
 // Lines that h has under several spellings of a name are not looked for: h is taken to have canonical keys, as every
 // http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
-	var d Directives
+	r := reader{source: XRobotsTag, scopes: true}
 	lines := h.Values("X-Robots-Tag")
 	if len(lines) > 0 {
 		items := 0
 		for _, line := range lines {
 			items += 1 + strings.Count(line, ",")
 		}
-		d.rules = make([]Rule, 0, min(items, maxRules))
+		r.rules = make([]Rule, 0, min(items, maxRules))
 	}
 	left := maxLines
 	for i, line := range lines {
-		r := reader{d: &d, source: XRobotsTag, line: i + 1, mine: true, scopes: true, tokens: tokens}
+		r.line, r.scope, r.mine = i+1, "", true
 		line = r.limit(line, left)
 		left -= len(line)
-		r.read(line)
+		r.read(line, tokens)
 	}
-	parseRobotsTag(&d, h.Values("Robots-Tag"), tokens)
-	return d
+	r.readRobotsTag(h.Values("Robots-Tag"), tokens)
+	return r.Directives
 }
 
 // ParseContent returns what the content attribute of one <meta name="robots"> says.
 func ParseContent(content string) Directives {
-	var d Directives
-	r := reader{d: &d, source: Content, mine: true}
-	r.read(content)
-	return d
+	r := reader{source: Content, mine: true}
+	r.read(content, nil)
+	return r.Directives
 }
 
 // ParseMeta returns what the element <meta name="…" content="…"> that begins in the given line of a page says to the
@@ -44,27 +43,26 @@ func ParseContent(content string) Directives {
 // noimageai and noml speak; of tdm-reservation and tdm-policy the content is kept as a Rule's Value; any other name
 // gives the zero Directives.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
-	var d Directives
 	name = strings.Trim(name, space)
-	r := reader{d: &d, source: Meta, line: line, mine: true}
+	r := reader{source: Meta, line: line, mine: true}
 	switch kind := metaKind(name, tokens); kind {
 	case metaRobots:
 		if !everybody(name) {
 			r.scope = name
 		}
-		r.read(content)
+		r.read(content, nil)
 	case metaBare:
 		known, _ := lookup(name)
 		r.say(known, name)
 	case metaKept:
 		value := strings.Trim(content, space)
 		if len(value) > maxLine {
-			d.flags |= truncated
+			r.flags |= truncated
 			value = ""
 		}
 		r.keep(Rule{Name: strings.ToLower(name), Value: value, Known: true, Raw: content[:min(len(content), maxLine)]})
 	}
-	return d
+	return r.Directives
 }
 
 // MetaSpeaks reports whether ParseMeta reads a <meta> of this name for these tokens.

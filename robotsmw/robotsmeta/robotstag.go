@@ -2,33 +2,34 @@ package robotsmeta
 
 import "strings"
 
-// parseRobotsTag reads the lines of Robots-Tag, a List of Structured Fields (RFC 9651 §3.1): product tokens with
+// readRobotsTag reads the lines of Robots-Tag, a List of Structured Fields (RFC 9651 §3.1): product tokens with
 // directives as parameters.
 //
 // RFC 9651 has a field with one fault ignored whole. Here a faulty member is ignored alone, because the owner who
 // wrote the others meant a restriction.
-func parseRobotsTag(d *Directives, lines []string, tokens []string) {
+func (r *reader) readRobotsTag(lines, tokens []string) {
 	left := maxLines
+	r.source = RobotsTag
 	for i, line := range lines {
-		r := reader{d: d, source: RobotsTag, line: i + 1, tokens: tokens}
+		r.line = i + 1
 		line = r.limit(r.limit(line, maxLine), left)
 		left -= len(line)
 		for line != "" {
 			var member string
 			member, line = cutOutsideQuotes(line, ',')
-			r.member(member)
+			r.member(member, tokens)
 		}
 	}
 }
 
 // member reads "token;directive;directive=value".
-func (r *reader) member(s string) {
+func (r *reader) member(s string, tokens []string) {
 	name, params := cutOutsideQuotes(s, ';')
 	name = strings.Trim(unquote(strings.Trim(name, space)), space)
 	if !isName(name) {
 		return
 	}
-	r.enter(name)
+	r.enter(name, tokens)
 	for params != "" {
 		var param string
 		param, params = cutOutsideQuotes(params, ';')
@@ -40,9 +41,9 @@ func (r *reader) member(s string) {
 		case raw == "":
 		case !ok, value == "?0": // a Boolean false: said not to hold
 			r.unknown(key, raw)
-		case known.value == nil:
+		case known.kind == bare:
 			r.say(known, raw)
-		case r.mine && known.value(r.d, value):
+		case r.mine && r.set(known, value):
 			r.keep(Rule{Name: known.name, Value: value, Known: true, Raw: raw})
 		default:
 			r.unknown(known.name, raw)

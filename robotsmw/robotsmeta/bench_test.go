@@ -1,0 +1,42 @@
+package robotsmeta
+
+import "testing"
+
+var benchHeaders = []struct {
+	name  string
+	lines []string
+}{
+	{"none", nil},
+	{"noindex,nofollow", []string{"noindex, nofollow"}},
+	{"scopes", []string{"googlebot: noindex, nofollow, bingbot: noindex, nofollow"}},
+	{"three lines", []string{"noindex, noarchive, nosnippet, noimageindex, nocache", "googlebot: noindex, nofollow", "bingbot: noindex, noarchive"}},
+	{"date", []string{"noindex, nofollow, nosnippet, unavailable_after: Friday, 25-Jun-10 15:00:00 PST"}},
+	{"limits", []string{"max-snippet:-1, max-image-preview:large, max-video-preview:-1"}},
+}
+
+func BenchmarkParseHeader(b *testing.B) {
+	for _, bench := range benchHeaders {
+		b.Run(bench.name, func(b *testing.B) {
+			h := header(bench.lines...)
+			b.ReportAllocs()
+			for b.Loop() {
+				ParseHeader(h, "examplebot")
+			}
+		})
+	}
+}
+
+func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
+	for _, bench := range benchHeaders {
+		h := header(bench.lines...)
+		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 1 {
+			t.Errorf("%s: %v allocations", bench.name, n)
+		}
+	}
+}
+
+func BenchmarkDate(b *testing.B) {
+	for b.Loop() {
+		readDate("Friday, 25-Jun-10 15:00:00 PST, noindex")
+	}
+}
