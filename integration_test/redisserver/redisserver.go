@@ -1,0 +1,109 @@
+// Package redisserver starts real Redis servers for tests: one on a free
+// loopback port, in a directory of the test's own, stopped at its end.
+package redisserver
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Server is a Redis server of a test.
+type Server struct {
+	Addr string // host:port
+
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
+	log  bytes.Buffer
+}
+
+// Start starts a server that keeps nothing on disk, with further options of
+// redis-server ("--maxmemory", "10mb", …), and stops it when the test ends.
+// Without a redis-server or valkey-server on the machine the test is skipped.
+func Start(t testing.TB, options ...string) *Server {
+	t.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		if binary, err = exec.LookPath("valkey-server"); err != nil {
+			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
+		}
+	}
+	s := &Server{Addr: freeAddr(t), t: t}
+	_, port, _ := net.SplitHostPort(s.Addr)
+	s.args = append([]string{binary,
+		"--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(),
+		"--save", "", "--appendonly", "no", "--daemonize", "no",
+	}, options...)
+	t.Cleanup(s.Kill)
+	s.Restart()
+	return s
+}
+
+// Restart starts the server again, empty, after Kill.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.log.Reset()
+	s.cmd = exec.Command(s.args[0], s.args[1:]...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("redisserver: %v", err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if s.answers() {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Kill()
+			s.t.Fatalf("redisserver: it does not answer on %s:\n%s", s.Addr, s.log.String())
+		}
+	}
+}
+
+// answers asks the server for a PONG, by hand.
+func (s *Server) answers() bool {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	fmt.Fprint(conn, "PING\r\n")
+	answer := make([]byte, 64)
+	n, _ := conn.Read(answer)
+	// A server with a password answers too.
+	return strings.HasPrefix(string(answer[:n]), "+PONG") || strings.HasPrefix(string(answer[:n]), "-NOAUTH")
+}
+
+// Kill kills the server as kill -9 does; what it held is lost.
+func (s *Server) Kill() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Signal sends the server a signal, such as syscall.SIGSTOP.
+func (s *Server) Signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatalf("redisserver: %v", err)
+	}
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("redisserver: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

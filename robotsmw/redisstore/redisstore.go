@@ -1,0 +1,126 @@
+// Package redisstore keeps robots.txt records in Redis or Valkey, so that a
+// fleet of crawlers fetches each robots.txt once:
+//
+//	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:6379"}})
+//	store, err := redisstore.New(client, "mybot:")
+//	...
+//	robots, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
+//
+// It takes any redis.UniversalClient: a single server, a sentinel, a
+// cluster. Redis 6.2 or later, and Valkey, will do.
+//
+// # What it does in Redis
+//
+// A record is a string under PREFIX + "robots:" + origin, and expires by
+// itself. The lock of a fetch under way is a string under PREFIX +
+// "robots-lock:" + origin, which expires too. An ACL user needs no more than
+//
+//	+get +set +del +eval +evalsha ~PREFIXrobots*
+//
+// # When Redis is away
+//
+// The Store then returns errors, and the Checker that uses it fetches
+// robots.txt itself: verdicts stay right. Give the client short timeouts
+// (DialTimeout, ReadTimeout: 100 ms) so that noticing costs little.
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Store is a robotsmw.Store and a robotsmw.Locker in Redis. Make one with
+// New. It is safe for concurrent use. It does not close its client.
+type Store struct {
+	client redis.UniversalClient
+	prefix string
+}
+
+// New is the Store that client reaches. All its keys begin with prefix, by
+// which several crawlers can share a server; "" is a prefix too.
+func New(client redis.UniversalClient, prefix string) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("redisstore: the client is nil: give a redis.NewUniversalClient(…)")
+	}
+	return &Store{client: client, prefix: prefix}, nil
+}
+
+func (s *Store) valueKey(origin string) string { return s.prefix + "robots:" + origin }
+func (s *Store) lockKey(origin string) string  { return s.prefix + "robots-lock:" + origin }
+
+// Get is the value of the key. A miss is an error that is fs.ErrNotExist;
+// any other is the client's.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	value, err := s.client.Get(ctx, s.valueKey(key)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("redisstore: no record of %s: %w", key, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: reading the record of %s: %w", key, err)
+	}
+	return value, nil
+}
+
+// Put keeps the value for ttl, at least a millisecond, which is the least
+// that Redis knows.
+func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.client.Set(ctx, s.valueKey(key), value, max(ttl, time.Millisecond)).Err(); err != nil {
+		return fmt.Errorf("redisstore: writing the record of %s: %w", key, err)
+	}
+	return nil
+}
+
+// Delete removes the value of the key, if there is one.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.client.Del(ctx, s.valueKey(key)).Err(); err != nil {
+		return fmt.Errorf("redisstore: deleting the record of %s: %w", key, err)
+	}
+	return nil
+}
+
+// unlock deletes a lock only if it is still its holder's: it may have
+// expired, and have become another's.
+var unlock = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+	return redis.call('del', KEYS[1])
+end
+return 0`)
+
+// unlockTimeout limits the one call that nobody waits for with a context. A
+// lock that could not be freed expires.
+const unlockTimeout = time.Second
+
+// TryLock takes the lock of the key for ttl, unless another holds it.
+func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	holder := rand.Text()
+	err := s.client.SetArgs(ctx, s.lockKey(key), holder, redis.SetArgs{Mode: "NX", TTL: max(ttl, time.Millisecond)}).Err()
+	if errors.Is(err, redis.Nil) { // held
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("redisstore: locking %s: %w", key, err)
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
+		defer cancel()
+		unlock.Run(ctx, s.client, []string{s.lockKey(key)}, holder)
+	}, true, nil
+}
