@@ -241,14 +241,20 @@ func (d *Directives) set(dir directive, value string) bool {
 		if n == 0 || n != len(value) {
 			return false
 		}
-		if !said || t.Before(d.after) {
-			d.after = t
-		}
+		d.expire(t)
 	default:
 		return false
 	}
 	d.flags |= dir.flags
 	return true
+}
+
+// expire adds an unavailable_after.
+func (d *Directives) expire(t time.Time) {
+	if d.flags&hasAfter == 0 || t.Before(d.after) {
+		d.after = t
+	}
+	d.flags |= hasAfter
 }
 
 // lookup finds the directive that word names in any case.

@@ -132,19 +132,22 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	for from < len(s) && isSpace(s[from]) {
 		from++
 	}
-	to := from
+	to, read := from, false
 	if d.kind == unavailableAfter {
 		// A date may hold commas and spaces: the longest text that is one.
-		_, n := readDate(s[from:])
-		to += n
+		t, n := readDate(s[from:])
+		to, read = from+n, n > 0
+		if read && r.mine {
+			r.expire(t)
+		}
 	} else {
 		for to < len(s) && !isSpace(s[to]) && s[to] != ',' && s[to] != ';' {
 			to++
 		}
+		read = from < to && (!r.mine || r.set(d, s[from:to]))
 	}
-	value := s[from:to]
-	if value != "" && (!r.mine || r.set(d, value)) {
-		r.keep(Rule{Name: d.name, Value: value, Known: true, Raw: s[start:to]})
+	if read {
+		r.keep(Rule{Name: d.name, Value: s[from:to], Known: true, Raw: s[start:to]})
 		return to
 	}
 	r.unknown(d.name, s[start:colon+1])

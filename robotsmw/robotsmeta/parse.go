@@ -12,7 +12,7 @@ import (
 // http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
-	lines := h.Values("X-Robots-Tag")
+	lines := h["X-Robots-Tag"]
 	if len(lines) > 0 {
 		items := 0
 		for _, line := range lines {
@@ -27,7 +27,7 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 		left -= len(line)
 		r.read(line, tokens)
 	}
-	r.readRobotsTag(h.Values("Robots-Tag"), tokens)
+	r.readRobotsTag(h["Robots-Tag"], tokens)
 	return r.Directives
 }
 
