@@ -1,0 +1,128 @@
+package robotstxt
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// checkEncoding looks at the file as octets.
+func (l *linter) checkEncoding() {
+	body := l.body
+	if len(body) > MaxSize {
+		cut := len(whole(body))
+		l.report(0, 0, CodeTooLarge, Error, "",
+			"the file has %d octets, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
+		body = body[:cut]
+	}
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")), looksLikeUTF16(body):
+		l.unreadable = true
+		l.report(1, 1, CodeUTF16, Error, "", "the file is in UTF-16; robots read UTF-8")
+		return
+	case looksBinary(body):
+		l.unreadable = true
+		l.report(1, 1, CodeBinary, Error, "", "the file is not text")
+		return
+	}
+	l.checkHTML(body)
+	if n := len(body) - len(withoutBOM(body)); n > 0 {
+		l.report(1, 1, CodeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
+	}
+	l.checkLineEnds(body)
+	l.checkOctets(string(withoutBOM(body)))
+	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
+		l.report(0, 0, CodeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
+	}
+}
+
+// looksLikeUTF16 reports whether every other of the first octets is NUL.
+func looksLikeUTF16(body []byte) bool {
+	head := body[:min(len(body), 64)&^1]
+	var nul [2]int
+	for i, c := range head {
+		if c == 0 {
+			nul[i&1]++
+		}
+	}
+	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
+}
+
+// looksBinary reports whether many of the first octets are controls.
+func looksBinary(body []byte) bool {
+	head := body[:min(len(body), 1024)]
+	controls := 0
+	for _, c := range head {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\v' && c != '\f' {
+			controls++
+		}
+	}
+	return controls*10 > len(head)
+}
+
+// checkHTML tells an HTML page. Robots look for rules in it nevertheless, line by line; the linter does not.
+func (l *linter) checkHTML(body []byte) {
+	head := strings.ToLower(string(bytes.TrimSpace(withoutBOM(body[:min(len(body), 4096)]))))
+	isHTML := false
+	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
+		isHTML = isHTML || strings.HasPrefix(head, start)
+	}
+	if !isHTML {
+		return
+	}
+	l.unreadable = true
+	for _, sign := range []string{"404", "not found", "403", "forbidden", "error", "does not exist"} {
+		if strings.Contains(head, sign) {
+			l.report(1, 1, CodeHTMLError, Error, "", "this is an HTML error page; answer with status 404 if there is no robots.txt")
+			return
+		}
+	}
+	l.report(1, 1, CodeHTML, Error, "", "this is an HTML page; robots.txt is plain text")
+}
+
+// checkLineEnds looks at how lines end.
+func (l *linter) checkLineEnds(body []byte) {
+	crlf := bytes.Count(body, []byte("\r\n"))
+	lf, cr := bytes.Count(body, []byte("\n"))-crlf, bytes.Count(body, []byte("\r"))-crlf
+	switch {
+	case min(crlf, lf) > 0, min(crlf, cr) > 0, min(lf, cr) > 0:
+		l.report(0, 0, CodeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
+	case crlf > 0:
+		l.report(0, 0, CodeCRLF, Info, "", "lines end with CR LF, which is as good as LF")
+	case cr > 0:
+		l.report(0, 0, CodeBareCR, Warning, "", "lines end with CR alone; some robots take the file for one line")
+	}
+}
+
+// checkOctets looks for octets that do not belong into text.
+func (l *linter) checkOctets(text string) {
+	for lines := newLineReader(text); lines.next(); {
+		line := text[lines.line.from:lines.line.to]
+		if i := strings.IndexByte(line, 0); i >= 0 {
+			l.report(lines.number, i+1, CodeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
+		}
+		if i := firstBadUTF8(line); i >= 0 {
+			l.report(lines.number, i+1, CodeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
+		}
+	}
+}
+
+func firstBadUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// countLines returns how many lines end in body.
+func countLines(body []byte) int {
+	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
+}

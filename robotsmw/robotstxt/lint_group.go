@@ -1,0 +1,189 @@
+package robotstxt
+
+import "strings"
+
+// checkGroups looks at groups, and at rules among each other.
+func (l *linter) checkGroups() {
+	l.checkOutside()
+	first := map[string]uint32{} // by robot: the line that names it first
+	var groups []lintGroup
+	for records := range l.file.groups() {
+		g := l.newLintGroup(records)
+		groups = append(groups, g)
+		l.checkRun(g)
+		for _, a := range g.agents {
+			name := strings.ToLower(l.file.value(a))
+			if line, ok := first[name]; ok && line < records[0].line {
+				l.report(a.line, 1, CodeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
+			} else if !ok {
+				first[name] = a.line
+			}
+		}
+		l.checkRules(g)
+	}
+	l.checkAccess(groups)
+}
+
+// checkOutside looks for rules before the first user-agent line.
+func (l *linter) checkOutside() {
+	for i := range l.file.records {
+		switch r := &l.file.records[i]; r.field {
+		case fieldUserAgent:
+			return
+		case fieldAllow, fieldDisallow:
+			l.report(r.line, 1, CodeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
+		}
+	}
+}
+
+// A lintGroup is a group as the linter looks at it.
+type lintGroup struct {
+	records       []record
+	agents, rules []*record // the rules are those with a pattern that can match
+	compiled      *Rules
+}
+
+func (l *linter) newLintGroup(records []record) lintGroup {
+	g := lintGroup{records: records, compiled: new(Rules)}
+	c := compilers.Get().(*compiler)
+	c.reset(l.file.text, RFC9309)
+	for i := range records {
+		switch r := &records[i]; r.field {
+		case fieldUserAgent:
+			g.agents = append(g.agents, r)
+			g.compiled.agents = append(g.compiled.agents, UserAgent{l.file.value(r), int(r.line)})
+		case fieldAllow, fieldDisallow:
+			if canMatch(l.file.value(r)) {
+				g.rules = append(g.rules, r)
+			}
+			c.add(r.value, r.line, r.field == fieldAllow)
+		}
+	}
+	c.compile(g.compiled)
+	compilers.Put(c)
+	return g
+}
+
+// checkRun looks at a group's user-agent lines and at what is between them.
+func (l *linter) checkRun(g lintGroup) {
+	var between *record // the last line that parts user-agent lines
+	hasRule, hasField := false, false
+	for i := range g.records {
+		switch r := &g.records[i]; r.field {
+		case fieldUserAgent:
+			if between != nil {
+				l.report(r.line, 1, CodeMergedGroups, Warning, "",
+					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s",
+					clip(l.file.value(r)), clip(l.file.value(g.agents[0])), g.agents[0].line, clip(l.file.name(between)))
+				between = nil
+			}
+		case fieldAllow, fieldDisallow:
+			hasRule = true
+		default:
+			between, hasField = r, true
+		}
+	}
+	if !hasRule && !hasField {
+		l.report(g.agents[0].line, 1, CodeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
+	}
+}
+
+// checkRules looks at the rules of a group among each other.
+func (l *linter) checkRules(g lintGroup) {
+	type same struct {
+		pattern string
+		kind    field
+	}
+	seen := map[same]uint32{}
+	files := map[string][]*record{} // by directory
+	for _, r := range g.rules {
+		pattern := string(appendPattern(nil, l.file.value(r)))
+		key := same{pattern, r.field}
+		if line, ok := seen[key]; ok {
+			l.report(r.line, 1, CodeDuplicate, Warning, "", "line %d says the same", line)
+			continue
+		}
+		seen[key] = r.line
+		l.checkDecides(g, r, pattern)
+		if i := strings.LastIndexByte(pattern, '/'); r.field == fieldDisallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
+			files[pattern[:i+1]] = append(files[pattern[:i+1]], r)
+		}
+	}
+	for directory, rules := range files {
+		if len(rules) >= manyFiles && g.compiled.Allowed(directory) {
+			l.report(rules[0].line, 1, CodeEveryFile, Info, "Disallow: "+directory,
+				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", len(rules), directory)
+		}
+	}
+}
+
+// manyFiles is from how many files of one directory the rest of them is probably meant as well.
+const manyFiles = 10
+
+// checkDecides looks whether a rule decides what it says itself.
+func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
+	example := exampleOf(l.file.value(r))
+	m := g.compiled.Match(example)
+	kind := Disallow
+	if r.field == fieldAllow {
+		kind = Allow
+	}
+	if m.Reason != ByRule || m.Kind == kind {
+		return
+	}
+	winner := string(appendPattern(nil, m.Pattern))
+	switch {
+	case strings.TrimRight(winner, "*") == strings.TrimRight(pattern, "*"):
+		l.report(r.line, 1, CodeOverridden, Warning, "", "the rule never decides anything: %s: %s of line %d matches the same and is preferred", m.Kind, clip(m.Pattern), m.Line)
+	case kind == Allow:
+		l.report(r.line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), clip(m.Pattern), m.Line)
+	default:
+		l.report(r.line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), clip(m.Pattern), m.Line)
+	}
+}
+
+// exampleOf returns a target that a pattern matches.
+func exampleOf(pattern string) string {
+	example := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
+	if !strings.HasPrefix(example, "/") {
+		example = "/" + example
+	}
+	return example
+}
+
+// checkAccess tells when a robot is let in by name, or shut out.
+func (l *linter) checkAccess(groups []lintGroup) {
+	shut := func(g lintGroup) bool { return g.compiled.Match("/").Kind == Disallow && !hasAllow(g) }
+	var all *lintGroup
+	for i := range groups {
+		for _, a := range groups[i].agents {
+			if everyone.isIn(l.file.value(a)) && all == nil {
+				all = &groups[i]
+			}
+		}
+	}
+	if all == nil {
+		return
+	}
+	for _, g := range groups {
+		for _, a := range g.agents {
+			name := l.file.value(a)
+			switch {
+			case everyone.isIn(name):
+			case shut(*all) && !shut(g):
+				l.report(a.line, 1, CodeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
+			case !shut(*all) && shut(g):
+				l.report(a.line, 1, CodeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
+			}
+		}
+	}
+}
+
+func hasAllow(g lintGroup) bool {
+	for _, r := range g.rules {
+		if r.field == fieldAllow {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package robotstxt
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// checkLines looks at each line by itself.
+func (l *linter) checkLines() {
+	for lines := newLineReader(l.file.text); lines.next(); {
+		l.checkLine(l.file.text, lines.number, lines.line, lines.comment)
+	}
+}
+
+func (l *linter) checkLine(text string, number uint32, line span, comment int) {
+	body := trim(text, span{line.from, uint32(comment)})
+	if body.from == body.to {
+		return
+	}
+	column := func(at uint32) int { return int(at-line.from) + 1 }
+	source := text[body.from:body.to]
+	name, value, ok := split(text, body)
+	if !ok {
+		l.report(number, column(body.from), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+		return
+	}
+	if body.from > line.from {
+		l.report(number, 1, CodeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
+	}
+	n, v := text[name.from:name.to], text[value.from:value.to]
+	if comment < int(line.to) && value.from < value.to && int(value.to) == comment {
+		l.report(number, comment-int(line.from)+1, CodeGluedComment, Warning, n+": "+v+" "+text[comment:line.to],
+			"\"#\" begins a comment: the value is %q", clip(v))
+	}
+	if strings.IndexByte(text[name.to:value.from], ':') < 0 && name.to < value.from {
+		l.report(number, column(name.to), CodeMissingColon, Warning, n+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
+	}
+	at := func(i int) int { return column(value.from) + i }
+	known := l.checkName(number, column(name.from), n, v)
+	switch known {
+	case "user-agent":
+		l.checkAgent(number, at, v)
+	case "allow", "disallow":
+		l.checkPattern(number, at, n, v)
+	case "sitemap":
+		if u, err := url.Parse(v); err != nil || !u.IsAbs() || u.Host == "" {
+			l.report(number, at(0), CodeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
+		}
+	case "crawl-delay":
+		if d, ok := parseDelay(v); !ok {
+			l.report(number, at(0), CodeCrawlDelayValue, Warning, "", "%q is not a number of seconds; robots ignore the line", clip(v))
+		} else if d > time.Hour {
+			l.report(number, at(0), CodeCrawlDelayLong, Warning, "", "a delay of %v: few robots wait for so long between two pages", d)
+		}
+	}
+}
+
+// knownFields are the fields that some robot reads, as they are usually written.
+var knownFields = []string{
+	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
+	"Noindex", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+}
+
+// checkName looks at a field's name and returns in small letters which known field it is or is meant to be.
+func (l *linter) checkName(number uint32, column int, name, value string) string {
+	for _, known := range knownFields {
+		if strings.EqualFold(name, known) {
+			return strings.ToLower(known)
+		}
+	}
+	switch strings.ToLower(name) {
+	case "keywords", "keyword", "description", "meta", "title":
+		l.report(number, column, CodeKeywords, Warning, "", "robots.txt is read by robots for rules only; %q has no effect", clip(name))
+		return ""
+	}
+	meant := ""
+	switch fieldOf(name) {
+	case fieldUserAgent:
+		meant = "User-agent"
+	case fieldDisallow:
+		meant = "Disallow"
+	case fieldCrawlDelay:
+		meant = "Crawl-delay"
+	default:
+		for _, known := range knownFields {
+			if isNear(strings.ToLower(name), strings.ToLower(known)) {
+				meant = known
+				break
+			}
+		}
+	}
+	if meant == "" {
+		l.report(number, column, CodeUnknownField, Warning, "", "no known robot reads a field %q", clip(name))
+		return ""
+	}
+	effect := "robots do not know it"
+	if fieldOf(name) != fieldOther {
+		effect = "not all robots understand it"
+	}
+	l.report(number, column, CodeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
+	return strings.ToLower(meant)
+}
+
+// isNear reports whether two names differ by at most one octet, or by one for another, or by two in the wrong order;
+// or by blanks, "_" and "-".
+func isNear(a, b string) bool {
+	if bare(a) == bare(b) {
+		return true
+	}
+	if len(a) < 4 || len(a) > len(b)+2 || len(b) > len(a)+1 {
+		return false
+	}
+	if strings.TrimRight(a, "edsx") == b {
+		return true
+	}
+	head := commonPrefix(a, b)
+	x, y := a[head:], b[head:]
+	switch {
+	case len(x) == len(y)+1:
+		return x[1:] == y
+	case len(y) == len(x)+1:
+		return y[1:] == x
+	case len(x) != len(y) || x == "":
+		return false
+	case x[1:] == y[1:]:
+		return true
+	}
+	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
+}
+
+func bare(s string) string { return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s) }
+
+// checkAgent looks at the value of a user-agent line.
+func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
+	if value == "" {
+		l.report(number, at(0), CodeAgentForm, Error, "User-agent: *", "no robot is named")
+		return
+	}
+	if value == "*" {
+		return
+	}
+	if value[0] == '/' {
+		l.report(number, at(0), CodeReversed, Error, "Disallow: "+value, "%q is a path, not a robot", clip(value))
+		return
+	}
+	n := 0
+	for wide := (token{wide: true}); n < len(value) && wide.has(value[n]); {
+		n++
+	}
+	if n == len(value) {
+		return
+	}
+	fix := "User-agent: " + value[:n]
+	if n == 0 {
+		fix = ""
+		if everyone.isIn(value) {
+			fix = "User-agent: *"
+		}
+	}
+	l.report(number, at(n), CodeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
+}
+
+// checkPattern looks at the pattern of a rule.
+func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern string) {
+	if pattern == "" {
+		return
+	}
+	if i := strings.Index(pattern, "://"); i > 0 && i < 6 && strings.IndexByte(pattern[:i], '/') < 0 {
+		fix := ""
+		if path := afterAuthority(pattern); path != "" {
+			fix = name + ": " + path
+		}
+		l.report(number, at(0), CodeURL, Error, fix, "a rule is a path, not a URL; this one matches nothing")
+		return
+	}
+	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
+		if fields := strings.Fields(pattern); allPaths(fields) {
+			l.report(number, at(i), CodeSeveralPaths, Error, name+": "+strings.Join(fields, "\n"+name+": "),
+				"one line has one path; robots read the blank as a part of it")
+			return
+		}
+	}
+	if !canMatch(pattern) {
+		if looksLikeRobot(pattern) {
+			l.report(number, at(0), CodeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
+			return
+		}
+		l.report(number, at(0), CodeNoLeadingSlash, Error, name+": /"+strings.TrimPrefix(pattern, "./"), "a path begins with \"/\"; this rule matches nothing")
+		return
+	}
+	path, _, _ := strings.Cut(pattern, "?")
+	if i := strings.Index(path, "//"); i >= 0 && i+2 < len(path) {
+		l.report(number, at(i), CodeRunTogether, Warning, name+": "+path[:i+1]+"\n"+name+": "+pattern[i+1:], "two paths seem to have run together; this rule matches only what has \"//\" there")
+	}
+	if i := strings.IndexByte(pattern, '$'); i >= 0 && i < len(pattern)-1 {
+		l.report(number, at(i), CodeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is an octet like any other")
+	}
+	if n := len(strings.TrimRight(pattern, "*")); n < len(pattern) && n > 0 {
+		l.report(number, at(n), CodeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
+	}
+}
+
+func allPaths(words []string) bool {
+	for _, w := range words {
+		if w[0] != '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// looksLikeRobot reports whether what should be a path is rather a robot's name.
+func looksLikeRobot(s string) bool {
+	lower := strings.ToLower(s)
+	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {
+		if strings.Contains(lower, sign) && !strings.ContainsAny(s, "/.*?=") {
+			return true
+		}
+	}
+	return false
+}
+
+// clip shortens what is quoted in a message.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,164 @@
+package robotstxt
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// lintTests has a file for each code. The problem is the first with that code.
+var lintTests = []struct {
+	code     Code
+	robots   string
+	severity Severity
+	line     int
+	column   int
+	fix      string
+}{
+	// The file as a whole.
+	{CodeTooLarge, "user-agent: *\ndisallow: /a\n#" + strings.Repeat("x", MaxSize) + "\ndisallow: /b\n", Error, 0, 0, ""},
+	{CodeHTML, "<!DOCTYPE html>\n<html><title>Welcome</title>", Error, 1, 1, ""},
+	{CodeHTMLError, "\n<html><title>404 Not Found</title>", Error, 1, 1, ""},
+	{CodeBinary, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01", Error, 1, 1, ""},
+	{CodeUTF16, "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00", Error, 1, 1, ""},
+	{CodeUTF16, "\x00U\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t", Error, 1, 1, ""},
+	{CodeBadUTF8, "user-agent: *\ndisallow: /caf\xe9\n", Warning, 2, 15, ""},
+	{CodeBOM, "\xef\xbb\xbfuser-agent: *\ndisallow: /a\n", Info, 1, 1, ""},
+	{CodeNUL, "user-agent: *\ndisallow: /a\x00b\n", Warning, 2, 13, ""},
+	{CodeCRLF, "user-agent: *\r\ndisallow: /a\r\n", Info, 0, 0, ""},
+	{CodeBareCR, "user-agent: *\rdisallow: /a\r", Warning, 0, 0, ""},
+	{CodeMixedLineEnds, "user-agent: *\r\ndisallow: /a\n", Warning, 0, 0, ""},
+	{CodeAllCapitals, "USER-AGENT: *\nDISALLOW: /TMP/\n", Warning, 0, 0, ""},
+	{CodeTooMany, strings.Repeat("nonsense\n", 1001), Warning, 0, 0, ""},
+
+	// Lines.
+	{CodeNotAField, "user-agent: *\nplease go away\ndisallow: /a\n", Warning, 2, 1, ""},
+	{CodeMissingColon, "user-agent: *\nDisallow /a\n", Warning, 2, 9, "Disallow: /a"},
+	{CodeMisspeltField, "user-agent: *\nDissallow: /a\n", Warning, 2, 1, "Disallow: /a"},
+	{CodeMisspeltField, "Useragent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
+	{CodeMisspeltField, "user-agent: *\ndisallow: /\nAllowed: /a\n", Warning, 3, 1, "Allow: /a"},
+	{CodeMisspeltField, "user-agent: *\ndisallow: /a\nSite-map: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
+	{CodeUnknownField, "user-agent: *\ndisallow: /a\nMood: bright\n", Warning, 3, 1, ""},
+	{CodeKeywords, "keywords: cheap, shoes\nuser-agent: *\ndisallow: /a\n", Warning, 1, 1, ""},
+	{CodeLeadingBlanks, "user-agent: *\n  disallow: /a\n", Info, 2, 1, "disallow: /a"},
+	{CodeGluedComment, "user-agent: *\ndisallow: /a#b\n", Warning, 2, 13, "disallow: /a #b"},
+	{CodeSeveralPaths, "user-agent: *\nDisallow: /css/ /cgi-bin/\n", Error, 2, 16, "Disallow: /css/\nDisallow: /cgi-bin/"},
+	{CodeRunTogether, "user-agent: *\nDisallow: /css//cgi-bin/\n", Warning, 2, 15, "Disallow: /css/\nDisallow: /cgi-bin/"},
+	{CodeURL, "user-agent: *\nDisallow: https://example.com/tmp\n", Error, 2, 11, "Disallow: /tmp"},
+	{CodeNoLeadingSlash, "user-agent: *\nDisallow: tmp/\n", Error, 2, 11, "Disallow: /tmp/"},
+	{CodeReversed, "User-agent: *\nDisallow: scooter\n", Error, 2, 11, "User-agent: scooter\nDisallow: /"},
+	{CodeReversed, "User-agent: /tmp\nDisallow: *\n", Error, 1, 13, "Disallow: /tmp"},
+	{CodeDollarInMiddle, "user-agent: *\ndisallow: /*.php$/\n", Warning, 2, 17, ""},
+	{CodeTrailingStar, "user-agent: *\ndisallow: /tmp/*\n", Info, 2, 16, "disallow: /tmp/"},
+	{CodeAgentForm, "user-agent: ExampleBot/1.0\ndisallow: /a\n", Warning, 1, 23, "User-agent: ExampleBot"},
+	{CodeAgentForm, "user-agent: Example Bot\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{CodeAgentForm, "user-agent: Example*\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{CodeAgentForm, "user-agent: * all of you\ndisallow: /a\n", Warning, 1, 13, "User-agent: *"},
+	{CodeAgentForm, "user-agent:\ndisallow: /a\n", Error, 1, 12, "User-agent: *"},
+	{CodeRelativeSitemap, "sitemap: /sitemap.xml\n", Warning, 1, 10, ""},
+	{CodeCrawlDelayValue, "user-agent: *\ncrawl-delay: 1e3\ndisallow: /a\n", Warning, 2, 14, ""},
+	{CodeCrawlDelayLong, "user-agent: *\ncrawl-delay: 86400\ndisallow: /a\n", Warning, 2, 14, ""},
+
+	// Groups, and rules among each other.
+	{CodeRuleOutside, "disallow: /a\nuser-agent: *\ndisallow: /b\n", Error, 1, 1, ""},
+	{CodeGroupWithoutRules, "user-agent: *\ndisallow: /a\n\nuser-agent: ExampleBot\n", Warning, 4, 1, ""},
+	{CodeMergedGroups, "user-agent: slowbot\ncrawl-delay: 10\nuser-agent: badbot\ndisallow: /\n", Warning, 3, 1, ""},
+	{CodeMergedGroups, "user-agent: a\nsitemap: https://example.com/s.xml\n\nuser-agent: b\ndisallow: /\n", Warning, 4, 1, ""},
+	{CodeRepeatedAgent, "user-agent: a\ndisallow: /x\n\nuser-agent: A\ndisallow: /y\n", Warning, 4, 1, ""},
+	{CodeNamedExempt, "user-agent: *\ndisallow: /\n\nuser-agent: goodbot\ndisallow:\n", Info, 4, 1, ""},
+	{CodeNamedShut, "user-agent: *\ndisallow: /tmp\n\nuser-agent: badbot\ndisallow: /\n", Info, 4, 1, ""},
+	{CodeDuplicate, "user-agent: *\ndisallow: /~a\ndisallow: /%7Ea\n", Warning, 3, 1, ""},
+	{CodeOverridden, "user-agent: *\ndisallow: /a\nallow: /a\n", Warning, 2, 1, ""},
+	{CodeOverridden, "user-agent: *\nallow: /a\ndisallow: /a*\n", Warning, 2, 1, ""},
+	{CodeAllowLoses, "user-agent: *\nallow: /b.htm\ndisallow: /*b.htm$\n", Warning, 2, 1, ""},
+	{CodeAllowWins, "user-agent: *\ndisallow: /a.html\nallow: /*.html$\n", Warning, 2, 1, ""},
+	{CodeEveryFile, "user-agent: *\n" + everyFileOf("/docs/"), Info, 2, 1, "Disallow: /docs/"},
+}
+
+func everyFileOf(directory string) string {
+	var b strings.Builder
+	for c := 'a'; c <= 'k'; c++ {
+		b.WriteString("disallow: " + directory + string(c) + ".html\n")
+	}
+	return b.String()
+}
+
+func TestLintCodes(t *testing.T) {
+	for _, test := range lintTests {
+		name := strings.ReplaceAll(test.robots, "\n", "|")
+		t.Run(string(test.code)+"/"+name[:min(len(name), 40)], func(t *testing.T) {
+			for _, p := range Lint([]byte(test.robots)) {
+				if p.Code != test.code {
+					continue
+				}
+				if p.Severity != test.severity || p.Line != test.line || p.Column != test.column || p.Fix != test.fix {
+					t.Errorf("%v, fix %q; want %d:%d %v, fix %q", p, p.Fix, test.line, test.column, test.severity, test.fix)
+				}
+				if p.Message == "" {
+					t.Error("no message")
+				}
+				return
+			}
+			t.Errorf("no problem %s; there are %v", test.code, Lint([]byte(test.robots)))
+		})
+	}
+}
+
+// TestLintCleanFiles has files of which nobody should think ill.
+func TestLintCleanFiles(t *testing.T) {
+	for _, robots := range []string{
+		"",
+		"\n\n# nothing here\n",
+		"User-agent: *\nDisallow:\n",
+		"User-agent: *\nDisallow: /\n",
+		"# all of it\nUser-agent: *\nDisallow: /tmp/\nAllow: /tmp/public/ # but this\n\nUser-agent: MJ12bot\nUser-agent: archive.org_bot\nCrawl-delay: 0.5\nDisallow: /\n\nSitemap: https://example.com/sitemap.xml\n",
+		"User-agent: *\nDisallow: /*.gif$\nDisallow: *.jpg$\nDisallow: /*?sort=\nAllow: /page\nDisallow: /*.html\nAllow: /page.html\n",
+		"user-agent: *\nallow: /\ndisallow: /a\ncontent-signal: search=yes, ai-train=no\n",
+		"User-agent: slowbot\nCrawl-delay: 10\n",
+		"User-agent: *\nDisallow: /\n\nUser-agent: goodbot\nDisallow: /private\n",
+		"User-agent: *\r\nDisallow: /caf%C3%A9\r\nDisallow: /caf\u00e9/\r\n",
+	} {
+		for _, p := range Lint([]byte(robots)) {
+			if p.Severity != Info {
+				t.Errorf("%q: %v", robots, p)
+			}
+		}
+	}
+}
+
+// TestLintEveryCodeHasATest keeps the table above complete.
+func TestLintEveryCodeHasATest(t *testing.T) {
+	tested := map[Code]bool{}
+	for _, test := range lintTests {
+		tested[test.code] = true
+	}
+	src, err := os.ReadFile("lint.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "([a-z0-9-]+)"`).FindAllStringSubmatch(string(src), -1)
+	if len(codes) < 40 {
+		t.Errorf("only %d codes found in lint.go", len(codes))
+	}
+	for _, m := range codes {
+		if !tested[Code(m[1])] {
+			t.Errorf("code %s has no test", m[1])
+		}
+	}
+}
+
+func TestLintFixesAreClean(t *testing.T) {
+	for _, test := range lintTests {
+		if test.fix == "" {
+			continue
+		}
+		lines := strings.Split(test.robots, "\n")
+		lines[test.line-1] = test.fix
+		for _, p := range Lint([]byte(strings.Join(lines, "\n"))) {
+			if p.Code == test.code && p.Line == test.line {
+				t.Errorf("%q is not cured by %q: %v", test.robots, test.fix, p)
+			}
+		}
+	}
+}
