@@ -1,0 +1,318 @@
+package collyrobots_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// The audit crawls 500 origins, each of one of these kinds, and reads from the servers' log what the crawler did. What it
+// should have done is written here by hand, by RFC 9309 and not by our parser.
+
+type kind struct {
+	name   string
+	robots http.Handler
+	// Pages by their path and query. Each is linked from the front page, and visited by itself too.
+	allowed, refused []string
+	interval         time.Duration           // between pages; 0: the Limiter's second
+	pages            map[string]http.Handler // those that are more than a text
+	behind           []string                // pages that only a page of the kind leads to: refused, but not visited directly
+	setUp            func(web *robotstest.Internet, host string)
+}
+
+func text(robots string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, robots) })
+}
+
+func html(body, robotsTag string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if robotsTag != "" {
+			w.Header().Set("X-Robots-Tag", robotsTag)
+		}
+		io.WriteString(w, "<!doctype html>"+body)
+	})
+}
+
+// hops redirects robots.txt n times, on to other hosts, and then serves the text.
+func hops(n int, robots string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := 0
+		fmt.Sscanf(r.URL.RawQuery, "hop=%d", &at)
+		if at == n {
+			io.WriteString(w, robots)
+			return
+		}
+		next := r.Host
+		if at%2 == 0 {
+			next = "hop." + strings.TrimPrefix(next, "hop.")
+		}
+		http.Redirect(w, r, fmt.Sprintf("http://%s/robots.txt?hop=%d", next, at+1), http.StatusFound)
+	})
+}
+
+// throttling answers the first n requests for the page with a status, Retry-After: 90.
+func throttling(status, n int) http.Handler {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[r.Host]++; seen[r.Host] <= n {
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(status)
+			return
+		}
+		io.WriteString(w, "<p>here you are")
+	})
+}
+
+func kinds() []kind {
+	all := []string{"/", "/a", "/b?c=d"}
+	return []kind{
+		{name: "own group beats *", robots: text("User-agent: *\nDisallow: /\n\nUser-agent: ExampleBot\nDisallow: /a\n"),
+			allowed: []string{"/", "/b"}, refused: []string{"/a", "/abc"}},
+		{name: "own groups merge", robots: text("User-agent: examplebot\nDisallow: /a\n\nUser-agent: *\nDisallow: /c\n\nUser-agent: EXAMPLEBOT/2.0\nDisallow: /b\n"),
+			allowed: []string{"/", "/c"}, refused: []string{"/a", "/b"}},
+		{name: "groups for * merge", robots: text("User-agent: *\nDisallow: /a\n\nUser-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /b\n"),
+			allowed: []string{"/", "/c"}, refused: []string{"/a", "/b"}},
+		{name: "no group for us", robots: text("User-agent: other\nDisallow: /\n"), allowed: all},
+		{name: "a group for a longer name", robots: text("User-agent: ExampleBot-News\nDisallow: /\n"), allowed: all},
+		{name: "empty Disallow", robots: text("User-agent: *\nDisallow:\n"), allowed: all},
+		{name: "own empty group", robots: text("User-agent: *\nDisallow: /\n\nUser-agent: ExampleBot\n"), allowed: all},
+		{name: "wildcards", robots: text("User-agent: *\nDisallow: /*.php$\nDisallow: /*/private/\nDisallow: *.gif\n"),
+			allowed: []string{"/", "/a.php5", "/x.php?y", "/private/x"}, refused: []string{"/a.php", "/b/a.php.php", "/b/private/x", "/i.gif?x"}},
+		{name: "longest match, tie to Allow", robots: text("User-agent: *\nDisallow: /\nAllow: /p\nDisallow: /page\nAllow: /page\nAllow: /$\n"),
+			allowed: []string{"/", "/p", "/page"}, refused: []string{"/x", "/y?p"}},
+		{name: "a query in its own order", robots: text("User-agent: *\nDisallow: /q?b=1&a=2\nDisallow: /*?session\n"),
+			allowed: []string{"/", "/q?a=2&b=1"}, refused: []string{"/q?b=1&a=2", "/x?session=1"}},
+		{name: "percent-encoding", robots: text("User-agent: *\nDisallow: /%7ejoe\nDisallow: /a%2fb\nDisallow: /ツ\nDisallow: /bl%61ck\n"),
+			allowed: []string{"/", "/a/b"}, refused: []string{"/~joe", "/a%2Fb", "/%E3%83%84", "/black"}},
+		{name: "index.html opens nothing else", robots: text("User-agent: *\nDisallow: /d\nAllow: /d/index.html\n"),
+			allowed: []string{"/", "/d/index.html"}, refused: []string{"/d/", "/d/x"}},
+		{name: "misspelt", robots: text("useragent: *\ndisalow: /a\nDisallow /b\nallow-from: /c\ndisallow: /c\n"),
+			allowed: []string{"/"}, refused: []string{"/a", "/b", "/c"}},
+		{name: "a rule without a slash", robots: text("User-agent: *\nDisallow: a\nDisallow: b\n"), allowed: all},
+		{name: "other lines between user agents", robots: text("User-agent: other\nCrawl-delay: 3\nSitemap: http://x/\nUser-agent: *\nDisallow: /a\n"),
+			allowed: []string{"/", "/b"}, refused: []string{"/a"}, interval: 3 * time.Second},
+		{name: "rules before any group", robots: text("Disallow: /\nUser-agent: other\nDisallow: /\n"), allowed: all},
+		{name: "BOM and CR", robots: text("\xef\xbb\xbfUser-agent: *\rDisallow: /a\r"),
+			allowed: []string{"/"}, refused: []string{"/a"}},
+		{name: "a page for a file", robots: html("<title>404</title><p>Disallow: no such page", ""), allowed: all},
+		{name: "binary", robots: text("\x00\x01\x02\xff\xfe\nUser-agent: *\nDisallow: /a\x00\n"),
+			allowed: []string{"/"}, refused: []string{"/a"}},
+		{name: "beyond 500 KiB", robots: text("User-agent: *\nDisallow: /a\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 5200) + "Disallow: /b\n"),
+			allowed: []string{"/", "/b"}, refused: []string{"/a"}},
+		{name: "not found", robots: robotstest.Status(404), allowed: all},
+		{name: "gone", robots: robotstest.Status(410), allowed: all},
+		{name: "forbidden", robots: robotstest.Status(403), allowed: all},
+		{name: "server error", robots: robotstest.Status(500), refused: all},
+		{name: "unavailable", robots: robotstest.Status(503), refused: all},
+		{name: "too many requests", robots: robotstest.Status(429), refused: all},
+		{name: "reset", robots: robotstest.Reset(""), refused: all},
+		{name: "truncated", robots: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nUser-agent: *\nDisallow: /a\n"), refused: all},
+		{name: "hangs", robots: robotstest.Hang{}, refused: all},
+		{name: "nobody there", refused: all,
+			setUp: func(web *robotstest.Internet, host string) { web.Fail(host, syscall.ECONNREFUSED) }},
+		{name: "five redirects", robots: hops(5, "User-agent: *\nDisallow: /a\n"),
+			allowed: []string{"/", "/b"}, refused: []string{"/a"}},
+		{name: "six redirects", robots: hops(6, "User-agent: *\nDisallow: /\n"), allowed: all},
+		{name: "a redirect loop", robots: http.RedirectHandler("/robots.txt", http.StatusFound), allowed: all},
+		{name: "Crawl-delay", robots: text("User-agent: *\nCrawl-delay: 5.5\nDisallow: /a\n"),
+			allowed: []string{"/", "/1", "/2", "/3", "/4"}, refused: []string{"/a"}, interval: 5500 * time.Millisecond},
+		{name: "a redirect into what is forbidden", robots: text("User-agent: *\nDisallow: /secret\n"),
+			allowed: []string{"/", "/go", "/far"}, behind: []string{"/secret/1", "/secret/2"},
+			pages: map[string]http.Handler{
+				"/go": http.RedirectHandler("/hop", http.StatusFound), "/hop": http.RedirectHandler("/secret/1", http.StatusFound),
+				"/far": http.RedirectHandler("/secret/2", http.StatusMovedPermanently),
+			}},
+		{name: "nofollow", robots: text(""), allowed: []string{"/", "/meta", "/header", "/open", "/shared"},
+			behind: []string{"/behind-meta", "/behind-header"},
+			pages: map[string]http.Handler{
+				"/meta":   html("<meta name=robots content=nofollow><a href=/behind-meta>x</a><a href=/shared>y</a>", ""),
+				"/header": html("<a href=/behind-header>x</a>", "nofollow"),
+				"/open":   html("<a href=/shared>y</a>", "otherbot: none"),
+			}},
+		{name: "429 now and then", robots: text(""), allowed: []string{"/", "/busy", "/calm"},
+			pages: map[string]http.Handler{"/busy": throttling(429, 2)}},
+		{name: "503 now and then", robots: text(""), allowed: []string{"/", "/busy", "/calm"},
+			pages: map[string]http.Handler{"/busy": throttling(503, 1)}},
+	}
+}
+
+// site is one origin of the audit.
+type site struct {
+	kind
+	origin string // "http://k03-1.example"
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch page := s.pages[r.URL.Path]; {
+	case r.URL.Path == "/robots.txt":
+		s.robots.ServeHTTP(w, r)
+	case page != nil:
+		page.ServeHTTP(w, r)
+	case r.URL.Path == "/":
+		var body bytes.Buffer
+		for _, target := range slices.Concat(s.allowed, s.refused) {
+			fmt.Fprintf(&body, "<a href=%q>x</a>\n", target)
+		}
+		html(body.String(), "").ServeHTTP(w, r)
+	default:
+		io.WriteString(w, "<p>text")
+	}
+}
+
+// world is n origins. Every third is https, and every fifth on a port of its own.
+func world(n int) (*robotstest.Internet, []*site) {
+	web := new(robotstest.Internet)
+	var sites []*site
+	for i := range n {
+		k := kinds()[i%len(kinds())]
+		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds()), i/len(kinds()))
+		name := "http://" + host
+		switch {
+		case k.name == "five redirects" || k.name == "six redirects": // which lead to http
+		case i%3 == 0:
+			name = "https://" + host
+		case i%5 == 0:
+			name = "http://" + host + ":8080"
+		}
+		s := &site{kind: k, origin: name}
+		web.Handle(name, s)
+		if strings.HasSuffix(k.name, "redirects") {
+			web.Handle("hop."+host, k.robots)
+		}
+		if k.setUp != nil {
+			k.setUp(web, name)
+		}
+		sites = append(sites, s)
+	}
+	return web, sites
+}
+
+func crawlAll(c *colly.Collector, sites []*site) {
+	c.OnHTML("a[href]", follow)
+	for _, s := range sites {
+		c.Visit(s.origin + "/")
+		for _, page := range slices.Concat(s.allowed, s.refused) {
+			if page != "/shared" { // only its links lead there
+				c.Visit(s.origin + page)
+			}
+		}
+	}
+	c.Wait()
+}
+
+// findings is what the servers' log says about a crawl.
+type findings struct {
+	requests int // for pages
+	refused  int // of them for what robots.txt, or a nofollow page, keeps from us
+	missed   int // pages that are allowed, and were not fetched
+	early    int // requests sooner after the one before than the host's pace
+	ignored  int // requests that came before a Retry-After was over
+	robots   int // robots.txt fetches beyond the first of an origin
+	first    []string
+}
+
+func (f *findings) note(count *int, format string, args ...any) {
+	if *count++; *count <= 3 {
+		f.first = append(f.first, fmt.Sprintf(format, args...))
+	}
+}
+
+func audit(web *robotstest.Internet, sites []*site) findings {
+	var f findings
+	log := map[string][]robotstest.Request{} // by origin
+	for _, r := range web.Log() {
+		scheme, rest, _ := strings.Cut(r.URL, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		log[scheme+"://"+host] = append(log[scheme+"://"+host], r)
+	}
+	for _, s := range sites {
+		interval := max(s.interval, time.Second)
+		fetched := map[string]bool{}
+		robots := 0
+		var start, last, retryAfter time.Time
+		for _, r := range log[s.origin] {
+			target := strings.TrimPrefix(r.URL, s.origin)
+			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // robots.txt keeps it, too
+				f.note(&f.early, "%s: %s came after %v, the pace is 1s", s.name, r.URL, gap)
+			}
+			start = r.Time
+			if target == "/robots.txt" {
+				robots++
+				continue
+			}
+			if strings.HasPrefix(target, "/robots.txt?hop=") {
+				continue
+			}
+			f.requests++
+			if slices.Contains(s.refused, target) || slices.Contains(s.behind, target) {
+				f.note(&f.refused, "%s: %s was requested", s.name, r.URL)
+			}
+			if gap := r.Time.Sub(last); !last.IsZero() && gap < interval && gap >= time.Second {
+				f.note(&f.early, "%s: %s came after %v, the pace is %v", s.name, r.URL, gap, interval)
+			}
+			if r.Time.Before(retryAfter) {
+				f.note(&f.ignored, "%s: %s came %v before Retry-After was over", s.name, r.URL, retryAfter.Sub(r.Time))
+			}
+			last = r.Time
+			fetched[target] = fetched[target] || r.Err == nil && r.Status < 400
+			if r.Status == 429 || r.Status == 503 {
+				retryAfter = r.Time.Add(90 * time.Second)
+			}
+		}
+		for _, page := range s.allowed {
+			if !fetched[page] {
+				f.note(&f.missed, "%s: %s was not fetched", s.name, s.origin+page)
+			}
+		}
+		if s.name != "a redirect loop" && robots > 1 {
+			f.note(&f.robots, "%s: %s: robots.txt was fetched %d times", s.name, s.origin, robots)
+		}
+	}
+	return f
+}
+
+func TestAuditOf500Origins(t *testing.T) {
+	const origins = 500
+	synctest.Test(t, func(t *testing.T) {
+		web, sites := world(origins)
+		c := plain(web, colly.Async())
+		crawlAll(c, sites)
+		f := audit(web, sites)
+		t.Logf("plain colly, IgnoreRobotsTxt=false, %d origins: of %d requests for pages %d were refused to it; %d allowed pages missed; "+
+			"%d requests faster than the pace; %d before Retry-After was over; %d more fetches of robots.txt than needed",
+			origins, f.requests, f.refused, f.missed, f.early, f.ignored, f.robots)
+		if f.refused == 0 || f.missed == 0 || f.early == 0 || f.ignored == 0 || f.robots == 0 {
+			t.Errorf("plain colly: %+v; it used to break each of these", f)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		web, sites := world(origins)
+		c := colly.NewCollector(colly.Async())
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.RetryThrottled = 3
+		start := time.Now()
+		crawlAll(c, sites)
+		f := audit(web, sites)
+		t.Logf("attached, %d origins in %v: %d requests for pages; %v", origins, time.Since(start), f.requests, ext.Stats())
+		f.requests = 0
+		if first := f.first; f.refused+f.missed+f.early+f.ignored+f.robots > 0 {
+			t.Errorf("attached: %+v\n%s", f, strings.Join(first, "\n"))
+		}
+	})
+}
