@@ -5,9 +5,13 @@ import (
 	"time"
 )
 
-// later adds without wrapping around: a Crawl-delay may be as long as it likes.
+// later is the time that is d after t. It does not wrap around, for a
+// Crawl-delay may be as long as it likes, and what never was is over at once.
 func later(t, d time.Duration) time.Duration {
-	if d > 0 && t > forever-d {
+	switch {
+	case t == never:
+		return never
+	case d > 0 && t > forever-d:
 		return forever
 	}
 	return t + d

@@ -128,7 +128,7 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 
 // canonicalHost gives all spellings of a host one form.
 func canonicalHost(host string) string {
-	host = strings.TrimSuffix(host, ".")
+	host = strings.TrimRight(host, ".")
 	for i := range len(host) {
 		if c := host[i]; c >= 0x80 {
 			return asciiHost(host)

@@ -22,8 +22,6 @@ type trip struct {
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, whole seconds
-
-	start time.Duration // the result; 0: cancelled
 }
 
 // randomTrips draws times to the nanosecond, so that no two events of different

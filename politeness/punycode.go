@@ -16,7 +16,7 @@ func asciiHost(host string) string {
 			labels[i] = "xn--" + encoded
 		}
 	}
-	return strings.TrimSuffix(strings.Join(labels, "."), ".")
+	return strings.TrimRight(strings.Join(labels, "."), ".")
 }
 
 // Parameters of RFC 3492 §5.

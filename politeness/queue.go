@@ -35,6 +35,7 @@ func (g *Grant) try() (v look) {
 	var cut *notice
 	switch g.state {
 	case refused:
+		g.leaveThen()
 		return look{refused: true, wait: g.until - now}
 	case asking:
 		var ok bool
@@ -62,6 +63,7 @@ func (g *Grant) try() (v look) {
 		v.refused, v.wait = true, l.comeAgain(g, now)
 	}
 	if v.refused {
+		g.leaveThen()
 		l.quit(g)
 		return v
 	}
@@ -77,7 +79,7 @@ func (g *Grant) try() (v look) {
 // tryThen asks the next limiter, once this one is ready.
 func (g *Grant) tryThen(v look) look {
 	if !v.started {
-		g.then.leave() // its turn there must not hold up the requests to other hosts
+		g.leaveThen() // its turn there must not hold up the requests to other hosts
 		return v
 	}
 	inner := g.then.try()
@@ -147,10 +149,14 @@ func (g *Grant) leave() (again time.Duration) {
 		again = g.until - l.now()
 		g.state = asking
 	}
-	if g.then != nil {
-		again = max(again, g.then.leave())
+	return max(again, g.leaveThen())
+}
+
+func (g *Grant) leaveThen() (again time.Duration) {
+	if g.then == nil {
+		return 0
 	}
-	return again
+	return g.then.leave()
 }
 
 // outlook is how long g would have to wait if it joined the queues now.

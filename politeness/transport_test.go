@@ -281,11 +281,11 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 				tt.end(t, resp.Body, cancel)
 				synctest.Wait()
 				if tt.held > 0 {
-					time.Sleep(tt.held - 1)
+					time.Sleep(tt.held - time.Nanosecond)
 					if busy(l) != 1 {
 						t.Fatal("the slot was freed too early")
 					}
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 					synctest.Wait()
 				}
 				if busy(l) != 0 {

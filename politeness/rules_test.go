@@ -1,0 +1,724 @@
+package politeness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Crawl-delay longer than MaxCrawlDelay is obeyed: one request, then refusals
+// until the delay is over.
+func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		robots, page := WithCrawlDelay(t.Context(), Exempt), WithCrawlDelay(t.Context(), time.Hour)
+		g, _ := l.Acquire(robots, u)
+		g.Done(Outcome{})
+		zero := time.Now()
+		g, err := l.Acquire(page, u)
+		if err != nil || time.Since(zero) != time.Second {
+			t.Fatalf("the first page: %v after %v, want the Delay alone", err, time.Since(zero))
+		}
+		g.Done(Outcome{})
+		until := time.Now().Add(time.Hour)
+		for range 3 {
+			_, err = l.Acquire(page, u)
+			if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.Equal(until) {
+				t.Fatalf("the next page: %v, want a DelayError until %v", err, until)
+			}
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(time.Until(until))
+		if g, err = l.Acquire(page, u); err != nil || !time.Now().Equal(until) {
+			t.Errorf("when it is over: %v", err)
+		}
+		g.Done(Outcome{})
+	})
+}
+
+// Those who queued in hope are refused when a long Crawl-delay is learnt; the
+// one whose turn it is goes.
+func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		l.Acquire(WithCrawlDelay(t.Context(), Exempt), u) // holds the only slot
+		var mu sync.Mutex
+		var granted, delayed int
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), u)
+				mu.Lock()
+				defer mu.Unlock()
+				if _, ok := errors.AsType[*DelayError](err); ok {
+					delayed++
+				} else if err != nil {
+					t.Error(err)
+				} else {
+					granted++
+					g.Done(Outcome{})
+				}
+			})
+		}
+		synctest.Wait()
+		_, err := l.Acquire(WithCrawlDelay(t.Context(), time.Hour), u)
+		if _, ok := errors.AsType[*DelayError](err); !ok {
+			t.Errorf("who told it: %v", err)
+		}
+		synctest.Wait()
+		if delayed != 4 {
+			t.Errorf("%d refused at once, want 4", delayed)
+		}
+		wg.Wait() // for the lease of the first
+		if granted != 1 {
+			t.Errorf("%d granted", granted)
+		}
+	})
+}
+
+func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxCrawlDelay: -1, MaxWait: time.Minute, Jitter: 1}
+		u := mustURL(t, "http://example.com/")
+		ctx := WithCrawlDelay(t.Context(), math.MaxInt64)
+		time.Sleep(time.Hour)
+		g, err := l.Acquire(ctx, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		for range 3 {
+			if _, err := l.Acquire(ctx, u); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the next: %v", err)
+			}
+		}
+		if next := time.Until(l.Next(u)); next < 100*365*24*time.Hour {
+			t.Errorf("next in %v", next)
+		}
+	})
+}
+
+func TestClampedCrawlDelayIsReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var events []Event
+		l := &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Observer: func(e Event) {
+				if e.Kind == EventClamped {
+					events = append(events, e)
+				}
+			}}
+		startsOf(t, l, WithCrawlDelay(t.Context(), time.Hour), 4, 0)
+		if n := strings.Count(log.String(), "crawl_delay=1h0m0s"); n != 1 {
+			t.Errorf("reported %d times: %s", n, &log)
+		}
+		if len(events) != 1 || events[0] != (Event{Kind: EventClamped, Host: "example.com", Wait: time.Hour}) {
+			t.Errorf("events %+v", events)
+		}
+	})
+}
+
+func TestJitterOnlyLengthens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := startsOf(t, &Limiter{Jitter: 0.5}, t.Context(), 200, 0)
+		var gaps []time.Duration
+		for i := 1; i < len(starts); i++ {
+			gaps = append(gaps, starts[i]-starts[i-1])
+		}
+		if lo, hi := slices.Min(gaps), slices.Max(gaps); lo < time.Second || hi > 1500*time.Millisecond || hi-lo < 300*time.Millisecond {
+			t.Errorf("gaps from %v to %v, want them spread from 1s to 1.5s", lo, hi)
+		}
+	})
+}
+
+func TestAdaptive(t *testing.T) {
+	const s = time.Second
+	type step struct {
+		latency time.Duration
+		status  int
+		err     error
+		want    time.Duration
+	}
+	tests := []struct {
+		name  string
+		a     Adaptive
+		steps []step
+	}{
+		{"rises at once, falls by halves", Adaptive{Factor: 5}, []step{
+			{2 * s, 200, nil, 10 * s},
+			{1 * s, 200, nil, 7500 * time.Millisecond},
+			{1 * s, 200, nil, 6250 * time.Millisecond},
+			{3 * s, 200, nil, 15 * s},
+		}},
+		{"an error never speeds it up", Adaptive{Factor: 5}, []step{
+			{2 * s, 200, nil, 10 * s},
+			{1, 500, nil, 10 * s},
+			{1, 404, nil, 10 * s},
+			{1, 302, nil, 10 * s},
+			{1, 0, errors.New("reset"), 10 * s},
+			{4 * s, 500, nil, 20 * s}, // but slows it down
+			{0, 200, nil, 20 * s},     // an unknown latency says nothing
+		}},
+		{"between floor and ceiling", Adaptive{Factor: 5, Min: 3 * s, Max: 20 * s}, []step{
+			{s / 10, 200, nil, 3 * s},
+			{s * 60, 200, nil, 20 * s},
+			{s / 10, 200, nil, 11500 * time.Millisecond},
+		}},
+		{"the ceiling is a minute by default", Adaptive{Factor: 1e6}, []step{{math.MaxInt64, 200, nil, time.Minute}}},
+		{"Delay is a floor", Adaptive{Factor: 0.5}, []step{{s, 200, nil, s}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Adaptive: tt.a}
+				u := mustURL(t, "http://example.com/")
+				for i, step := range tt.steps {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					g.Done(Outcome{Status: step.status, Latency: step.latency, Err: step.err})
+					if got := time.Until(l.Next(u)); got != step.want {
+						t.Errorf("step %d: the next in %v, want %v", i, got, step.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		l := &Limiter{MaxWait: 3 * time.Second}
+		zero := time.Now()
+		var mu sync.Mutex
+		var granted, refused int
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), u)
+				mu.Lock()
+				defer mu.Unlock()
+				if _, ok := errors.AsType[*DelayError](err); ok {
+					refused++
+					if time.Since(zero) != 0 {
+						t.Errorf("refused after %v, not at once", time.Since(zero))
+					}
+					return
+				}
+				granted++
+				g.Done(Outcome{})
+			})
+		}
+		wg.Wait()
+		if granted != 4 || refused != 6 { // at 0, 1, 2 and 3 s
+			t.Errorf("%d granted, %d refused", granted, refused)
+		}
+
+		// A slot that does not come free is waited for just as long.
+		time.Sleep(time.Second)
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zero = time.Now()
+		_, err = l.Acquire(t.Context(), u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 3*time.Second+1 {
+			t.Errorf("%v after %v", err, time.Since(zero))
+		}
+
+		never := &Limiter{MaxWait: -1, Concurrency: 2}
+		if _, err := never.Acquire(t.Context(), u); err != nil {
+			t.Errorf("what may start at once: %v", err)
+		}
+		if _, err := never.Acquire(t.Context(), u); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("what would have to wait: %v", err)
+		}
+		g.Done(Outcome{})
+	})
+}
+
+func TestContextDeadlineWhileASlotIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		l.Acquire(t.Context(), u)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		zero := time.Now()
+		_, err := l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 5*time.Second {
+			t.Errorf("%v after %v, want a DelayError at the deadline", err, time.Since(zero))
+		}
+	})
+}
+
+func TestNextTellsAScheduler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 10 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		next := func(want time.Duration) {
+			t.Helper()
+			if got := time.Until(l.Next(u)); got != want {
+				t.Errorf("next in %v, want %v", got, want)
+			}
+		}
+		next(0)
+		next(0) // asking takes nothing
+		g, _ := l.Acquire(t.Context(), u)
+		next(10 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { l.Acquire(ctx, u) })
+		}
+		synctest.Wait()
+		next(40 * time.Second) // three wait already
+		cancel()
+		wg.Wait()
+		next(10 * time.Second)
+		g.Done(Outcome{Status: 429, Header: retryIn("60")})
+		next(time.Minute)
+		time.Sleep(2 * time.Minute)
+		next(0)
+		if s := l.Stats(); s.Granted != 1 || s.Cancelled != 3 {
+			t.Errorf("%+v", s)
+		}
+		if got := l.Next(&url.URL{Path: "/"}); !got.Equal(time.Now()) {
+			t.Errorf("a URL without a host: %v", got)
+		}
+	})
+}
+
+// Two limits at once: each host has its pace, and so has the machine of all.
+func TestWithinComposesTwoLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: time.Second, Concurrency: 4,
+			Within: &Limiter{Delay: 300 * time.Millisecond, Concurrency: 4, Key: machine}}
+		zero := time.Now()
+		type start struct {
+			host int
+			at   time.Duration
+		}
+		var mu sync.Mutex
+		var starts []start
+		var wg sync.WaitGroup
+		for h := range 3 {
+			u := mustURL(t, fmt.Sprintf("http://host%d.example/", h))
+			for range 10 {
+				wg.Go(func() {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					starts = append(starts, start{h, time.Since(zero)})
+					mu.Unlock()
+					time.Sleep(50 * time.Millisecond)
+					g.Done(Outcome{Status: 200})
+				})
+			}
+		}
+		wg.Wait()
+		slices.SortFunc(starts, func(a, b start) int { return int(a.at - b.at) })
+		last := map[int]time.Duration{0: -time.Hour, 1: -time.Hour, 2: -time.Hour}
+		for i, s := range starts {
+			if i > 0 && s.at-starts[i-1].at < 300*time.Millisecond {
+				t.Errorf("the machine is asked after %v", s.at-starts[i-1].at)
+			}
+			if s.at-last[s.host] < time.Second {
+				t.Errorf("host %d is asked after %v", s.host, s.at-last[s.host])
+			}
+			last[s.host] = s.at
+		}
+		if total := starts[len(starts)-1].at; total > 9600*time.Millisecond {
+			t.Errorf("it took %v, the ideal is 9.6s", total)
+		}
+		if a, b := l.Stats(), l.Within.Stats(); a.Granted != 30 || b.Granted != 30 || a.InFlight+b.InFlight+a.Waiting+b.Waiting != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// A host that backs off while it queues for its machine lets the others pass.
+func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: -1, Concurrency: 2, Within: &Limiter{Delay: 10 * time.Second, Concurrency: 9, Key: machine}}
+		zero := time.Now()
+		bad, good := mustURL(t, "http://bad.example/"), mustURL(t, "http://good.example/")
+		g, _ := l.Acquire(t.Context(), bad)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			g, err := l.Acquire(t.Context(), bad)
+			if err != nil || time.Since(zero) != time.Hour {
+				t.Errorf("bad: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			g, err := l.Acquire(t.Context(), good)
+			if err != nil || time.Since(zero) != 10*time.Second {
+				t.Errorf("good: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		synctest.Wait()
+		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
+		wg.Wait()
+	})
+}
+
+func TestWithinCancellationAndDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Within: &Limiter{Delay: time.Hour, Key: DomainKey}}
+		zero := time.Now()
+		g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example.com/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Host != "b.example.com" || !d.Until.Equal(zero.Add(time.Hour)) || time.Since(zero) != 0 {
+			t.Errorf("%v after %v, want a DelayError at once", err, time.Since(zero))
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		if _, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/")); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if g, err = l.Acquire(t.Context(), mustURL(t, "http://c.example.com/")); err != nil || time.Since(zero) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(zero))
+		}
+		g.Done(Outcome{})
+		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+func TestGlobalConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, GlobalConcurrency: 3}
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for h := range 30 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://host%d.example/", h)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := l.Stats().InFlight; n > 3 {
+					t.Errorf("%d in flight", n)
+				}
+				time.Sleep(time.Second)
+				g.Done(Outcome{})
+			})
+		}
+		wg.Wait()
+		if took := time.Since(zero); took != 10*time.Second {
+			t.Errorf("it took %v, want 10s", took)
+		}
+	})
+}
+
+func TestGlobalRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{GlobalRate: rate.NewLimiter(10, 5)}
+		zero := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for h := range 105 {
+			ctx := ctx
+			if h%2 == 0 {
+				ctx = t.Context()
+			}
+			wg.Go(func() {
+				g, err := l.Acquire(ctx, mustURL(t, fmt.Sprintf("http://host%d.example/", h)))
+				if err == nil {
+					g.Done(Outcome{})
+				} else if ctx.Err() == nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(950 * time.Millisecond)
+		cancel() // what they would have had goes to the others
+		wg.Wait()
+		// 5 at once, 9 in the first 950 ms, half of them even; the 45 even ones
+		// that are left take the next 4.6 s.
+		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		if n := l.GlobalRate.Tokens(); n > 0.01 {
+			t.Errorf("%v tokens were left", n)
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	tests := []struct{ url, host, domain string }{
+		{"http://www.example.com/", "www.example.com", "example.com"},
+		{"https://WWW.Example.COM:8443/", "www.example.com", "example.com"},
+		{"http://www.example.com./", "www.example.com", "example.com"},
+		{"http://news.example.co.uk/", "news.example.co.uk", "example.co.uk"},
+		{"http://someone.github.io/", "someone.github.io", "someone.github.io"},
+		{"http://co.uk/", "co.uk", "co.uk"},
+		{"http://localhost:8080/", "localhost", "localhost"},
+		{"http://192.0.2.1:80/", "192.0.2.1", "192.0.2.1"},
+		{"http://[2001:DB8::1]:80/", "2001:db8::1", "2001:db8::1"},
+		{"http://www.Bücher.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
+		{"http://WWW.XN--BCHER-KVA.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
+		{"http://例え。テスト/", "xn--r8jz45g.xn--zckzah", "xn--r8jz45g.xn--zckzah"},
+	}
+	for _, tt := range tests {
+		u := mustURL(t, tt.url)
+		if got, err := HostKey(t.Context(), u); got != tt.host || err != nil {
+			t.Errorf("HostKey(%s) = %q, %v; want %q", tt.url, got, err, tt.host)
+		}
+		if got, err := DomainKey(t.Context(), u); got != tt.domain || err != nil {
+			t.Errorf("DomainKey(%s) = %q, %v; want %q", tt.url, got, err, tt.domain)
+		}
+	}
+}
+
+// The samples of RFC 3492 §7.1 that hold no capitals.
+func TestPunycodeRFC3492Section71(t *testing.T) {
+	for label, want := range map[string]string{
+		"ليهمابتكلموشعربي؟":            "egbpdaj6bu4bxfgehfvwxn",
+		"他们为什么不说中文":                    "ihqwcrb4cv8a8dqg056pqjye",
+		"почемужеонинеговорятпорусски": "b1abfaaepdrnnbgefbadotcwatmq2g4l",
+		"3年b組金八先生":                     "3b-ww4c5e180e575a65lsy2b",
+		"ひとつ屋根の下2":                     "2-u9tlzr9756bt3uc0v",
+		"そのスピードで":                      "d9juau41awczczp",
+	} {
+		if got, ok := punycode(label); got != want || !ok {
+			t.Errorf("punycode(%q) = %q, want %q", label, got, want)
+		}
+	}
+	for _, plain := range []string{"", "example", "xn--bcher-kva", "\xff\xfe"} {
+		if got, ok := punycode(plain); ok {
+			t.Errorf("punycode(%q) = %q, want none", plain, got)
+		}
+	}
+}
+
+func FuzzHostKey(f *testing.F) {
+	f.Add("www.Example.com.")
+	f.Add("bücher.example")
+	f.Add("\xff。")
+	f.Fuzz(func(t *testing.T, host string) {
+		key := canonicalHost(host)
+		if again := canonicalHost(key); again != key {
+			t.Errorf("%q becomes %q, and that %q", host, key, again)
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("120", "")
+	f.Add("-1", "")
+	f.Add("9223372037", "")
+	f.Add("Sat, 21 Nov 2026 12:05:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT")
+	f.Add("Saturday, 21-Nov-26 12:05:00 GMT", "today")
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, value, date string) {
+		d, ok := RetryAfter(map[string][]string{"Retry-After": {value}, "Date": {date}}, now)
+		if ok != (d > 0) || d < 0 {
+			t.Errorf("%q, %q: %v, %v", value, date, d, ok)
+		}
+	})
+}
+
+func TestUnusableURLsAndKeys(t *testing.T) {
+	l := &Limiter{}
+	for _, u := range []*url.URL{nil, {}, {Path: "/a"}, {Scheme: "mailto", Opaque: "a@example.com"}} {
+		if _, err := l.Acquire(t.Context(), u); err == nil || !strings.HasPrefix(err.Error(), "politeness: ") {
+			t.Errorf("%v: error %v", u, err)
+		}
+	}
+	broken := errors.New("no such key")
+	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", broken }}
+	if _, err := l.Acquire(t.Context(), mustURL(t, "http://u:secret@example.com/")); !errors.Is(err, broken) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("error %v", err)
+	}
+	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", nil }}
+	if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err == nil {
+		t.Error("an empty key is no error")
+	}
+}
+
+func TestFieldsThatMakeNoSense(t *testing.T) {
+	circle := &Limiter{}
+	circle.Within = &Limiter{Within: circle}
+	for _, tt := range []struct {
+		limiter *Limiter
+		names   string
+	}{
+		{&Limiter{Concurrency: -1}, "Concurrency"},
+		{&Limiter{Jitter: -0.5}, "Jitter"},
+		{&Limiter{Jitter: math.NaN()}, "Jitter"},
+		{&Limiter{BackOff: -1}, "BackOff"},
+		{&Limiter{MaxBackOff: -1}, "MaxBackOff"},
+		{&Limiter{GlobalConcurrency: -1}, "GlobalConcurrency"},
+		{&Limiter{GlobalRate: rate.NewLimiter(1, 0)}, "GlobalRate"},
+		{&Limiter{MaxHosts: -1}, "MaxHosts"},
+		{&Limiter{Adaptive: Adaptive{Factor: -1}}, "Adaptive.Factor"},
+		{&Limiter{Adaptive: Adaptive{Min: -1}}, "Adaptive"},
+		{&Limiter{Adaptive: Adaptive{Min: 2, Max: 1}}, "Adaptive.Min"},
+		{circle, "Within"},
+		{&Limiter{Within: &Limiter{Jitter: -1}}, "Jitter"},
+	} {
+		err := tt.limiter.Validate()
+		if err == nil || !strings.Contains(err.Error(), "Limiter."+tt.names) {
+			t.Errorf("%s: error %v", tt.names, err)
+			continue
+		}
+		if _, again := tt.limiter.Acquire(t.Context(), mustURL(t, "http://example.com/")); again != err {
+			t.Errorf("%s: Acquire says %v", tt.names, again)
+		}
+	}
+	if err := new(Limiter).Validate(); err != nil {
+		t.Errorf("the zero Limiter: %v", err)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		var story []string
+		note := func(what string) func(time.Time) {
+			return func(at time.Time) { story = append(story, fmt.Sprint(what, " ", at.Sub(zero))) }
+		}
+		traced := WithTrace(t.Context(), &Trace{Queued: note("queued"), Granted: note("granted")})
+		g, _ := l.Acquire(traced, u)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			g, _ := l.Acquire(traced, u)
+			g.Done(Outcome{})
+		})
+		synctest.Wait()
+		time.Sleep(100 * time.Millisecond)
+		g.Done(Outcome{Status: 503, Header: retryIn("10")})
+		wg.Wait()
+		if got := strings.Join(story, ", "); got != "granted 0s, queued 1s, queued 10.1s, granted 10.1s" {
+			t.Error(got)
+		}
+		time.Sleep(time.Minute)
+		g, _ = l.Acquire(WithTrace(t.Context(), &Trace{}), u) // nil functions are skipped
+		g.Done(Outcome{})
+	})
+}
+
+func TestStatsAndObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		kinds := map[EventKind]int{}
+		l := &Limiter{Observer: func(e Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			kinds[e.Kind]++
+		}}
+		startsOf(t, l, t.Context(), 5, 0) // waits of 0 to 4 s
+		u := mustURL(t, "http://example.com/")
+		ctx, cancel := context.WithTimeout(t.Context(), 1)
+		defer cancel()
+		l.Acquire(ctx, u)
+		g, _ := l.Acquire(t.Context(), u)
+		g.Done(Outcome{Status: 429})
+		ctx, cancel2 := context.WithCancel(t.Context())
+		time.AfterFunc(1, cancel2)
+		l.Acquire(ctx, u)
+		s := l.Stats()
+		want := Stats{Hosts: 1, BackedOff: 1, Granted: 6, Refused: 1, Cancelled: 1, BackOffs: 1}
+		want.Waits[0], want.Waits[3], want.Waits[4] = 1, 2, 3
+		if s != want {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+		for kind, n := range map[EventKind]int{EventGranted: 6, EventRefused: 1, EventCancelled: 1, EventBackedOff: 1} {
+			if kinds[kind] != n {
+				t.Errorf("%d events %q, want %d", kinds[kind], kind, n)
+			}
+		}
+		time.Sleep(time.Hour)
+		if s := l.Stats(); s.BackedOff != 0 {
+			t.Errorf("%d hosts back off an hour later", s.BackedOff)
+		}
+	})
+}
+
+// An uncontended grant costs one allocation, the Grant.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	l := &Limiter{Delay: -1}
+	u := mustURL(t, "http://www.example.com/page")
+	ctx := WithCrawlDelay(t.Context(), Exempt)
+	if n := testing.AllocsPerRun(100, func() {
+		g, err := l.Acquire(ctx, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{Status: 200, Latency: time.Millisecond})
+	}); n > 1 {
+		t.Errorf("%v allocations for Acquire and Done, want 1", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { l.Next(u) }); n > 1 {
+		t.Errorf("%v allocations for Next, want 1", n)
+	}
+}
+
+// Who is refused by its host while it queues for the machine leaves both queues.
+func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: -1, Concurrency: 2, Within: &Limiter{Delay: 10 * time.Second, Concurrency: 9, Key: machine}}
+		zero := time.Now()
+		bad, good := mustURL(t, "http://bad.example/"), mustURL(t, "http://good.example/")
+		g, _ := l.Acquire(t.Context(), bad)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if _, err := l.Acquire(ctx, bad); !errors.Is(err, context.DeadlineExceeded) || time.Since(zero) != 0 {
+				t.Errorf("bad: %v after %v", err, time.Since(zero))
+			}
+		})
+		synctest.Wait()
+		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
+		wg.Wait()
+		if g, err := l.Acquire(t.Context(), good); err != nil || time.Since(zero) != 10*time.Second {
+			t.Errorf("good: %v after %v", err, time.Since(zero))
+		} else {
+			g.Done(Outcome{})
+		}
+		if s := l.Within.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Everything at once, in real time and for the race detector: hosts that come
+// and go, limits within limits, deadlines, cancellations, refusals and grants
+// that get lost. What is left in the end must be nothing.
+func TestStress(t *testing.T) {
+	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
+	l := &Limiter{
+		Delay: 100 * time.Microsecond, Concurrency: 3, Jitter: 0.2, EndToStart: true,
+		Adaptive: Adaptive{Factor: 1, Max: time.Millisecond}, BackOff: time.Millisecond, MaxBackOff: 4 * time.Millisecond,
+		MaxCrawlDelay: time.Millisecond, Lease: 20 * time.Millisecond, MaxHosts: 40, GlobalConcurrency: 30,
+		GlobalRate: rate.NewLimiter(20000, 10),
+		Within:     &Limiter{Delay: 50 * time.Microsecond, Concurrency: 10, Key: machine, Lease: 20 * time.Millisecond, MaxHosts: 5},
+		Observer:   func(Event) {},
+	}
+	var wg sync.WaitGroup
+	for worker := range uint64(50) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(worker, 9309))
+			for range 100 {
+				u := &url.URL{Scheme: "http", Host: fmt.Sprintf("host%d.example", r.IntN(60))}
+				ctx, cancel := context.WithCancel(t.Context())
+				switch r.IntN(4) {
+				case 0:
+					ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(3000))*time.Microsecond)
+				case 1:
+					time.AfterFunc(time.Duration(r.IntN(3000))*time.Microsecond, cancel)
+				}
+				if r.IntN(3) == 0 {
+					ctx = WithCrawlDelay(ctx, time.Duration(r.IntN(2000)-1)*time.Microsecond)
+				}
+				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time) {}, Granted: func(time.Time) {}})
+				g, err := l.Acquire(ctx, u)
+				l.Next(u)
+				if err == nil && r.IntN(20) > 0 { // else it is lost
+					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
+					g.sent()
+					go g.Done(Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))})
+					g.Done(Outcome{Status: 200})
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	time.Sleep(50 * time.Millisecond) // every lease is over
+	for _, lim := range []*Limiter{l, l.Within, l.whole, l.Within.whole} {
+		if lim == nil {
+			continue
+		}
+		lim.mu.Lock()
+		listed := 0
+		for _, h := range lim.hosts {
+			lim.reap(h, lim.now())
+			if h.next != nil || h.rest != 0 {
+				listed++
+			}
+			if h.busy() || h.queue.first != nil || h.flight.first != nil {
+				t.Errorf("%s: %d wait and %d are in flight", h.key, h.waiting, h.inFlight)
+			}
+			if (h.next != nil) == (h.rest != 0) {
+				t.Errorf("%s is in both lists or none", h.key)
+			}
+		}
+		if s := lim.stats; listed != len(lim.hosts) || s.Waiting != 0 || s.InFlight != 0 {
+			t.Errorf("%d of %d hosts are idle, %+v", listed, len(lim.hosts), s)
+		}
+		lim.mu.Unlock()
+	}
+	t.Logf("%+v", l.Stats())
+}
