@@ -1,10 +1,67 @@
 package robotstxt
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
+
+var fuzzFiles = []string{
+	"",
+	"User-agent: *\nDisallow: /\n",
+	"User-agent: a\nCrawl-delay: 1\nUser-agent: b/2\r\nAllow: /*.php$\rDisallow /x # y\n\nSitemap: https://example.com/s.xml",
+	"\xef\xbb\xbfuser agent : * x\n\x00disallow:\t/\xff%2F%zz*\x00\nallow-from: /in\ndisalow: foo\n:\n::\n",
+	"<html><body>User-agent: *<br>Disallow: /</body></html>",
+	"user-agent: *\nallow: /index.html\nallow: /d/index.htm\ndisallow: /\n\n#\nuser-agent: *\ndisallow: /late\n",
+	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
+}
+
+// FuzzParse feeds the parser anything: it must not panic, and what it returns must be sound.
+func FuzzParse(f *testing.F) {
+	for _, robots := range fuzzFiles {
+		f.Add([]byte(robots), "ExampleBot", "/a%2Fb?c#d")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, token, target string) {
+		kept := bytes.Clone(body)
+		file := Parse(body)
+		if !bytes.Equal(body, kept) {
+			t.Fatal("Parse has changed the body")
+		}
+		lines := 1 + countLines(body)
+		for group := range file.Groups() {
+			for _, r := range group.Rules {
+				if r.Line < 1 || r.Line > lines {
+					t.Fatalf("rule on line %d of %d", r.Line, lines)
+				}
+			}
+		}
+		for _, tokens := range [][]string{{token}, nil} {
+			rules := file.Rules(tokens...)
+			m := rules.Match(target)
+			if m.Allowed != rules.Allowed(target) {
+				t.Fatalf("Match and Allowed differ: %+v", m)
+			}
+			if m.Line > lines || (m.Line > 0) != (m.Reason == ByRule) || m.Allowed != (m.Kind != Disallow) && m.Reason != TooMuchWork {
+				t.Fatalf("%+v does not make sense", m)
+			}
+			if (m.Group == nil) != (m.Reason == NoGroup) && m.Reason != IsRobotsTxt {
+				t.Fatalf("%+v: group", m)
+			}
+			if _, ok := rules.CrawlDelay(); !ok && rules.Size() <= 0 {
+				t.Fatal("no size")
+			}
+			// The rules must not live on the body, nor on the file.
+			clear(body)
+			if again := rules.Match(target); again.Pattern != m.Pattern || again.Line != m.Line {
+				t.Fatalf("%+v has become %+v", m, again)
+			}
+			copy(body, kept)
+		}
+	})
+}
 
 // FuzzMatch holds the compiled matcher to its readable twin: same rule, same line, same verdict.
 func FuzzMatch(f *testing.F) {
@@ -13,14 +70,17 @@ func FuzzMatch(f *testing.F) {
 		{"user-agent: *\ndisallow: /*.php$\nallow: /*?x=%2F", "/a.php?x=/"},
 		{"user-agent: *\ndisallow: /*%2Fb*%3Fc\nallow: *%2A%24$", "/a?x%2fb/?c*$"},
 		{"user-agent: *\ndisallow: /%%32%46*%\n", "/%2F%"},
+		{"user-agent: *\ndisallow: /privacy$\n", "/privacy$"},
 		{"user-agent: *\ndisallow: /\u30c4*\x01\xff\n", "http://h/%e3%83%84\x01%FF#x"},
-		{"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9), "/xabcdef"},
+		{fuzzFiles[len(fuzzFiles)-1], "/xabcdef"},
 	} {
 		f.Add(seed.robots, seed.target)
 	}
 	f.Fuzz(func(t *testing.T, robots, target string) {
-		file := Parse([]byte(robots))
-		compareWithTwin(t, file, target)
+		if len(robots) > 1<<12 || len(target) > 1<<10 {
+			t.Skip("too slow for the twin")
+		}
+		compareWithTwin(t, Parse([]byte(robots)), target)
 	})
 }
 
@@ -31,7 +91,6 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	want, ok := twinMatch(twinRules(f), target)
 	octets, _ := twinTarget(target)
 	switch {
-	case got.Reason == TooMuchWork:
 	case octets == "/robots.txt":
 		if !got.Allowed || got.Reason != IsRobotsTxt {
 			t.Errorf("%q: %+v, want robots.txt itself to be allowed", target, got)
@@ -51,16 +110,12 @@ func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		rules, target := make([]byte, rng.IntN(400)), make([]byte, rng.IntN(30))
-		for i := range rules {
-			rules[i] = byte(rng.Uint32())
-		}
-		for i := range target {
-			target[i] = byte(rng.Uint32())
-		}
-		f.Add(rules, target)
+		f.Add(randomOctets(rng, 400), randomOctets(rng, 30))
 	}
 	f.Fuzz(func(t *testing.T, rules, target []byte) {
+		if len(rules) > 1<<10 || len(target) > 1<<7 {
+			t.Skip("too slow for the twin")
+		}
 		compareWithTwin(t, Parse(denseRobots(rules)), denseTarget(target))
 	})
 }
@@ -68,22 +123,27 @@ func FuzzMatchDense(f *testing.F) {
 // TestMatchesTwin is FuzzMatchDense on random input.
 func TestMatchesTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	octets := func(n int) []byte {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = byte(rng.Uint32())
-		}
-		return b
+	n := 3000
+	if testing.Short() {
+		n = 100
 	}
-	for range 3000 {
-		f := Parse(denseRobots(octets(rng.IntN(600))))
+	for range n {
+		f := Parse(denseRobots(randomOctets(rng, 600)))
 		for range 10 {
-			compareWithTwin(t, f, denseTarget(octets(rng.IntN(40))))
+			compareWithTwin(t, f, denseTarget(randomOctets(rng, 40)))
 			if t.Failed() {
 				t.Fatalf("robots.txt:\n%s", f.text)
 			}
 		}
 	}
+}
+
+func randomOctets(rng *rand.Rand, most int) []byte {
+	b := make([]byte, rng.IntN(most))
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
 }
 
 var denseTokens = []string{"a", "b", "ab", "abab", "/", "/", "?", "%2F", "%3f", "*", "$", "%2A", "%24", "%", "2", "F", "%61", "%25", "\xe3", "%e3", " ", "#"}
@@ -113,4 +173,57 @@ func denseTarget(choices []byte) string {
 		b.WriteString(denseTokens[int(c)%len(denseTokens)])
 	}
 	return b.String()
+}
+
+// FuzzDialects holds the other dialects to slow readings of their own.
+func FuzzDialects(f *testing.F) {
+	for _, robots := range fuzzFiles {
+		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20 {
+		f.Add(denseRobots(randomOctets(rng, 200)), "x", denseTarget(randomOctets(rng, 30)))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, token, target string) {
+		if len(body) > 1<<12 || len(target) > 1<<9 {
+			t.Skip("too slow for the slow readings")
+		}
+		if got, want := Google.Parse(body).Rules(token).Allowed(target), twinGoogle(string(body), token, target); got != want {
+			t.Errorf("Google: token %q, target %q: allowed %t, want %t", token, target, got, want)
+		}
+		if got, want := Koster1996.Parse(body).Rules(token).Allowed(target), twinKoster(string(body), token, target); got != want {
+			t.Errorf("Koster: token %q, target %q: allowed %t, want %t", token, target, got, want)
+		}
+	})
+}
+
+// FuzzLint feeds the linter anything: it must not panic, and its problems must be in the file.
+func FuzzLint(f *testing.F) {
+	for _, test := range lintTests {
+		if len(test.robots) < 1<<12 {
+			f.Add([]byte(test.robots))
+		}
+	}
+	src, err := os.ReadFile("lint.go")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		problems := Lint(body)
+		lines := 1 + countLines(body)
+		for _, p := range problems {
+			if p.Line < 0 || p.Line > lines || p.Column < 0 || p.Column > len(body)+1 || p.Message == "" {
+				t.Fatalf("%v in a file of %d lines", p, lines)
+			}
+			if !bytes.Contains(src, []byte(`"`+string(p.Code)+`"`)) {
+				t.Fatalf("unknown code %s", p.Code)
+			}
+		}
+		if len(problems) > maxProblems+1 {
+			t.Fatalf("%d problems", len(problems))
+		}
+		if !slices.Equal(problems, Lint(body)) {
+			t.Fatal("a second look finds other problems")
+		}
+	})
 }

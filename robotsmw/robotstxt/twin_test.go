@@ -179,3 +179,182 @@ func twinMatches(pattern []twinElement, target string, query int) bool {
 	}
 	return len(ends) > 0
 }
+
+// twinGoogle is the Google dialect, written after its description with no thought of speed.
+func twinGoogle(body, token, url string) bool {
+	for _, n := range []int{3, 2, 1} {
+		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
+			body = body[n:]
+			break
+		}
+	}
+	type best struct{ allow, disallow int }
+	verdicts := map[bool]*best{true: {}, false: {}} // of the robot's own group, and of "*"
+	ever, own, global, ruled := false, false, false, false
+	path := twinGooglePath(url)
+	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
+		line = line[:min(len(line), 16663)]
+		line, _, _ = strings.Cut(line, "\x00")
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.Trim(line, " \t\v\f")
+		key, value, ok := strings.Cut(line, ":")
+		if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); !ok && len(words) == 2 {
+			key, value, ok = words[0], words[1], true
+		}
+		key, value = strings.ToLower(strings.Trim(key, " \t\v\f")), strings.Trim(value, " \t\v\f")
+		if !ok || key == "" {
+			continue
+		}
+		begins := func(names ...string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(key, n) })
+		}
+		group := verdicts[own]
+		switch {
+		case begins("user-agent", "useragent", "user agent"):
+			if ruled {
+				own, global, ruled = false, false, false
+			}
+			if value == "*" || len(value) > 1 && value[0] == '*' && strings.IndexByte(" \t\v\f", value[1]) >= 0 {
+				global = true
+				continue
+			}
+			n := 0
+			for n < len(value) && (value[n] == '-' || value[n] == '_' || 'a' <= value[n]|0x20 && value[n]|0x20 <= 'z') {
+				n++
+			}
+			if token != "" && strings.EqualFold(value[:n], token) {
+				ever, own = true, true
+			}
+		case begins("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
+			if own || global {
+				ruled = true
+				if pattern := twinGooglePattern(value); twinMatchesOctets(pattern, path) {
+					group.disallow = max(group.disallow, len(pattern))
+				}
+			}
+		case begins("allow"):
+			if own || global {
+				ruled = true
+				pattern := twinGooglePattern(value)
+				if i := strings.LastIndex(pattern, "/"); i >= 0 && !twinMatchesOctets(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
+					pattern = pattern[:i+1] + "$"
+				}
+				if twinMatchesOctets(pattern, path) {
+					group.allow = max(group.allow, len(pattern))
+				}
+			}
+		}
+	}
+	return verdicts[ever].allow >= verdicts[ever].disallow
+}
+
+func twinGooglePattern(pattern string) (escaped string) {
+	for pattern != "" {
+		written, value, isEscape := twinOctet(pattern)
+		pattern = pattern[len(written):]
+		if isEscape || value >= 0x80 {
+			written = "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
+		}
+		escaped += written
+	}
+	return escaped
+}
+
+// twinGooglePath takes a URL apart as Google's parser does.
+func twinGooglePath(url string) string {
+	rest := strings.TrimPrefix(url, "//")
+	early := indexOr(rest, "/?;", len(rest)+1)
+	if i := strings.Index(rest, "://"); i >= 0 && early >= i {
+		rest = rest[i+3:]
+	}
+	path := indexOr(rest, "/?;", -1)
+	hash := strings.IndexByte(strings.TrimPrefix(url, "//"), '#')
+	if path < 0 || hash >= 0 && hash < len(strings.TrimPrefix(url, "//"))-len(rest)+path {
+		return "/"
+	}
+	rest, _, _ = strings.Cut(rest[path:], "#")
+	if rest[0] != '/' {
+		rest = "/" + rest
+	}
+	return rest
+}
+
+// twinMatchesOctets matches with "*" and a final "$" as special, and all else as it stands.
+func twinMatchesOctets(pattern, path string) bool {
+	var elements []twinElement
+	for i := range len(pattern) {
+		octet := pattern[i : i+1]
+		end := octet == "$" && i == len(pattern)-1
+		elements = append(elements, twinElement{star: octet == "*", end: end, inPath: octet, inQuery: octet})
+	}
+	return twinMatches(elements, path, len(path))
+}
+
+// twinKoster is the Koster1996 dialect, written after its description with no thought of speed.
+func twinKoster(body, token, target string) bool {
+	for _, n := range []int{3, 2, 1} {
+		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
+			body = body[n:]
+			break
+		}
+	}
+	path, _, _ := strings.Cut(target, "#")
+	if scheme, rest, ok := strings.Cut(path, "://"); ok && !strings.ContainsAny(scheme, "/?") {
+		path = rest[indexOr(rest, "/?", len(rest)):]
+	}
+	path, _, _ = strings.Cut(path, "?")
+	octets := twinKosterOctets("/" + strings.TrimPrefix(path, "/"))
+	if slices.Equal(octets, twinKosterOctets("/robots.txt")) {
+		return true
+	}
+	type line struct{ name, value string }
+	var records [][]line
+	record := []line{}
+	for _, l := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
+		if strings.Trim(l, " \t\v\f\x00") == "" {
+			records, record = append(records, record), nil
+			continue
+		}
+		if i := strings.IndexByte(l, '#'); i >= 0 {
+			l = l[:i]
+		}
+		if name, value, ok := split(l, span{0, uint32(len(l))}); ok {
+			record = append(record, line{l[name.from:name.to], l[value.from:value.to]})
+		}
+	}
+	records = append(records, record)
+	for _, name := range []string{token, "*"} {
+		for _, record := range records {
+			if name == "" || !slices.ContainsFunc(record, func(l line) bool {
+				return fieldOf(l.name) == fieldUserAgent && strings.EqualFold(l.value, name)
+			}) {
+				continue
+			}
+			for _, l := range record {
+				field := fieldOf(l.name)
+				if field != fieldAllow && field != fieldDisallow || l.value == "" {
+					continue
+				}
+				if rule := twinKosterOctets(l.value); len(octets) >= len(rule) && slices.Equal(rule, octets[:len(rule)]) {
+					return field == fieldAllow
+				}
+			}
+			return true
+		}
+	}
+	return true
+}
+
+// twinKosterOctets returns a path octet by octet, "%2F" as one that is unlike any other.
+func twinKosterOctets(path string) (octets []string) {
+	for path != "" {
+		written, value, escaped := twinOctet(path)
+		path = path[len(written):]
+		if escaped && value == '/' {
+			octets = append(octets, "%2F")
+		} else {
+			octets = append(octets, string([]byte{value}))
+		}
+	}
+	return octets
+}

@@ -1,0 +1,254 @@
+package robotstxt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMatchSaysWhy(t *testing.T) {
+	f := parse(`user-agent: ExampleBot/1.0
+user-agent: otherbot
+disallow: /%7Ejoe/ # private
+allow: /*.html$
+
+user-agent: examplebot
+disallow: /café*
+
+user-agent: emptybot
+`)
+	ours := []UserAgent{{"ExampleBot/1.0", 1}, {"examplebot", 6}}
+	for _, test := range []struct {
+		token, target string
+		want          Match
+	}{
+		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
+		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // an escape counts as one octet
+		{"ExampleBot", "/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}},
+		{"ExampleBot", "/caf%C3%A9s", Match{false, ByRule, Disallow, "/café*", 7, ours}},
+		{"ExampleBot", "/x", Match{true, NoMatch, NoRule, "", 0, ours}},
+		{"ExampleBot", "/robots.txt", Match{true, IsRobotsTxt, NoRule, "", 0, ours}},
+		{"emptybot", "/x", Match{true, EmptyGroup, NoRule, "", 0, []UserAgent{{"emptybot", 9}}}},
+		{"nobot", "/x", Match{true, NoGroup, NoRule, "", 0, nil}},
+		{"nobot", "/robots.txt", Match{true, IsRobotsTxt, NoRule, "", 0, nil}},
+	} {
+		got := f.Rules(test.token).Match(test.target)
+		if g := got.Group; !slices.Equal(g, test.want.Group) {
+			t.Errorf("%s %s: group %v, want %v", test.token, test.target, g, test.want.Group)
+		}
+		got.Group, test.want.Group = nil, nil
+		if fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%s %s: %+v, want %+v", test.token, test.target, got, test.want)
+		}
+	}
+}
+
+func TestMatchTellsEqualRulesApart(t *testing.T) {
+	for _, test := range []struct {
+		robots string
+		line   int
+	}{
+		{"user-agent: *\ndisallow: /a\ndisallow: /a\n", 2},
+		{"user-agent: *\ndisallow: /a\nallow: /a\nallow: /a\n", 3},
+		{"user-agent: *\ndisallow: /a\ndisallow: /a*\n", 3},
+		{"user-agent: *\nallow: /ab\ndisallow: /a*\n", 2},
+		{"user-agent: *\ndisallow: /a$\nallow: /a*\n", 3},
+		{"user-agent: *\n" + strings.Repeat("disallow: /a$\n", 100) + strings.Repeat("disallow: /a*b*\n", 100), 2},
+	} {
+		target := "/ab"
+		if strings.Contains(test.robots, "$") {
+			target = "/a"
+		}
+		if m := parse(test.robots).Rules().Match(target); m.Line != test.line {
+			t.Errorf("%q: %+v, want line %d", test.robots, m, test.line)
+		}
+	}
+}
+
+func TestTarget(t *testing.T) {
+	rules := parse("user-agent: *\nallow: /\nallow: /$\ndisallow: /a?b\ndisallow: /?q\ndisallow: //x\ndisallow: /rel\ndisallow: /u?v=http://\n").Rules()
+	for target, line := range map[string]int{
+		"":                            3,
+		"/":                           3,
+		"?q":                          5,
+		"rel":                         7,
+		"#x":                          3,
+		"/#x":                         3,
+		"/a?b":                        4,
+		"/a?b=c#d":                    4,
+		"/a#?b":                       2,
+		"//x":                         6,
+		"//x/y":                       6,
+		"https://example.com":         3,
+		"https://example.com#x":       3,
+		"https://example.com/":        3,
+		"https://example.com?q":       5,
+		"https://example.com/a?b":     4,
+		"https://example.com//x":      6,
+		"https://u:p@example.com/rel": 7,
+		"/u?v=http://w":               8,
+		"ftp://example.com/a?b":       4,
+		"HTTPS://EXAMPLE.COM/a?b":     4,
+	} {
+		if m := rules.Match(target); m.Line != line {
+			t.Errorf("%q: %+v, want line %d", target, m, line)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	for _, test := range []struct {
+		token, lines, others string // separated by "|"
+	}{
+		{"ExampleBot", "ExampleBot|examplebot|ExampleBot/1.0|ExampleBot 2|ExampleBot2|ExampleBot.|ExampleBot*", "Example|ExampleBot-News|ExampleBots|ExampleBot_|MyExampleBot||*"},
+		{"MJ12bot", "MJ12bot|mj12BOT|MJ12bot/v1.4.8|MJ12bot (x)", "MJ|MJ12|MJ12bot2|MJ12bot.x|MJ12botx"},
+		{"archive.org_bot", "archive.org_bot|Archive.Org_Bot", "archive|archive.org|archive.org_bot.x"},
+		{"*", "*|* foo|*\tfoo", "*foo||**|x"},
+		{"", "", "|x|*"},
+		{"My Bot", "", "My Bot|My|My Bot 2"},
+	} {
+		for i, lines := range []string{test.lines, test.others} {
+			if i == 0 && lines == "" {
+				continue
+			}
+			for line := range strings.SplitSeq(lines, "|") {
+				if got := newToken(test.token).isIn(line); got != (i == 0) {
+					t.Errorf("token %q in %q: %t", test.token, line, got)
+				}
+			}
+		}
+	}
+}
+
+func TestRulesOfTheFirstTokenThatHasAGroup(t *testing.T) {
+	f := parse("user-agent: a\ndisallow: /a\n\nuser-agent: b\ndisallow: /b\n\nuser-agent: *\ndisallow: /star\n")
+	for _, test := range []struct {
+		tokens []string
+		shut   string
+	}{
+		{[]string{"a", "b"}, "/a"},
+		{[]string{"b", "a"}, "/b"},
+		{[]string{"c", "b"}, "/b"},
+		{[]string{"c", "d"}, "/star"},
+		{nil, "/star"},
+		{[]string{""}, "/star"},
+	} {
+		if rules := f.Rules(test.tokens...); rules.Allowed(test.shut) || rules.Allowed("/a") == (test.shut == "/a") {
+			t.Errorf("tokens %q: want the group of %s", test.tokens, test.shut)
+		}
+	}
+	if m := parse("").Rules("a").Match("/"); m.Reason != NoGroup || !m.Allowed {
+		t.Errorf("an empty file: %+v", m)
+	}
+	var zero Rules
+	if _, ok := zero.CrawlDelay(); ok || !zero.Allowed("/") || zero.Match("/").Reason != NoGroup {
+		t.Error("zero Rules are not those of an empty file")
+	}
+}
+
+func TestLinesAreCountedByEachLineEnd(t *testing.T) {
+	f := parse("# 1\r\n\r\nuser-agent: *\r\r\ndisallow: /5\n\n\rdisallow: /8\r\ndisallow: /9\rdisallow: /10")
+	for n := range 11 {
+		target := fmt.Sprintf("/%d", n)
+		want := 0
+		if n == 5 || n >= 8 {
+			want = n
+		}
+		if m := f.Rules().Match(target); m.Line != want {
+			t.Errorf("%s: line %d, want %d", target, m.Line, want)
+		}
+	}
+}
+
+func TestCrawlDelay(t *testing.T) {
+	const none = -1
+	for _, test := range []struct {
+		lines string
+		want  time.Duration
+	}{
+		{"crawl-delay: 10", 10 * time.Second},
+		{"Crawl-Delay: 0.5 # please", 500 * time.Millisecond},
+		{"crawl-delay: .25", 250 * time.Millisecond},
+		{"crawl-delay: 3.", 3 * time.Second},
+		{"crawl-delay: 0", 0},
+		{"crawl-delay: 007", 7 * time.Second},
+		{"crawldelay: 2", 2 * time.Second},
+		{"crawl-delay: 1\ncrawl-delay: 3\ncrawl-delay: 2", 3 * time.Second},
+		{"disallow: /\ncrawl-delay: 1\n\nuser-agent: *\ncrawl-delay: 4", 4 * time.Second},
+		{"crawl-delay: soon\ncrawl-delay: 1", time.Second},
+		{"disallow: /\n\nuser-agent: other\ncrawl-delay: 9", none},
+		{"crawl-delay: 99999999999999999999", maxDelay},
+		{"crawl-delay: " + strings.Repeat("9", 10_000), maxDelay},
+		{"crawl-delay:", none},
+		{"crawl-delay: .", none},
+		{"crawl-delay: 1.2.3", none},
+		{"crawl-delay: 0x10", none},
+		{"crawl-delay: 1e3", none},
+		{"crawl-delay: -1", none},
+		{"crawl-delay: +1", none},
+		{"crawl-delay: 1_000", none},
+		{"crawl-delay: 1,5", none},
+		{"crawl-delay: 10s", none},
+		{"crawl-delay: inf", none},
+		{"crawl-delay: NaN", none},
+		{"crawl-delay: ١", none},
+	} {
+		got, ok := parse("user-agent: *\n" + test.lines + "\n").Rules("x").CrawlDelay()
+		if !ok {
+			if got != 0 {
+				t.Errorf("%q: %v without ok", test.lines, got)
+			}
+			got = none
+		}
+		if got != test.want {
+			t.Errorf("%q: %v, want %v", test.lines, got, test.want)
+		}
+	}
+	if d, ok := parse("crawl-delay: 5\nuser-agent: *\ndisallow: /\n").Rules().CrawlDelay(); ok {
+		t.Errorf("a delay before any user-agent line is for nobody: %v", d)
+	}
+}
+
+func TestGroupsAndFields(t *testing.T) {
+	f := parse(`Host: example.com
+license: https://example.com/license.xml
+user-agent: a
+request-rate: 1/10s
+user-agent: b
+disallow: /x
+Clean-param: ref /articles/
+user-agent: *
+noindex: /old
+Content-Signal: search=yes, ai-train=no # why not
+content-usage: /x train-ai=n
+visit-time: 0600-0845
+`)
+	got := ""
+	for g := range f.Groups() {
+		got += fmt.Sprintln(g.UserAgents, g.Rules, g.Fields)
+	}
+	want := `[{a 3} {b 5}] [{Disallow /x 6}] [{request-rate 1/10s 4} {Clean-param ref /articles/ 7}]
+[{* 8}] [] [{noindex /old 9} {Content-Signal search=yes, ai-train=no 10} {content-usage /x train-ai=n 11} {visit-time 0600-0845 12}]
+`
+	if got != want {
+		t.Errorf("groups:\n%swant:\n%s", got, want)
+	}
+	if got := fmt.Sprint(slices.Collect(f.Fields("LICENSE", "host"))); got != "[{Host example.com 1} {license https://example.com/license.xml 2}]" {
+		t.Errorf("fields: %s", got)
+	}
+	if n := len(slices.Collect(f.Fields())); n != 8 {
+		t.Errorf("%d fields in all, want 8", n)
+	}
+	for _, test := range []struct {
+		token string
+		agent string
+	}{{"b", "a"}, {"c", "*"}} {
+		for g := range f.GroupsFor(test.token) {
+			if g.UserAgents[0].Value != test.agent {
+				t.Errorf("group for %s: %v", test.token, g.UserAgents)
+			}
+		}
+	}
+}
