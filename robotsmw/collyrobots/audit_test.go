@@ -179,9 +179,10 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func world(n int) (*robotstest.Internet, []*site) {
 	web := new(robotstest.Internet)
 	var sites []*site
+	kinds := kinds()
 	for i := range n {
-		k := kinds()[i%len(kinds())]
-		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds()), i/len(kinds()))
+		k := kinds[i%len(kinds)]
+		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds), i/len(kinds))
 		name := "http://" + host
 		switch {
 		case k.name == "five redirects" || k.name == "six redirects": // which lead to http

@@ -1,0 +1,112 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// One line on a crawler that already runs.
+func ExampleAttach() {
+	var web robotstest.Internet // in place of the real one
+	web.Handle("shop.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /cart",
+		"/":           "<a href=/cart>cart</a> <a href=/shoes>shoes</a>",
+		"/shoes":      "<p>shoes",
+	})
+
+	c := colly.NewCollector()
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
+	c.OnResponse(func(r *colly.Response) { fmt.Println("fetched", r.Request.URL) })
+	c.OnError(func(r *colly.Response, err error) {
+		if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			fmt.Println("blocked", r.Request.URL)
+		}
+	})
+
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c.Visit("http://shop.example/")
+	fmt.Println(ext.Stats())
+	// Output:
+	// fetched http://shop.example/
+	// blocked http://shop.example/cart
+	// fetched http://shop.example/shoes
+	// fetched 2, disallowed 1
+}
+
+func ExampleExtension_OnBlocked() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: ExampleBot\nDisallow: /cart"})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.OnBlocked(func(r *colly.Request, d robotsmw.Decision) {
+		fmt.Printf("%s %s: %s: %s, line %d of %s\n", r.Method, r.URL.Path, d.Kind, d.Rule, d.Line, d.RobotsURL)
+	})
+	c.Visit("http://shop.example/cart/7")
+	// Output: GET /cart/7: Disallow: /cart, line 2 of http://shop.example/robots.txt
+}
+
+// Follow is for programs that want to know why a link is not followed.
+func ExampleExtension_Follow() {
+	var web robotstest.Internet
+	web.Handle("blog.example", robotstest.Site{
+		"/":      `<a href=/post>post</a> <a rel=nofollow href=/login>login</a>`,
+		"/post":  `<meta name=robots content=nofollow> <a href=/spam>spam</a>`,
+		"/login": "<p>", "/spam": "<p>",
+	})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.RelNoFollow = collyrobots.RelObey
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		if err := ext.Follow(e); err != nil {
+			fmt.Println(err)
+		}
+	})
+	c.Visit("http://blog.example/")
+	// Output:
+	// collyrobots: the page http://blog.example/post says nofollow, so its link to http://blog.example/spam is not followed
+	// collyrobots: the link from http://blog.example/ to http://blog.example/login is rel=nofollow
+}
+
+func ExampleExtension_Indexable() {
+	var web robotstest.Internet
+	web.Handle("wiki.example", robotstest.Site{
+		"/":     `<meta name=robots content="noindex"> <a href=/cats>cats</a>`,
+		"/cats": `<p>Cats`,
+	})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
+	c.OnResponse(func(r *colly.Response) { fmt.Println(r.Request.URL.Path, ext.Indexable(r)) })
+	c.Visit("http://wiki.example/")
+	// Output:
+	// / false
+	// /cats true
+}
+
+func ExampleStats_Event() {
+	event := collyrobots.Stats{Fetched: 12, Disallowed: 3}.Event()
+	fmt.Println(event.Type, event.Values["fetched"], event.Values["disallowed"])
+	// Output: robots 12 3
+}
