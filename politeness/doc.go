@@ -1,4 +1,89 @@
 // Package politeness paces requests so that no host is asked faster than it can
-// bear: one [Limiter] for a whole crawl, and a [Transport] that puts it under
-// any http.Client.
+// bear, and a crawl of many hosts is not slowed down by any of them.
+//
+// Put a [Transport] under an http.Client and it is done:
+//
+//	client := &http.Client{Transport: &politeness.Transport{}}
+//
+// Requests to one host now start a second apart, one at a time, however many
+// goroutines make them; hosts do not wait for each other; a host that answers
+// 429 or 503 is left alone for as long as it asks. Every knob is a field of
+// [Limiter]; its zero value is what the above uses.
+//
+// # When a request may start
+//
+// Each host has a queue, first come first served, and only the first in it has
+// an appointment. So when something is learnt, the times of all who wait change:
+// nobody leaves on an old timetable after a 429, and one who gives up leaves no
+// hole. The first may start when
+//
+//   - the interval since the latest start is over. It is the greatest of Delay,
+//     the host's Crawl-delay and the adaptive delay, lengthened by Jitter;
+//   - what a 429 or 503 asked for is over;
+//   - fewer than Concurrency requests to the host are in flight;
+//   - the limits on all hosts together agree: GlobalConcurrency, GlobalRate and
+//     the limiter Within.
+//
+// The interval counts from the start of the request before, or from its end with
+// EndToStart. The Transport takes the moment at which the request's header goes
+// onto the wire for its start, so a slow dial does not bring the next request
+// closer.
+//
+// # Deadlines
+//
+// A wait can be long. One that would outlast the context's deadline is refused at
+// once with a [*DelayError], which says when to come again, and nothing is
+// consumed: do other hosts first. This also holds for those who wait already when
+// the host backs off.
+//
+// http.Client.Timeout counts the wait as well, so do not set it. Limit each attempt
+// by Transport.AttemptTimeout, which begins after the wait, and the wait by
+// Limiter.MaxWait:
+//
+//	client := &http.Client{Transport: &politeness.Transport{
+//		AttemptTimeout: 10 * time.Second,
+//		Limiter:        &politeness.Limiter{MaxWait: time.Minute},
+//	}}
+//
+// A crawler with a queue for each host should not wait at all. [Limiter.Next]
+// tells it which host is due first; see the example.
+//
+// # Slots
+//
+// A request holds its slot to the end of its response's body: until it is read to
+// EOF or closed, until it fails, its context ends, or AttemptTimeout is over. An
+// open body therefore delays its host, and if that is all that the next request
+// waits for, a line in the log names its URL once.
+//
+// # Crawl-delay
+//
+// The Crawl-delay of robots.txt comes with the request's context, by
+// [WithCrawlDelay]; package robotsmw puts it there, whatever lies between it and
+// the Limiter. While there is one, requests go one at a time. It is kept to even
+// when it is absurd: beyond MaxCrawlDelay it is not waited for, but requests are
+// refused with a DelayError until it is over.
+//
+// # Back-off
+//
+// 429 and 503 pause the host. Retry-After is kept to in seconds or as a date (RFC
+// 9110 §10.2.3), read against the server's own clock, up to MaxRetryAfter. Without
+// a usable one the pause is BackOff, and it doubles with every incident up to
+// MaxBackOff. All refusals of requests that had started before the first refusal
+// was heard are one incident. Each success takes back one step.
+//
+// # Fetching by other means
+//
+// A caller who does not use an http.Client calls [Limiter.Acquire] before each
+// request and [Grant.Done] after it, with the [Outcome]: it feeds back-off and
+// adaptive pace just as the Transport does.
+//
+// # What it costs
+//
+// Acquire and Done take about 300 ns and one allocation. A host costs under
+// 200 bytes and is forgotten once its pace has been kept. There is no goroutine
+// and no ticker: those who wait sleep in their own call, and an idle Limiter does
+// nothing. What a host needs is two points in time, so the queue computes with
+// those; golang.org/x/time/rate, whose reservations cannot be moved once they
+// are made, serves where there is one for all hosts and only the first in line
+// holds a reservation: GlobalRate.
 package politeness

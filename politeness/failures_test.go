@@ -430,3 +430,25 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 		}
 	})
 }
+
+// Without being full, hosts whose pace has been kept go by themselves, even
+// behind one that is left alone for a day.
+func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		for i := range 10_000 {
+			g, err := l.Acquire(t.Context(), hostURL(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i < 5 {
+				g.Done(Outcome{Status: 429, Header: retryIn("86400")})
+			}
+			g.Done(Outcome{Status: 200})
+			time.Sleep(10 * time.Millisecond) // a hundred hosts at any moment
+		}
+		if s := l.Stats(); s.Hosts > 200 || s.BackedOff != 5 {
+			t.Errorf("%+v, want the hundred hosts of the last second and the five that back off", s)
+		}
+	})
+}

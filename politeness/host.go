@@ -73,20 +73,31 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 }
 
 // sweep forgets a little of what need not be remembered. Each new host pays for
-// up to two old ones, so a long crawl holds the hosts that are in their
+// up to three old ones, so a long crawl holds the hosts that are in their
 // interval, and nothing runs in the background.
 func (l *Limiter) sweep(now time.Duration) {
+	if h := l.resting.top(); h != nil && h.kept(l, now) {
+		l.resting.remove(h)
+		l.idle.push(h)
+	}
 	for range 2 {
 		h := l.idle.front()
-		if h == nil || !h.kept(l, now) {
+		switch {
+		case h == nil:
 			return
-		}
-		if h.blank() {
+		case !h.kept(l, now):
+			if l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute) {
+				return // the others are no older
+			}
+			// A long pause must not hide those behind it.
+			l.idle.remove(h)
+			l.resting.push(l, h)
+		case h.blank():
 			l.forget(h)
-			continue
+		default:
+			l.idle.remove(h)
+			l.idle.push(h)
 		}
-		l.idle.remove(h)
-		l.idle.push(h)
 	}
 }
 

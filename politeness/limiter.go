@@ -80,8 +80,9 @@ type Limiter struct {
 	// Within, if not nil, is a second limiter that must also agree: a request
 	// starts when both let it. Give it another Key, such as [IPKey], to be
 	// gentle with a machine that serves many hosts. It keeps its own Delay,
-	// Jitter, Concurrency, MaxWait and MaxHosts; Crawl-delay, back-off and
-	// adaptive pace stay with the host that they came from.
+	// Jitter, Concurrency, MaxWait, Lease and MaxHosts; Crawl-delay, back-off
+	// and adaptive pace stay with the host that they came from, and Observer
+	// and Logger are those of the first limiter. Several limiters may share one.
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts

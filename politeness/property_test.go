@@ -201,3 +201,101 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 		})
 	}
 }
+
+// With jitter, an adaptive pace, refusals without Retry-After, deadlines and
+// long Crawl-delays there is chance in it, and the bounds hold all the same: no
+// two starts closer than the interval, nobody in a pause, the order kept, and
+// everyone served or refused.
+func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 2309))
+				l := &Limiter{
+					Delay:       time.Duration(1 + r.Int64N(int64(2*time.Second))),
+					Concurrency: 1 + r.IntN(4), Jitter: r.Float64(), EndToStart: r.IntN(3) == 0,
+					Adaptive: Adaptive{Factor: float64(r.IntN(3))}, MaxCrawlDelay: 4 * time.Second,
+					BackOff: 3 * time.Second, MaxBackOff: 20 * time.Second, MaxHosts: 1,
+				}
+				trips := randomTrips(r, 60)
+				zero := time.Now()
+				type served struct {
+					trip       int
+					start, end time.Duration
+				}
+				var (
+					wg      sync.WaitGroup
+					mu      sync.Mutex
+					log     []served
+					pauses  []served // from the 429 to its earliest end
+					replied int
+				)
+				for i, trip := range trips {
+					wg.Go(func() {
+						time.Sleep(trip.arrive)
+						ctx, cancel := context.WithCancel(t.Context())
+						if trip.cancel > 0 {
+							ctx, cancel = context.WithTimeout(ctx, trip.cancel-trip.arrive)
+						}
+						defer cancel()
+						if trip.crawl != -2 {
+							ctx = WithCrawlDelay(ctx, trip.crawl)
+						}
+						g, err := l.Acquire(ctx, &url.URL{Scheme: "http", Host: "example.com"})
+						start := time.Since(zero)
+						if err == nil {
+							time.Sleep(trip.work)
+							g.Done(Outcome{Status: trip.status, Latency: trip.work})
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						replied++
+						if err != nil {
+							return
+						}
+						end := time.Since(zero)
+						log = append(log, served{i, start, end})
+						if trip.status == 429 {
+							pauses = append(pauses, served{i, end, end + l.BackOff})
+						}
+					})
+				}
+				wg.Wait()
+				if replied != len(trips) {
+					t.Fatalf("%d of %d replies", replied, len(trips))
+				}
+				slices.SortFunc(log, func(a, b served) int { return int(a.start - b.start) })
+				for i := 1; i < len(log); i++ {
+					a, b := log[i-1], log[i]
+					if b.trip < a.trip {
+						t.Errorf("%d before %d", a.trip, b.trip)
+					}
+					from := a.start
+					if l.EndToStart && a.end < b.start {
+						from = a.end
+					}
+					if gap := b.start - from; gap < l.Delay {
+						t.Errorf("%d and %d are %v apart, Delay is %v", a.trip, b.trip, gap, l.Delay)
+					}
+					if crawl := trips[b.trip].crawl; trips[a.trip].crawl != Exempt && b.start-from < crawl {
+						t.Errorf("%d and %d are %v apart, Crawl-delay is %v", a.trip, b.trip, b.start-from, crawl)
+					}
+				}
+				slices.SortFunc(pauses, func(a, b served) int { return int(a.start - b.start) })
+				incident := time.Duration(-1)
+				for _, p := range pauses {
+					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start
+					if began <= incident {
+						continue // of the same incident
+					}
+					incident = p.start
+					for _, s := range log {
+						if s.start > p.start && s.start < p.end {
+							t.Errorf("%d started %v into a pause", s.trip, s.start-p.start)
+						}
+					}
+				}
+			})
+		})
+	}
+}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// restHeap holds idle hosts that must still wait, the one that is done first on
-// top. Only a full Limiter fills it, so it costs nothing until then.
+// restHeap holds idle hosts that must still wait for long, the one that is done
+// first on top. They get there when a new host would have had their place.
 type restHeap struct{ items restItems }
 
 type restItem struct {
