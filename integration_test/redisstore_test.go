@@ -1,0 +1,185 @@
+package integration_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/redisstore"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+	"github.com/goodbots/courtesy/robotsmw/storetest"
+)
+
+func redisClient(t testing.TB, opts *redis.UniversalOptions) redis.UniversalClient {
+	t.Helper()
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+	opts.MaxRetries = -1
+	client := redis.NewUniversalClient(opts)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func openRedisStore(t testing.TB, server *redisserver.Server, prefix string) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRedisStore(t *testing.T) {
+	server := redisserver.Start(t)
+	n := 0
+	storetest.Run(t, func(t *testing.T) robotsmw.Store {
+		n++
+		return openRedisStore(t, server, fmt.Sprintf("test%d:", n))
+	})
+}
+
+// Two crawlers on one server do not see each other's records.
+func TestRedisStorePrefixes(t *testing.T) {
+	server := redisserver.Start(t)
+	a, b := openRedisStore(t, server, "a:"), openRedisStore(t, server, "b:")
+	if err := a.Put(t.Context(), "https://example.com", []byte("a's"), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := b.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%q, %v", v, err)
+	}
+}
+
+// The commands that the package's doc lists are enough.
+func TestRedisStoreNeedsFewRights(t *testing.T) {
+	server := redisserver.Start(t)
+	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}})
+	err := acl.Do(t.Context(), "acl", "setuser", "bot", "on", ">secret", "~mybot:robots*", "+get", "+set", "+del", "+eval", "+evalsha").Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}, Username: "bot", Password: "secret", DisableIdentity: true}), "mybot:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Get(t.Context(), "https://example.com"); err != nil {
+		t.Error(err)
+	}
+	unlock, ok, err := store.TryLock(t.Context(), "https://example.com", time.Hour)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	unlock()
+	if _, ok, err := store.TryLock(t.Context(), "https://example.com", time.Hour); err != nil || !ok {
+		t.Error("the lock could not be freed:", ok, err)
+	}
+	if err := store.Delete(t.Context(), "https://example.com"); err != nil {
+		t.Error(err)
+	}
+}
+
+// redisFleet is n members of a crawl that share a store.
+func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int) []*robotsmw.Transport {
+	t.Helper()
+	var members []*robotsmw.Transport
+	for range n {
+		tr, err := robotsmw.NewTransport(robotsmw.Options{
+			UserAgent: "ExampleBot/1.0", Base: web, Store: openRedisStore(t, server, ""), Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, tr)
+	}
+	return members
+}
+
+// visitForbidden lets every member ask for a forbidden page of every host, all at the
+// same time.
+func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, tr := range members {
+		for i := range hosts {
+			wg.Go(func() {
+				_, err := (&http.Client{Transport: tr}).Get(fmt.Sprintf("http://h%d.example/private/", i))
+				if !errors.Is(err, robotsmw.ErrDisallowed) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func forbiddenWeb(hosts int) *robotstest.Internet {
+	var web robotstest.Internet
+	for i := range hosts {
+		web.Handle(fmt.Sprintf("h%d.example", i), robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private/\n"})
+	}
+	return &web
+}
+
+func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
+	server := redisserver.Start(t)
+	const hosts = 30
+	web := forbiddenWeb(hosts)
+	visitForbidden(t, redisFleet(t, web, server, 8), hosts)
+	if n := len(web.Log()); n != hosts {
+		t.Errorf("%d fetches of %d robots.txt by 8 members", n, hosts)
+	}
+	visitForbidden(t, redisFleet(t, web, server, 2), hosts) // two that join later
+	if n := len(web.Log()); n != hosts {
+		t.Errorf("%d fetches after two joined", n-hosts)
+	}
+}
+
+// Whatever happens to Redis, every verdict is right; it costs fetches.
+func TestVerdictsWhenRedisIsAway(t *testing.T) {
+	for name, trouble := range map[string]func(t *testing.T, server *redisserver.Server){
+		"killed":  func(t *testing.T, server *redisserver.Server) { server.Kill() },
+		"stopped": func(t *testing.T, server *redisserver.Server) { server.Signal(syscall.SIGSTOP) },
+		"read-only": func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "replicaof", "127.0.0.1", "1")
+		},
+		"flushed": func(t *testing.T, server *redisserver.Server) { redisCommand(t, server, "flushall") },
+		"scripts flushed": func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "script", "flush")
+		},
+		"out of memory": func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "config", "set", "maxmemory", "1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redisserver.Start(t)
+			web := forbiddenWeb(3)
+			members := redisFleet(t, web, server, 2)
+			visitForbidden(t, members, 1)
+			trouble(t, server)
+			visitForbidden(t, members, 3)
+			if n := len(web.Log()); n < 3 || n > 6 {
+				t.Errorf("%d fetches", n)
+			}
+		})
+	}
+}
+
+func redisCommand(t *testing.T, server *redisserver.Server, command ...any) {
+	t.Helper()
+	client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}})
+	if err := client.Do(t.Context(), command...).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
