@@ -51,7 +51,7 @@ func TestReadme_ProgramsCompile(t *testing.T) {
 // The README shows the examples as they are.
 func TestReadme_ShowsTheExamples(t *testing.T) {
 	programs := readmePrograms(t)
-	for _, example := range []string{"httpclient"} {
+	for _, example := range []string{"httpclient", "colly"} {
 		source, err := os.ReadFile(filepath.Join("..", "examples", example, "main.go"))
 		if err != nil {
 			t.Errorf("README.md shows examples/%s: %v", example, err)
