@@ -22,7 +22,8 @@ import (
 // maxPuts is how often a page that answers 429 or 503 goes back into the queue.
 const maxPuts = 3
 
-// maxWait is how long a worker waits for a host. What takes longer is up to the frontier, and the worker is free.
+// maxWait is how long a worker waits for a host, if -delay is not longer. What takes longer is up to the frontier, and the
+// worker is free.
 const maxWait = 5 * time.Second
 
 // config is what a crawl is to be.
@@ -39,11 +40,10 @@ type config struct {
 }
 
 // spider crawls with colly. The frontier decides what is next, colly fetches and reads it, and the extension sees to it
-// that robots.txt is obeyed and hosts are spared: the spider could forget every rule and still would not break one.
+// that robots.txt is obeyed and hosts are spared: whatever the frontier hands out, nothing disallowed is sent.
 type spider struct {
 	config
 	collector *colly.Collector
-	ext       *collyrobots.Extension
 	frontier  *frontier
 	ledger    *ledger
 	visits    sync.Map // URL → *visit, those under way
@@ -76,7 +76,7 @@ func newSpider(cfg config, l *ledger) (*spider, error) {
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent: cfg.userAgent,
 		Base:      witness{base, s},
-		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: maxWait, Logger: cfg.logger},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Logger: cfg.logger},
 		Observer:  observer{s},
 		Logger:    cfg.logger,
 	})
@@ -94,7 +94,7 @@ func newSpider(cfg config, l *ledger) (*spider, error) {
 			v.links = append(v.links, link)
 		}
 	})
-	s.collector, s.ext = c, ext
+	s.collector = c
 	return s, nil
 }
 
