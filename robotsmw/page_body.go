@@ -72,6 +72,9 @@ func (b *pageBody) Close() error {
 	b.closed = true
 	if b.ended == notEnded {
 		b.ended = endedEarly
+		if b.decode == nil {
+			b.scanner.Finish()
+		}
 	}
 	b.mu.Unlock()
 	return err
@@ -102,6 +105,9 @@ func (b *pageBody) saw(p []byte, err error) {
 		b.ended = endedWhole
 	case err != nil:
 		b.ended = endedEarly
+	}
+	if b.ended != notEnded && b.decode == nil {
+		b.scanner.Finish()
 	}
 }
 

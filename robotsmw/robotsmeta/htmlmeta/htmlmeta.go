@@ -37,10 +37,11 @@ const Window = 256 << 10
 // page may be any bytes.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
-	if e := sniff(page, ""); e != eightBit {
-		s.Write(page)
-	} else {
+	if sniff(page, "") == eightBit {
 		s.buf = page[:min(len(page), Window)] // read in place
+	} else {
+		s.Write(page)
+		s.Finish()
 	}
 	return s.Directives()
 }

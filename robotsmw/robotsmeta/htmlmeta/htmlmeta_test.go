@@ -113,3 +113,27 @@ func TestHeadOnlyLeavesOutWhatABrowserPutsIntoTheBody(t *testing.T) {
 		})
 	}
 }
+
+func TestNextM(t *testing.T) {
+	slow := func(b []byte, from int) int {
+		for i := from; i < len(b); i++ {
+			if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
+				return i
+			}
+		}
+		return len(b)
+	}
+	// All strings of three such octets, at all places of a block.
+	octets := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
+	for place := range 40 {
+		for n := range len(octets) * len(octets) * len(octets) {
+			page := []byte(strings.Repeat("x", 43))
+			page[place], page[place+1], page[place+2] = octets[n%7], octets[n/7%7], octets[n/49]
+			for from := range page {
+				if got, want := nextM(page, from), slow(page, from); got != want {
+					t.Fatalf("%q from %d: %d, want %d", page, from, got, want)
+				}
+			}
+		}
+	}
+}

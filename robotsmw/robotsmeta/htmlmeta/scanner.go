@@ -9,20 +9,26 @@ import (
 )
 
 // A Scanner reads a page that arrives in pieces. The zero value is ready; its exported fields are set before the first
-// Write. It keeps up to Window octets of the page.
+// Write. It keeps up to Window octets of the page, until Finish.
 //
-// Write only stores: the work is done in Directives, once, and again only for what was written since. A Scanner is
-// not safe for concurrent use.
+// A Scanner is not safe for concurrent use.
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
 	Charset  string   // of the Content-Type; only the utf-16 ones matter. Empty: by the page's first octets
 
-	decoder decoder
-	buf     []byte // the page's beginning, decoded
-	looked  int    // buf[:looked] is searched for tags that may speak
-	suspect int    // the last that was found begins before it
-	found   robotsmeta.Directives
+	decoder  decoder
+	pooled   *[]byte // what buf lies in; nil where it belongs to somebody else
+	buf      []byte  // the page's beginning, decoded
+	full     bool    // buf holds all of the window, or did
+	finished bool
+	found    robotsmeta.Directives
+
+	// The search for tags that may speak.
+	looked  int // buf[:looked] is searched
+	suspect int // the last one found begins before it
+	keep    int // and ends here
+	again   int // how long buf must be for the next search
 
 	// The tokenizer's state, at buf[pos:].
 	pos       int
@@ -33,30 +39,54 @@ type Scanner struct {
 	headDone  bool
 }
 
-// Write takes the next piece of the page. It returns len(p) and no error, whatever p holds. What exceeds the window is
-// dropped.
+// Write takes the next piece of the page. It returns len(p) and no error, whatever p holds. What exceeds the window,
+// and what comes after Finish, is dropped.
 func (s *Scanner) Write(p []byte) (int, error) {
-	n := len(p)
-	if s.Done() {
-		return n, nil
+	if s.finished || s.Done() {
+		return len(p), nil
 	}
-	s.buf = s.decoder.append(s.buf, p, s.Charset, Window)
-	return n, nil
+	s.pooled = grown(s.pooled, len(s.buf)+min(len(p), Window-len(s.buf)))
+	s.buf = s.decoder.append((*s.pooled)[:len(s.buf)], p, s.Charset, Window)
+	*s.pooled = s.buf
+	s.full = len(s.buf) >= Window
+	if len(s.buf) >= s.again {
+		s.search()
+	}
+	return len(p), nil
 }
 
-// Grow makes room for n octets, so that writing them allocates nothing more.
+// Grow announces that the page has n octets or so.
 func (s *Scanner) Grow(n int) {
-	if n = min(n, Window); n > cap(s.buf) {
-		s.buf = append(make([]byte, 0, n), s.buf...)
+	if !s.finished && !s.Done() {
+		s.pooled = grown(s.pooled, min(n, Window))
+		s.buf = *s.pooled
 	}
 }
 
-// Done reports that nothing that may yet be written changes Directives: the window is full, or with HeadOnly the head
-// has been seen to end.
-func (s *Scanner) Done() bool { return len(s.buf) >= Window || s.HeadOnly && s.headDone }
+// Finish says that nothing more will be written. What is not needed of the page is dropped; Directives stays right.
+func (s *Scanner) Finish() {
+	if s.finished {
+		return
+	}
+	s.search()
+	s.finished = true
+	if s.pooled == nil {
+		return
+	}
+	var rest []byte
+	if s.pos < s.suspect && !(s.HeadOnly && s.headDone) {
+		rest = append(rest, s.buf[:s.keep]...)
+	}
+	release(s.pooled)
+	s.pooled, s.buf = nil, rest
+}
+
+// Done reports that what is written from now on changes nothing: the window is full, or with HeadOnly the head has
+// been seen to end.
+func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
 // HeadDone reports whether the page's head has ended within what was written: <body> was seen, or another element or a
-// text that makes a browser begin the body.
+// text that makes a browser begin the body. It is to be asked before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf))
@@ -66,7 +96,9 @@ func (s *Scanner) HeadDone() bool {
 
 // Directives returns what the page, as far as written, says. More may be added by what follows, nothing is taken back.
 func (s *Scanner) Directives() robotsmeta.Directives {
-	s.search()
+	if !s.finished {
+		s.search()
+	}
 	s.tokenize(s.suspect)
 	return s.found
 }
@@ -184,34 +216,36 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 	s.found = s.found.Union(robotsmeta.ParseMeta(name, content, s.line+1, s.Tokens...))
 }
 
-// search looks in buf[looked:] for tags that may speak, and moves suspect behind the beginning of the last.
+// search looks in buf[looked:] for tags that may speak.
 func (s *Scanner) search() {
 	b := s.buf
 	budget := len(b) // tag text read; a page whose tags overlap without end is left to the tokenizer
 	for i := s.looked; ; i++ {
-		j := bytes.IndexByte(b[i:], '<')
-		if j < 0 {
-			s.looked = len(b)
-			return
-		}
-		i += j
+		i = nextM(b, i)
 		if len(b)-i < len("<meta ") {
-			s.looked = i
+			s.looked, s.again = i, len(b)+4096
 			return
 		}
-		if b[i+1]|0x20 != 'm' || b[i+2]|0x20 != 'e' || b[i+3]|0x20 != 't' || b[i+4]|0x20 != 'a' {
+		if b[i+2]|' ' != 'e' || b[i+3]|' ' != 't' || b[i+4]|' ' != 'a' || !isSpace(b[i+5]) && b[i+5] != '/' {
 			continue
 		}
-		name, size, verdict := metaName(b[i+5:])
-		budget -= size
-		switch {
-		case verdict == tagCut || budget < 0:
+		t := tagReader{b: b[i+5:]}
+		key, value, state := t.next()
+		for state == tagMore && !isNameKey(key) {
+			key, value, state = t.next()
+		}
+		if state == tagMore && s.mayMatter(value) {
+			for state == tagMore {
+				_, _, state = t.next()
+			}
+			s.suspect, s.keep = i+1, max(s.keep, i+5+t.i)
+		}
+		budget -= t.i
+		if state == tagCut || budget < 0 {
 			// It may yet get its end, or be text in a script that hides another: have all of it tokenized, and look
-			// again when there is more.
-			s.looked, s.suspect = i, len(b)
+			// again when there is more; when there is as much again, lest a tag without an end be read over and over.
+			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			return
-		case verdict == tagNamed && s.mayMatter(name):
-			s.suspect = i + 1
 		}
 	}
 }

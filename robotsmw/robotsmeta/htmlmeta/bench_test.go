@@ -1,0 +1,57 @@
+package htmlmeta
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// benchPage is a page of about size octets with a head of 8 KB.
+func benchPage(size int, head string) []byte {
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
+	for i := 0; b.Len() < 8<<10; i++ {
+		fmt.Fprintf(&b, "<meta property=\"og:tag\" content=\"tag %d\">\n<link rel=\"stylesheet\" href=\"/css/%d.css\">\n", i, i)
+	}
+	b.WriteString("</head><body>\n")
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "<div class=\"item\"><a href=\"/item/%d\">An item of the page</a><p>with a paragraph of some text, as there often is.</p></div>\n", i)
+	}
+	return []byte(b.String())
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, size := range []int{68 << 10, 440 << 10} {
+		for _, head := range []string{"", `<meta name="robots" content="index, max-snippet:20">`} {
+			page := benchPage(size, head)
+			name := fmt.Sprintf("%dKB/metas=%v", size>>10, head != "")
+			b.Run(name+"/whole", func(b *testing.B) {
+				b.SetBytes(int64(len(page)))
+				b.ReportAllocs()
+				for b.Loop() {
+					Scan(page, "examplebot")
+				}
+			})
+			b.Run(name+"/4KB", func(b *testing.B) {
+				b.SetBytes(int64(len(page)))
+				b.ReportAllocs()
+				for b.Loop() {
+					s := Scanner{}
+					for p := page; len(p) > 0; p = p[min(len(p), 4096):] {
+						s.Write(p[:min(len(p), 4096)])
+					}
+					s.Finish()
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkNextM(b *testing.B) {
+	page := benchPage(68<<10, "")
+	for b.Loop() {
+		for i := 0; i < len(page); i++ {
+			i = nextM(page, i)
+		}
+	}
+}
