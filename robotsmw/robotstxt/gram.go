@@ -141,40 +141,69 @@ const maxWork = 1 << 25
 // dear is the part of maxWork that hardly any target needs.
 const dear = 1 << 14
 
-// work is what is left of maxWork.
-type work int
+// A search is the search for the rule that decides about one target.
+type search struct {
+	target  string
+	left    int      // of maxWork
+	octets  octetSet // those of the target, once they are known
+	counted bool     // whether they are
+}
 
 // spend reports whether there was something left.
-func (w *work) spend(octets int) bool {
-	*w -= work(octets)
-	return *w >= 0
+func (s *search) spend(octets int) bool {
+	s.left -= octets
+	return s.left >= 0
+}
+
+// isDear reports whether the search has cost more than nearly all do.
+func (s *search) isDear() bool { return s.left < maxWork-dear }
+
+// lacks reports whether the target is without some octet of a pattern.
+func (s *search) lacks(pattern string) bool {
+	if !s.counted {
+		s.counted = true
+		for i := range len(s.target) {
+			s.octets = s.octets.with(s.target[i])
+		}
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*', '$':
+		case eitherEscape:
+			i += 2
+		default:
+			if s.octets[c>>6&1]>>(c&63)&1 == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tryWild returns the rule that decides among best and the rules with wildcards, or tooMuch.
-func (r *Rules) tryWild(target string, best int) int {
-	left := work(maxWork)
+func (r *Rules) tryWild(s *search, best int) int {
 	if r.index == nil || r.index.shift == 0 {
-		return r.tryEach(target, best, &left)
+		return r.tryEach(s, best)
 	}
 	if best != none && r.overrides(best, int(r.literals)) {
 		return best
 	}
 	x := &r.index.gramIndex
 	for _, e := range x.apart() {
-		if best = r.try(int(e.rule), target, best, &left); best == tooMuch {
+		if best = r.try(s, int(e.rule), best); best == tooMuch {
 			return tooMuch
 		}
 	}
 	var gram uint32
 	filter, shift := x.filter, x.shift&63
-	for i := range len(target) {
-		gram = gram>>8 | uint32(target[i])<<24
-		if i < gramSize-1 {
+	for i := range len(s.target) {
+		gram = gram>>8 | uint32(s.target[i])<<24
+		bit := hashGram(gram) >> shift
+		if word := bit / 64; word >= uint64(len(filter)) || filter[word]>>(bit%64)&1 == 0 {
 			continue
 		}
-		bit := hashGram(gram) >> shift
-		if word := bit / 64; word < uint64(len(filter)) && filter[word]>>(bit%64)&1 != 0 {
-			if best = r.tryBucket(hashGram(gram), target, i+1-gramSize, best, &left); best == tooMuch {
+		if at := i + 1 - gramSize; at >= 0 {
+			if best = r.tryBucket(s, hashGram(gram), at, best); best == tooMuch {
 				return tooMuch
 			}
 		}
@@ -183,15 +212,14 @@ func (r *Rules) tryWild(target string, best int) int {
 }
 
 // tryBucket tries the rules that are filed under the gram at target[at:].
-func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) int {
+func (r *Rules) tryBucket(s *search, hash uint64, at, best int) int {
 	tag, entries := tagOf(hash), r.index.bucket(hash)
-	if !left.spend(len(entries)) {
+	if !s.spend(len(entries)) {
 		return tooMuch
 	}
-	// Once this has become expensive, look whether the gram was here before: trying a rule once is enough.
-	if *left < maxWork-dear {
-		before := strings.Index(target, target[at:at+gramSize])
-		if !left.spend(before / 16) {
+	if s.isDear() { // it pays to look whether the gram was here before: trying a rule once is enough
+		before := strings.Index(s.target, s.target[at:at+gramSize])
+		if !s.spend(before / 4) {
 			return tooMuch
 		}
 		if before < at {
@@ -205,7 +233,7 @@ func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) 
 		if best != none && r.overrides(best, int(e.rule)) {
 			break
 		}
-		if best = r.try(int(e.rule), target, best, left); best == tooMuch {
+		if best = r.try(s, int(e.rule), best); best == tooMuch {
 			break
 		}
 	}
@@ -213,12 +241,12 @@ func (r *Rules) tryBucket(hash uint64, target string, at, best int, left *work) 
 }
 
 // tryEach tries all rules with wildcards, of which the one that overrides the others comes first.
-func (r *Rules) tryEach(target string, best int, left *work) int {
+func (r *Rules) tryEach(s *search, best int) int {
 	for i := int(r.literals); i < int(r.count); i++ {
 		if best != none && r.overrides(best, i) {
 			break
 		}
-		if best = r.try(i, target, best, left); best == i || best == tooMuch {
+		if best = r.try(s, i, best); best == i || best == tooMuch {
 			break
 		}
 	}
@@ -226,20 +254,23 @@ func (r *Rules) tryEach(target string, best int, left *work) int {
 }
 
 // try returns rule i if it overrides best and matches, else best.
-func (r *Rules) try(i int, target string, best int, left *work) int {
+func (r *Rules) try(s *search, i, best int) int {
 	if best != none && r.overrides(best, i) {
 		return best
 	}
 	pattern := r.pattern(i)
-	cost := len(pattern) + len(target)
-	if strings.IndexByte(pattern, eitherEscape) >= 0 {
-		cost = len(pattern) * len(target)
+	if s.isDear() && s.lacks(pattern) {
+		s.left -= len(pattern)
+		return best
 	}
-	if !left.spend(cost) {
+	if !s.spend(len(pattern) + len(s.target)) {
 		return tooMuch
 	}
-	if matchesWild(pattern, target) {
-		return i
+	if s.matches(pattern) {
+		best = i
+	}
+	if s.left < 0 {
+		return tooMuch
 	}
 	return best
 }

@@ -84,7 +84,7 @@ func (l *linter) checkName(number uint32, column int, name, value string) string
 		meant = "Crawl-delay"
 	default:
 		for _, known := range knownFields {
-			if isNear(strings.ToLower(name), strings.ToLower(known)) {
+			if len(name) < 20 && isNear(strings.ToLower(name), strings.ToLower(known)) {
 				meant = known
 				break
 			}
@@ -105,6 +105,9 @@ func (l *linter) checkName(number uint32, column int, name, value string) string
 // isNear reports whether two names differ by at most one octet, or by one for another, or by two in the wrong order;
 // or by blanks, "_" and "-".
 func isNear(a, b string) bool {
+	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
+		return false
+	}
 	if bare(a) == bare(b) {
 		return true
 	}
@@ -129,7 +132,10 @@ func isNear(a, b string) bool {
 	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
 }
 
-func bare(s string) string { return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s) }
+// bare returns a name without what its parts may be joined by.
+func bare(s string) string { return joints.Replace(s) }
+
+var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
 // checkAgent looks at the value of a user-agent line.
 func (l *linter) checkAgent(number uint32, at func(int) int, value string) {

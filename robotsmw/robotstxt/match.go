@@ -138,7 +138,7 @@ func (r *Rules) decide(target string) int {
 		return r.decideEscaped(target)
 	}
 	if r.literals < r.count {
-		best = r.tryWild(target, best)
+		best = r.tryWild(&search{target: target, left: maxWork}, best)
 	}
 	return best
 }
@@ -179,7 +179,7 @@ func (r *Rules) decideCanonical(target string) int {
 	}
 	best, _ := r.longestPrefix(target)
 	if r.literals < r.count {
-		best = r.tryWild(target, best)
+		best = r.tryWild(&search{target: target, left: maxWork}, best)
 	}
 	return best
 }

@@ -60,27 +60,26 @@ func literalPart(pattern string) (literal string, ok bool) {
 	return pattern, strings.IndexByte(pattern, '*') < 0
 }
 
-// matchesWild reports whether a pattern with wildcards matches a target; both are in the form of escape.go.
+// matches reports whether a pattern matches the target; both are in the form of escape.go.
 //
 // The pieces between the wildcards are looked for from left to right, each at the first place after the one
 // before. Taking the first place never rules out a match, because all that remains can only gain room, so nothing
-// is ever tried twice: the work is in proportion to the lengths of the target and the pattern. A piece that has
-// an escape of which the place decides is the exception: its length times the target's.
-func matchesWild(pattern, target string) bool {
+// is ever tried twice: the work is in proportion to the lengths of the target and the pattern.
+func (s *search) matches(pattern string) bool {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
-		return matchesEither(pattern, target)
+		return s.matchesEither(pattern)
 	}
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {
 		if exact, ok := strings.CutSuffix(piece, "$"); ok {
-			return target == exact
+			return s.target == exact
 		}
-		return strings.HasPrefix(target, piece)
+		return strings.HasPrefix(s.target, piece)
 	}
-	if !strings.HasPrefix(target, piece) {
+	if !strings.HasPrefix(s.target, piece) {
 		return false
 	}
-	target = target[len(piece):]
+	target := s.target[len(piece):]
 	for {
 		star := strings.IndexByte(pattern, '*')
 		if star < 0 {
@@ -98,36 +97,34 @@ func matchesWild(pattern, target string) bool {
 	return strings.Contains(target, pattern)
 }
 
-// matchesEither is matchesWild for patterns with an eitherEscape. There are so few of them that it has to be
-// right and bounded, not fast.
-func matchesEither(pattern, target string) bool {
-	query := strings.IndexByte(target, '?')
+// matchesEither is matches for a pattern with an eitherEscape. There are so few of them that it has to be right, not
+// fast: a piece may cost its length times the target's. What it costs is spent.
+func (s *search) matchesEither(pattern string) bool {
+	query := strings.IndexByte(s.target, '?')
 	if query < 0 {
-		query = len(target)
+		query = len(s.target)
 	}
 	at := 0
 	for first := true; ; first = false {
 		piece, rest, more := strings.Cut(pattern, "*")
-		last := len(target)
+		exact, anchored := strings.CutSuffix(piece, "$")
+		if anchored = anchored && !more; anchored {
+			piece = exact
+		}
+		last := len(s.target)
 		if first {
 			last = 0
 		}
 		end := -1
-		if n := len(piece); !more && n > 0 && piece[n-1] == '$' {
-			for ; at <= last; at++ {
-				if e := endOfPiece(piece[:n-1], target, at, query); e == len(target) {
-					return true
-				}
+		for ; at <= last && (end < 0 || anchored && end < len(s.target)); at++ {
+			if end = s.endOfPiece(piece, at, query); s.left < 0 {
+				return false
 			}
+		}
+		switch {
+		case end < 0, anchored && end < len(s.target):
 			return false
-		}
-		for ; at <= last && end < 0; at++ {
-			end = endOfPiece(piece, target, at, query)
-		}
-		if end < 0 {
-			return false
-		}
-		if !more {
+		case !more:
 			return true
 		}
 		at, pattern = end, rest
@@ -135,18 +132,18 @@ func matchesEither(pattern, target string) bool {
 }
 
 // endOfPiece returns where a piece of a pattern ends that stands at target[at:], or -1 if it does not stand there.
-func endOfPiece(piece, target string, at, query int) int {
+func (s *search) endOfPiece(piece string, at, query int) int {
 	for i := 0; i < len(piece); i++ {
 		c := piece[i]
 		if c == eitherEscape {
 			c = '%'
 			if at > query {
-				hi, lo := unhex(piece[i+1]), unhex(piece[i+2])
-				c = hi<<4 | lo
+				c = unhex(piece[i+1])<<4 | unhex(piece[i+2])
 				i += 2
 			}
 		}
-		if at >= len(target) || target[at] != c {
+		s.left--
+		if at >= len(s.target) || s.target[at] != c {
 			return -1
 		}
 		at++

@@ -1,0 +1,118 @@
+package robotstxt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A hostile file is made to be expensive for some target.
+type hostile struct {
+	name   string
+	robots string
+	target string
+}
+
+func hostileFiles() []hostile {
+	file := func(n int, pattern func(i int) string) string {
+		var b strings.Builder
+		b.WriteString("user-agent: *\n")
+		for i := range n {
+			b.WriteString("disallow: " + pattern(i) + "\n")
+		}
+		return b.String()
+	}
+	letters := func(i, n int) string {
+		s := make([]byte, n)
+		for j := range s {
+			s[j], i = byte('a'+i%26), i/26
+		}
+		return string(s)
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	mixed := "/"
+	for len(mixed) < 2000 {
+		mixed += letters(rng.IntN(1<<20), 4)
+	}
+	as := "/" + strings.Repeat("a", 2000)
+	return []hostile{
+		{"the same pattern with many stars", file(10_000, func(int) string { return "/*a*a*a*a*a*b" }), as},
+		{"many stars and different ends", file(10_000, func(i int) string { return "/*a*a*a*a*a*" + letters(i, 3) + "z" }), as},
+		{"one gram shared by all", file(10_000, func(i int) string { return "/*aaaa*" + letters(i, 3) }), as},
+		{"one gram shared by all, at the end", file(10_000, func(i int) string { return "/*aaab*" + letters(i, 3) }), as + "b"},
+		{"pieces shorter than a gram", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*z$" }), mixed + "z?"},
+		{"grams that the target has", file(10_000, func(i int) string { return "/*" + mixed[1+i%1900:][:4] + "*" + letters(i, 2) + "Z" }), mixed},
+		{"grams in the wrong order", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), mixed},
+		{"beginnings of each other", file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }), as},
+		{"escapes whose place decides", file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }), "/?" + strings.Repeat("/", 2000)},
+		{"escapes whose place decides, long", file(80, func(i int) string { return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3) }), "/?" + strings.Repeat("/", 2000)},
+		{"a long target", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), strings.Repeat(mixed, 500)},
+		{"short pieces, a long target", file(46_000, func(i int) string { return "/*" + letters(i, 3) }), "/" + strings.Repeat("z", 1<<20)},
+	}
+}
+
+// TestWorkBound checks that no file and no target cost more than they may.
+func TestWorkBound(t *testing.T) {
+	for _, h := range hostileFiles() {
+		t.Run(h.name, func(t *testing.T) {
+			rules := parse(h.robots).Rules()
+			s := search{target: string(appendTarget(nil, h.target)), left: maxWork}
+			if best := rules.tryWild(&s, none); (best == tooMuch) != (s.left < 0) {
+				t.Errorf("decided by %d, work left %d", best, s.left)
+			}
+			m := rules.Match(h.target)
+			if len(h.target) < 2100 && m.Reason == TooMuchWork && len(h.robots) < 300_000 && !strings.Contains(h.name, "long") {
+				t.Errorf("%+v: 10,000 rules and 2 KB are to be decided", m)
+			}
+			if m.Reason == TooMuchWork && m.Allowed {
+				t.Errorf("%+v: who cannot tell stays out", m)
+			}
+			t.Logf("%v, work %d of %d", m.Reason, maxWork-s.left, maxWork)
+		})
+	}
+}
+
+func BenchmarkHostile(b *testing.B) {
+	for _, h := range hostileFiles() {
+		rules := parse(h.robots).Rules()
+		b.Run(strings.ReplaceAll(h.name, " ", "-"), func(b *testing.B) {
+			for b.Loop() {
+				rules.Allowed(h.target)
+			}
+		})
+	}
+}
+
+// TestHostileBodies parses what is no robots.txt file at all.
+func TestHostileBodies(t *testing.T) {
+	for name, body := range map[string]string{
+		"10 MB of rules":        "user-agent: *\n" + strings.Repeat("disallow: /x\n", 800_000),
+		"10 MB without an end":  "user-agent: *\ndisallow: /x" + strings.Repeat("x", 10<<20),
+		"10 MB of line ends":    "user-agent: *\ndisallow: /x\n" + strings.Repeat("\r\n", 5<<20),
+		"10 MB of NUL":          "user-agent: *\ndisallow: /x\n" + strings.Repeat("\x00", 10<<20),
+		"10 MB of colons":       "user-agent: *\ndisallow: /x\n" + strings.Repeat("a:\n", 3<<20),
+		"many short rules":      "user-agent: *\n" + strings.Repeat("allow:/\n", 70_000),
+		"many user-agents":      strings.Repeat("user-agent:*\n", 70_000) + "disallow: /x\n",
+		"many groups":           strings.Repeat("user-agent:*\nallow:/\n", 40_000),
+		"a page":                "<!doctype html>\n<title>x</title>\n" + strings.Repeat("<p>user-agent: *</p>\n", 10_000),
+		"stars":                 "user-agent: *\ndisallow: /" + strings.Repeat("*", 400_000) + "x\n",
+		"escapes":               "user-agent: *\ndisallow: /" + strings.Repeat("%e3", 150_000) + "\n",
+		"octets beyond ASCII":   "user-agent: *\ndisallow: /" + strings.Repeat("\xe3", 450_000) + "\n",
+		"more stars than count": "user-agent: *\ndisallow: /x" + strings.Repeat("*", 5000) + "\nallow: /xy\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := parse(body)
+			rules := f.Rules("ExampleBot")
+			m := rules.Match("/xyz")
+			if len(f.text) > MaxSize {
+				t.Errorf("%d octets are kept", len(f.text))
+			}
+			if limit := 6 * (MaxSize + 200); rules.Size() > limit {
+				t.Errorf("%d rules take %d bytes", rules.count, rules.Size())
+			}
+			Lint([]byte(body))
+			_ = fmt.Sprint(m)
+		})
+	}
+}
