@@ -86,7 +86,7 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 // undoes one step, unless it had started before the refusal.
 func TestFailureEscalationAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 30 * time.Second}
+		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 60 * time.Second}
 		u := mustURL(t, "http://example.com/")
 		pause := func(status int) time.Duration {
 			t.Helper()
@@ -104,8 +104,8 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 		}{
 			{503, 8 * time.Second, 8800 * time.Millisecond},
 			{429, 16 * time.Second, 17600 * time.Millisecond},
-			{429, 30 * time.Second, 30 * time.Second},
-			{429, 30 * time.Second, 30 * time.Second},
+			{429, 32 * time.Second, 35200 * time.Millisecond},
+			{429, 60 * time.Second, 60 * time.Second},
 			{200, 0, 0}, // level 3
 			{404, 0, 0}, // 2
 			{500, 0, 0}, // neither better nor worse
@@ -120,12 +120,12 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 
 		old, _ := l.Acquire(t.Context(), u)
 		time.Sleep(time.Millisecond)
-		if got := pause(503); got < 30*time.Second {
-			t.Errorf("third level is %v", got)
+		if got := pause(503); got < 32*time.Second || got > 36*time.Second {
+			t.Errorf("the third level is %v", got)
 		}
 		old.Done(Outcome{Status: 200}) // was under way already: proves nothing
-		if got := pause(429); got != 30*time.Second {
-			t.Errorf("fourth level is %v", got)
+		if got := pause(429); got != 60*time.Second {
+			t.Errorf("the fourth level is %v", got)
 		}
 	})
 }
@@ -449,6 +449,43 @@ func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 		}
 		if s := l.Stats(); s.Hosts > 200 || s.BackedOff != 5 {
 			t.Errorf("%+v, want the hundred hosts of the last second and the five that back off", s)
+		}
+	})
+}
+
+// A late refusal counts even if its host was forgotten meanwhile.
+func TestFailureLate429OfAForgottenHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 1, Lease: time.Second}
+		a, b := mustURL(t, "http://a.example/"), mustURL(t, "http://b.example/")
+		lost, _ := l.Acquire(t.Context(), a)
+		time.Sleep(time.Minute)
+		g, err := l.Acquire(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		time.Sleep(time.Minute)
+		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		if wait := time.Until(l.Next(a)); wait != time.Hour {
+			t.Errorf("next in %v, want 1h", wait)
+		}
+	})
+}
+
+// With EndToStart the end of a slow request may be what makes it too late.
+func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
+		u := mustURL(t, "http://example.com/")
+		g, _ := l.Acquire(t.Context(), u)
+		zero := time.Now()
+		time.AfterFunc(5*time.Second, func() { g.Done(Outcome{Status: 200}) })
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		_, err := l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != 15*time.Second || time.Since(zero) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(zero))
 		}
 	})
 }

@@ -478,6 +478,21 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
+// A token that was reserved by one who gives up is there for the next.
+func TestGlobalRateCancelledReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{GlobalRate: rate.NewLimiter(1, 1)}
+		zero := time.Now()
+		l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(500*time.Millisecond, cancel)
+		l.Acquire(ctx, mustURL(t, "http://b.example/"))
+		if _, err := l.Acquire(t.Context(), mustURL(t, "http://c.example/")); err != nil || time.Since(zero) != time.Second {
+			t.Errorf("%v after %v, want 1s", err, time.Since(zero))
+		}
+	})
+}
+
 func TestKeys(t *testing.T) {
 	tests := []struct{ url, host, domain string }{
 		{"http://www.example.com/", "www.example.com", "example.com"},

@@ -400,6 +400,40 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	})
 }
 
+// The one who waits has come before the response of which the body is left.
+func TestUnreadBodyOfASlowAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		zero := time.Now()
+		l := &Limiter{Logger: slog.New(slog.NewTextHandler(&log, nil)), Lease: time.Second,
+			Observer: func(e Event) {
+				if e.Kind == EventUnread && time.Since(zero) != 15*time.Second {
+					t.Errorf("reported after %v, want 5s after the answer", time.Since(zero))
+				}
+			}}
+		tr := &Transport{Limiter: l, AttemptTimeout: time.Hour, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("x"))}, nil
+		})}
+		go func() {
+			if _, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/left-open", nil)); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second)
+		defer cancel()
+		l.Acquire(ctx, mustURL(t, "http://example.com/"))
+		if n := strings.Count(log.String(), "left-open"); n != 1 {
+			t.Errorf("reported %d times: %s", n, &log)
+		}
+		if busy(l) != 1 {
+			t.Error("a Lease shorter than AttemptTimeout freed the slot")
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 // 101 Switching Protocols: the body is the connection, to be written to, and
 // outlives AttemptTimeout.
 func TestSwitchingProtocols(t *testing.T) {
