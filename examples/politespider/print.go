@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // printer shows a crawl as it goes. The ledger calls it with one thing at a time.
@@ -16,7 +19,7 @@ type printer interface {
 	summary(Summary)
 }
 
-// liveness is a printer's that also shows, between the records, what the crawl is waiting for.
+// liveness is a printer that also shows, between the records, what the crawl is waiting for.
 type liveness interface {
 	progress(fetched int, q queueState)
 }
@@ -129,7 +132,7 @@ func (p *textPrinter) note(r Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if d := r.Decision; r.Verdict == Blocked && d != nil {
-		add("line %d: %s", d.Line, p.paint(bold, fmt.Sprintf("%v: %s", d.Kind, d.Rule)))
+		add("line %d: %s", d.Line, p.paint(bold, printable(fmt.Sprintf("%v: %s", d.Kind, d.Rule))))
 	}
 	if r.Location != "" {
 		add("-> %s", r.Location)
@@ -160,7 +163,7 @@ func (p *textPrinter) note(r Record) string {
 		add("after %s", count(r.Redirects, "redirect"))
 	}
 	if r.Error != "" {
-		add("%s", r.Error)
+		add("%s", printable(r.Error))
 	}
 	return strings.Join(notes, ", ")
 }
@@ -239,7 +242,7 @@ func (p *textPrinter) paint(sgr, text string) string {
 func robotsSummary(r Record) string {
 	switch {
 	case r.Error != "":
-		return "nothing allowed: " + r.Error
+		return "nothing allowed: " + printable(r.Error)
 	case r.Status >= 400:
 		return fmt.Sprintf("%d: everything allowed", r.Status)
 	case r.Redirects > 0:
@@ -283,6 +286,19 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// printable is a stranger's text, made fit for a terminal: it cannot move the cursor, and has an end.
+func printable(s string) string {
+	const most = 100
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "..."
+	}
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	quoted := strconv.QuoteToGraphic(s)
+	return quoted[1 : len(quoted)-1]
 }
 
 func seconds(s float64) string {

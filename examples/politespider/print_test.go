@@ -57,6 +57,22 @@ func TestTextPrinter(t *testing.T) {
 	}
 }
 
+// A robots.txt may hold anything, and its lines are shown.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"Disallow: /a*b$":            "Disallow: /a*b$",
+		"Disallow: /ツ":               "Disallow: /ツ",
+		"Disallow: /\x1b[2J\x1b[31m": `Disallow: /\x1b[2J\x1b[31m`,
+		"Disallow: /\xff":            `Disallow: /\xff`,
+		"Disallow: /\u202egpj.exe":   `Disallow: /\u202egpj.exe`,
+		strings.Repeat("/", 1<<20):   strings.Repeat("/", 100) + "...",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	var out bytes.Buffer
 	newJSONPrinter(&out).record(Record{Verdict: Fetched, URL: "http://a.example/?a=1&b=<2>"})
