@@ -30,6 +30,18 @@ func (e *DelayError) Timeout() bool { return true }
 // Is makes errors.Is(err, context.DeadlineExceeded) hold.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// cancelError says that the context of a request was cancelled while it waited.
+type cancelError struct {
+	host       string
+	err, cause error // of the context
+}
+
+func (e *cancelError) Error() string {
+	return "politeness: cancelled while waiting for " + e.host + ": " + e.cause.Error()
+}
+
+func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }
+
 // timeoutError says that an attempt took longer than Transport.AttemptTimeout.
 type timeoutError struct {
 	after time.Duration

@@ -369,10 +369,9 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error
 	}
 }
 
-// refuse tells of a request that is not waited for, and when to come again.
+// refuse tells of a request that is not waited for, and when it may come again.
 func (l *Limiter) refuse(g *Grant, waited, again time.Duration) error {
 	err := &DelayError{Host: g.key, Until: at(again)}
-	l.count(func(s *Stats) { s.Refused++ })
 	l.observe(Event{Kind: EventRefused, Host: g.key, Wait: waited, Until: err.Until})
 	return err
 }
@@ -387,16 +386,12 @@ func (l *Limiter) granted(g *Grant, waited time.Duration) {
 
 // ended takes g out of every queue and says why its context let it down.
 func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
-	again := g.leave()
 	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(g, waited, again)
+		return l.refuse(g, waited, g.leave(&l.stats.Refused))
 	}
-	l.count(func(s *Stats) { s.Cancelled++ })
+	g.leave(&l.stats.Cancelled)
 	l.observe(Event{Kind: EventCancelled, Host: g.key, Wait: waited})
-	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return fmt.Errorf("politeness: waiting for %s: %w: %w", g.key, ctx.Err(), cause)
-	}
-	return fmt.Errorf("politeness: waiting for %s: %w", g.key, ctx.Err())
+	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 
 // Next returns when a request to u's host could start if it were asked for now:

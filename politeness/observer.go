@@ -91,12 +91,6 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-func (l *Limiter) count(f func(*Stats)) {
-	l.mu.Lock()
-	f(&l.stats)
-	l.mu.Unlock()
-}
-
 func (l *Limiter) observe(e Event) {
 	if l.Observer != nil {
 		l.Observer(e)

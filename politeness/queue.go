@@ -36,6 +36,7 @@ func (g *Grant) try() (v look) {
 	switch g.state {
 	case refused:
 		g.leaveThen()
+		l.stats.Refused++
 		return look{refused: true, wait: g.until - now}
 	case asking:
 		var ok bool
@@ -65,6 +66,7 @@ func (g *Grant) try() (v look) {
 	if v.refused {
 		g.leaveThen()
 		l.quit(g)
+		l.stats.Refused++
 		return v
 	}
 	if g.timed {
@@ -92,6 +94,7 @@ func (g *Grant) tryThen(v look) look {
 func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 	h, room := l.find(g.key, now)
 	if h == nil {
+		l.stats.Refused++
 		return look{refused: true, wait: room - now}, false
 	}
 	v.notice = l.tell(h, g, now)
@@ -101,6 +104,7 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 	}
 	if l.refuses(h, g, est, int(h.waiting), now) {
 		v.refused, v.wait = true, est-now
+		l.stats.Refused++
 		return v, false
 	}
 	l.engage(h)
@@ -135,12 +139,15 @@ func (l *Limiter) quit(g *Grant) {
 	l.settle(g.host)
 }
 
-// leave takes g out of all queues. It returns how long its host would have let
-// it wait.
-func (g *Grant) leave() (again time.Duration) {
+// leave takes g out of all queues, and is counted there if that is not nil. It
+// returns how long its host would have let it wait.
+func (g *Grant) leave(count *uint64) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if count != nil {
+		*count++
+	}
 	switch g.state {
 	case queued:
 		again = l.comeAgain(g, l.now())
@@ -156,7 +163,7 @@ func (g *Grant) leaveThen() (again time.Duration) {
 	if g.then == nil {
 		return 0
 	}
-	return g.then.leave()
+	return g.then.leave(nil)
 }
 
 // outlook is how long g would have to wait if it joined the queues now.
