@@ -1,0 +1,313 @@
+// Package pagelinks lists the links of an HTML page, and which of them a polite crawler follows.
+//
+//	resp, err := client.Get("https://example.com/")
+//	…
+//	page, err := pagelinks.Read(ctx, resp, pagelinks.Options{Checker: transport.Checker()})
+//	…
+//	for _, u := range page.Queue() {
+//		queue.Add(u)
+//	}
+//
+// [Read] reads and closes the body of a response. [FromDocument] takes a page that was parsed already.
+//
+// # What keeps a link from being followed
+//
+//   - the page says nofollow or none, in a header or a meta: then none of its links is followed, its refresh included;
+//   - the link says rel="nofollow", unless [Options.FollowRel] is set;
+//   - robots.txt disallows it, if there is a [Options.Checker];
+//   - rel="ugc" and rel="sponsored" do not, unless [Options.SkipUGC] or [Options.SkipSponsored] is set: they
+//     say who placed the link.
+//
+// A page may hold two links to one URL. It is followed if either may be. That a page says nofollow does not forbid the
+// URL: another page may link to it too.
+//
+// # What counts as a link
+//
+// <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in <noscript>, not in <template>. Addresses
+// are resolved against the first <base href>; fragments are dropped; schemes other than http and https are left out.
+package pagelinks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// Options says how links are judged. The zero value asks no robots.txt.
+type Options struct {
+	// Checker asks the robots.txt of each link that nothing else excludes. It may fetch and wait. Nil: robots.txt is
+	// not asked, and keeps no link out of Queue.
+	Checker *robotsmw.Checker
+
+	// FollowRel follows links that say rel="nofollow", which Google calls a hint. False: they are left out.
+	FollowRel bool
+
+	// SkipUGC and SkipSponsored leave out links that say so. False: they are followed.
+	SkipUGC, SkipSponsored bool
+}
+
+// A Page is what a page links to.
+type Page struct {
+	URL        *url.URL              // the page's own
+	Base       *url.URL              // what its links are relative to
+	Directives robotsmeta.Directives // what the page says about itself
+	State      robotsmw.PageState    // how much of it that was taken from; PageNotExamined from FromDocument
+	Links      []Link                // in the order of the page
+	Refresh    *Refresh              // where the page sends its reader; nil: nowhere
+	Canonical  *url.URL              // the address that the page gives as its own; nil: none
+	Licenses   []License             // <link rel="license">
+
+	opts Options
+}
+
+// A Link is one link of a page.
+type Link struct {
+	URL     *url.URL // absolute, without a fragment
+	Href    string   // as written
+	Element string   // "a", "area", "iframe", "frame", or "meta" for a refresh
+	Rel     string   // as written
+
+	PageNoFollow             bool // the page says nofollow
+	NoFollow, UGC, Sponsored bool // the link's rel says so
+
+	// What robots.txt says. Checked is false if there is no Checker, if page or link exclude the URL already, or if the
+	// Checker gave Err instead of a Decision.
+	Checked  bool
+	Decision robotsmw.Decision
+	Err      error
+}
+
+// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too; the page's own if the page reloads.
+type Refresh struct {
+	Delay time.Duration
+	URL   *url.URL
+}
+
+// A License is a <link rel="license">. RSL 1.0 marks its own with the type application/rsl+xml.
+type License struct {
+	URL  *url.URL
+	Type string
+}
+
+// Read reads the HTML page in resp, which a robotsmw.Transport delivered, closes its body, and returns its links.
+//
+// The error is that of the body, or ctx's while a Checker waited; then the links judged so far are returned with it.
+// That a single link could not be judged is in its Err.
+func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
+	defer resp.Body.Close()
+	if resp.Request == nil || resp.Request.URL == nil {
+		return nil, fmt.Errorf("pagelinks: the response names no request, so its links lead nowhere: set Response.Request")
+	}
+	doc, err := goquery.NewDocumentFromReader(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("pagelinks: reading %s: %w", resp.Request.URL, err)
+	}
+	p := robotsmw.PageDirectives(resp)
+	page, err := FromDocument(ctx, doc, resp.Request.URL, p.Directives, opts)
+	page.State = p.State
+	return page, err
+}
+
+// FromDocument returns the links of the page doc, which was had from the address u and says d about itself. doc is not
+// changed. The error is ctx's, if it ended while a Checker waited.
+func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, d robotsmeta.Directives, opts Options) (*Page, error) {
+	p := &Page{URL: u, Base: u, Directives: d, opts: opts}
+	p.findBase(doc.Selection)
+	p.collect(doc.Selection)
+	// Parsed as by a browser that runs scripts, a <noscript> holds text.
+	doc.Find("noscript").Each(func(_ int, s *goquery.Selection) {
+		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
+			return
+		}
+		if inner, err := goquery.NewDocumentFromReader(strings.NewReader(s.Text())); err == nil {
+			p.collect(inner.Selection)
+		}
+	})
+	if opts.Checker == nil {
+		return p, nil
+	}
+	return p, p.check(ctx)
+}
+
+// Queue returns the URLs that a polite crawler may fetch next, each once, in the order of the page.
+func (p *Page) Queue() []*url.URL {
+	var queue []*url.URL
+	seen := map[string]bool{}
+	for _, l := range p.Links {
+		if key := l.URL.String(); !seen[key] && p.Follows(l) {
+			seen[key] = true
+			queue = append(queue, l.URL)
+		}
+	}
+	return queue
+}
+
+// Follows reports whether l, a link of p, may be followed.
+func (p *Page) Follows(l Link) bool {
+	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
+}
+
+// wants reports whether what page and link say lets l be followed.
+func (p *Page) wants(l Link) bool {
+	return !(l.PageNoFollow ||
+		l.NoFollow && !p.opts.FollowRel ||
+		l.UGC && p.opts.SkipUGC ||
+		l.Sponsored && p.opts.SkipSponsored)
+}
+
+// check asks robots.txt about each URL that nothing else excludes: no server is bothered for the others.
+func (p *Page) check(ctx context.Context) error {
+	var urls []*url.URL
+	index := map[string]int{}
+	for _, l := range p.Links {
+		if key := l.URL.String(); p.wants(l) {
+			if _, ok := index[key]; !ok {
+				index[key] = len(urls)
+				urls = append(urls, l.URL)
+			}
+		}
+	}
+	answers := p.opts.Checker.CheckAll(ctx, urls)
+	for i := range p.Links {
+		l := &p.Links[i]
+		if n, ok := index[l.URL.String()]; ok {
+			l.Checked, l.Decision, l.Err = answers[n].Err == nil, answers[n].Decision, answers[n].Err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("pagelinks: checking the links of %s: %w", p.URL, err)
+	}
+	return nil
+}
+
+func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
+
+// findBase takes the first <base> that has an href (WHATWG HTML §4.2.3).
+func (p *Page) findBase(s *goquery.Selection) {
+	s.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		if inTemplate(s) {
+			return true
+		}
+		href, _ := s.Attr("href")
+		if u := resolve(p.URL, href); u != nil {
+			p.Base = u
+		}
+		return false
+	})
+}
+
+func (p *Page) collect(root *goquery.Selection) {
+	const links = "a[href], area[href], iframe[src], frame[src], meta[http-equiv][content], link[rel][href]"
+	root.Find(links).Each(func(_ int, s *goquery.Selection) {
+		element := goquery.NodeName(s)
+		address, _ := s.Attr("href")
+		if element == "iframe" || element == "frame" {
+			address, _ = s.Attr("src")
+		}
+		rel := relOf(s)
+		switch element {
+		case "meta":
+			delay, to, ok := refreshOf(s)
+			if !ok || p.Refresh != nil || inTemplate(s) {
+				return
+			}
+			u := p.URL
+			if to != "" {
+				if u = resolve(p.Base, to); u == nil {
+					return
+				}
+			}
+			p.Refresh = &Refresh{Delay: delay, URL: u}
+			address = to
+			if to == "" {
+				return // it reloads
+			}
+		case "link":
+			u := resolve(p.Base, address)
+			if u == nil || inTemplate(s) {
+				return
+			}
+			if rel.has("canonical") && p.Canonical == nil {
+				p.Canonical = u
+			}
+			if rel.has("license") {
+				p.Licenses = append(p.Licenses, License{URL: u, Type: strings.TrimSpace(s.AttrOr("type", ""))})
+			}
+			return
+		}
+		u := resolve(p.Base, address)
+		if u == nil || inTemplate(s) {
+			return
+		}
+		p.Links = append(p.Links, Link{
+			URL: u, Href: address, Element: element, Rel: rel.text,
+			PageNoFollow: p.Directives.NoFollow(),
+			NoFollow:     rel.has("nofollow"), UGC: rel.has("ugc"), Sponsored: rel.has("sponsored"),
+		})
+	})
+}
+
+// A relation is a rel attribute.
+type relation struct{ text string }
+
+func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
+
+// has reports whether a rel holds a word, in any case. Words are parted by white space, and on many pages by commas.
+func (r relation) has(word string) bool {
+	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
+		if strings.EqualFold(w, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve returns the absolute URL of an address as written in a page, without its fragment, or nil for one that does
+// not lead to a page.
+func resolve(base *url.URL, address string) *url.URL {
+	address = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(strings.Trim(address, " \t\r\n\f"))
+	u, err := base.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u
+}
+
+// refreshOf reads <meta http-equiv="refresh" content="5; url=/next"> (WHATWG HTML §4.2.5.3, less strictly).
+func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
+	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
+		return 0, "", false
+	}
+	content := strings.TrimSpace(s.AttrOr("content", ""))
+	n := 0
+	for n < len(content) && '0' <= content[n] && content[n] <= '9' {
+		if delay < 24*time.Hour {
+			delay = delay*10 + time.Duration(content[n]-'0')*time.Second
+		}
+		n++
+	}
+	if n == 0 && !strings.HasPrefix(content, ".") {
+		return 0, "", false
+	}
+	address = strings.TrimLeft(content[n:], ".0123456789")
+	address = strings.TrimLeft(address, "; ,\t\r\n\f")
+	if len(address) >= 3 && strings.EqualFold(address[:3], "url") {
+		if value, found := strings.CutPrefix(strings.TrimLeft(address[3:], " \t\r\n\f"), "="); found {
+			address = strings.TrimLeft(value, " \t\r\n\f")
+		}
+	}
+	if address != "" && (address[0] == '"' || address[0] == '\'') {
+		quote := address[:1]
+		address, _, _ = strings.Cut(address[1:], quote)
+	}
+	return delay, strings.TrimSpace(address), true
+}

@@ -1,0 +1,244 @@
+package pagelinks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// list gives links as "url" with what they say in parentheses.
+func list(links []Link) string {
+	var b strings.Builder
+	for _, l := range links {
+		b.WriteString(l.URL.String())
+		for name, on := range map[string]bool{"(page)": l.PageNoFollow, "(nofollow)": l.NoFollow, "(ugc)": l.UGC, "(sponsored)": l.Sponsored} {
+			if on {
+				b.WriteString(name)
+			}
+		}
+		b.WriteString(" ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func parse(t testing.TB, address, html string, d robotsmeta.Directives, opts Options) *Page {
+	t.Helper()
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := FromDocument(t.Context(), doc, u, d, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestLinks(t *testing.T) {
+	for _, test := range []struct{ name, html, want string }{
+		{"relative", `<a href="x?y=1#z">`, "http://a.example/dir/x?y=1"},
+		{"absolute", `<a href="https://b.example">`, "https://b.example"},
+		{"without a scheme", `<a href="//b.example/x">`, "http://b.example/x"},
+		{"white space", "<a href=' /a\n/b '>", "http://a.example/a/b"},
+		{"base", `<base target="x"><base href="/other/"><base href="/third/"><a href="x">`, "http://a.example/other/x"},
+		{"a base that leads nowhere", `<base href="javascript:0"><a href="x">`, "http://a.example/dir/x"},
+		{"elements", `<area href=1><iframe src=2></iframe><a href=3>`, "http://a.example/dir/1 http://a.example/dir/2 http://a.example/dir/3"},
+		{"frames", `<frameset><frame src=1></frameset>`, "http://a.example/dir/1"},
+		{"other schemes", `<a href="mailto:x@y"><a href="javascript:void(0)"><a href="data:,x"><a href="tel:1">`, ""},
+		{"not an address", `<a href="http://[">`, ""},
+		{"no href", `<a name=x><a>`, ""},
+		{"rel", `<a rel="external NoFollow" href=1><a rel="ugc" href=2><a rel="nofollow2" href=3>`, "http://a.example/dir/1(nofollow) http://a.example/dir/2(ugc) http://a.example/dir/3"},
+		{"rel with commas", `<a rel="noopener,nofollow" href=1>`, "http://a.example/dir/1(nofollow)"},
+		{"template", `<template><a href=1></a></template><a href=2>`, "http://a.example/dir/2"},
+		{"noscript", `<noscript><a href=1>x</a></noscript>`, "http://a.example/dir/1"},
+		{"noscript in the head", `<head><noscript><meta http-equiv=refresh content="0; url=1"></noscript></head>`, "http://a.example/dir/1"},
+		{"comment", `<!-- <a href=1> -->`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := parse(t, "http://a.example/dir/page", test.html, robotsmeta.Directives{}, Options{})
+			if got := list(p.Links); got != test.want {
+				t.Errorf("%s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	for content, want := range map[string]string{
+		"5; url=/next":            "5s http://a.example/next",
+		"0;URL='next'":            "0s http://a.example/dir/next",
+		`0; url="next" rest`:      "0s http://a.example/dir/next",
+		"1.5, next":               "1s http://a.example/dir/next",
+		"30":                      "30s http://a.example/dir/page",
+		"99999999999999;url=next": "", // days, but no overflow
+		"next":                    "",
+		"":                        "",
+		"0; url=javascript:x":     "",
+	} {
+		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmeta.Directives{}, Options{})
+		got := ""
+		if p.Refresh != nil {
+			got = fmt.Sprint(p.Refresh.Delay, " ", p.Refresh.URL)
+		}
+		if strings.HasPrefix(content, "999") {
+			if p.Refresh == nil || p.Refresh.Delay < 24*time.Hour {
+				t.Errorf("%q: %s", content, got)
+			}
+			continue
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
+func TestCanonicalAndLicense(t *testing.T) {
+	p := parse(t, "http://a.example/dir/page?session=1", `<link rel="stylesheet" href="x.css"><link rel="canonical" href="page">
+		<link rel="license" type="application/rsl+xml" href="/license.xml">`, robotsmeta.Directives{}, Options{})
+	if p.Canonical == nil || p.Canonical.String() != "http://a.example/dir/page" {
+		t.Error(p.Canonical)
+	}
+	if len(p.Licenses) != 1 || p.Licenses[0].URL.String() != "http://a.example/license.xml" || p.Licenses[0].Type != "application/rsl+xml" {
+		t.Error(p.Licenses)
+	}
+}
+
+func TestNoFollowPageCoversItsRefresh(t *testing.T) {
+	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmeta.ParseContent("nofollow"), Options{})
+	if q := p.Queue(); len(p.Links) != 2 || len(q) != 0 {
+		t.Errorf("%v is queued", q)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	const html = `<a href=/1><a rel=nofollow href=/2><a rel=ugc href=/3><a rel=sponsored href=/4><a href=/1#again><a href=/2>`
+	for _, test := range []struct {
+		name string
+		html string
+		opts Options
+		want string
+	}{
+		{"either of two links will do", html, Options{}, "/1 /3 /4 /2"},
+		{"rel is a hint", `<a rel=nofollow href=/2>`, Options{FollowRel: true}, "/2"},
+		{"rel is obeyed", `<a rel=nofollow href=/2>`, Options{}, ""},
+		{"no ugc, no sponsored", html, Options{SkipUGC: true, SkipSponsored: true}, "/1 /2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := parse(t, "http://a.example/", test.html, robotsmeta.Directives{}, test.opts)
+			var paths []string
+			for _, u := range p.Queue() {
+				paths = append(paths, u.Path)
+			}
+			if got := strings.Join(paths, " "); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// newWeb serves two sites, one of which has rules.
+func newWeb() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /private/",
+		"/":           `<a href="/open">open</a> <a href="/private/x">private</a> <a href="http://down.example/x">down</a>`,
+		"/quiet":      `<meta name="robots" content="nofollow"><a href="http://other.example/">`,
+	})
+	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) }))
+	return web
+}
+
+func newClient(t testing.TB, web *robotstest.Internet) (*http.Client, *robotsmw.Transport) {
+	t.Helper()
+	tr, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Transport: tr}, tr
+}
+
+func TestReadAsksRobotsTxt(t *testing.T) {
+	web := newWeb()
+	client, tr := newClient(t, web)
+	resp, err := client.Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(t.Context(), resp, Options{Checker: tr.Checker()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := p.Queue(); len(q) != 1 || q[0].Path != "/open" {
+		t.Errorf("queue %v", q)
+	}
+	if l := p.Links[1]; !l.Checked || l.Decision.Allowed || l.Decision.Rule != "/private/" {
+		t.Errorf("%+v", l)
+	}
+	if l := p.Links[2]; !l.Checked || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
+		t.Errorf("%+v", l)
+	}
+	if p.State != robotsmw.PageComplete {
+		t.Error(p.State)
+	}
+}
+
+func TestNoServerIsBotheredForLinksThatAreNotFollowed(t *testing.T) {
+	web := newWeb()
+	client, tr := newClient(t, web)
+	resp, err := client.Get("http://a.example/quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(t.Context(), resp, Options{Checker: tr.Checker()})
+	if err != nil || len(p.Links) != 1 || len(p.Queue()) != 0 || p.Links[0].Checked {
+		t.Errorf("%+v, %v", p.Links, err)
+	}
+	if n := len(web.Log()); n != 2 {
+		t.Errorf("%d requests, want those of robots.txt and the page", n)
+	}
+}
+
+func TestReadGivesUpWithItsContext(t *testing.T) {
+	client, tr := newClient(t, newWeb())
+	resp, err := client.Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, err := Read(ctx, resp, Options{Checker: tr.Checker()})
+	if err == nil || p == nil || len(p.Links) != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	if _, err := Read(t.Context(), &http.Response{Body: http.NoBody}, Options{}); err == nil || !strings.Contains(err.Error(), "Response.Request") {
+		t.Error(err)
+	}
+	req, _ := http.NewRequest("GET", "http://a.example/", nil)
+	broken := &http.Response{Request: req, Body: io.NopCloser(io.MultiReader(strings.NewReader("<a href=x>"), errReader{}))}
+	if _, err := Read(t.Context(), broken, Options{}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
+		t.Error(err)
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,0 +1,192 @@
+package pagelinks
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// realPages returns the heads of real pages by name, and what their list says; or skips the test.
+func realPages(t testing.TB) (pages map[string]string, listed []string) {
+	t.Helper()
+	dir := os.Getenv("COURTESY_SHARED")
+	if dir == "" {
+		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !filepath.IsAbs(dir) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			dir = filepath.Join(root, dir)
+		}
+		root = filepath.Dir(root)
+	}
+	f, err := os.Open(filepath.Join(dir, "corpus", "pages.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = map[string]string{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return pages, listed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch name := path.Base(h.Name); {
+		case strings.HasSuffix(name, ".html"):
+			pages[strings.TrimSuffix(name, ".html")] = string(b)
+		case name == "pages.tsv":
+			listed = strings.Split(strings.TrimSpace(string(b)), "\n")[1:]
+		}
+	}
+}
+
+var realTokens = []string{"googlebot", "googlebot-news", "bingbot", "msnbot", "slurp", "teoma", "yandex"}
+
+// A said is a rule without its place.
+type said struct{ name, value, scope, raw string }
+
+func saidBy(d robotsmeta.Directives) (all []said) {
+	for r := range d.Rules() {
+		all = append(all, said{r.Name, r.Value, strings.ToLower(r.Scope), r.Raw})
+	}
+	return all
+}
+
+// metasOf reads the metas of a page from its whole tree.
+func metasOf(t testing.TB, html string) (d robotsmeta.Directives) {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.Find("meta[name], noscript").Each(func(_ int, s *goquery.Selection) {
+		switch {
+		case inTemplate(s):
+		case goquery.NodeName(s) == "noscript":
+			if s.Children().Length() == 0 {
+				d = d.Union(metasOf(t, s.Text()))
+			}
+		default:
+			d = d.Union(robotsmeta.ParseMeta(s.AttrOr("name", ""), s.AttrOr("content", ""), 0, realTokens...))
+		}
+	})
+	return d
+}
+
+func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
+	pages, listed := realPages(t)
+	speaking := 0
+	for name, html := range pages {
+		html = html[:min(len(html), htmlmeta.Window)] // one head is longer
+		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(metasOf(t, html))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
+		}
+		if len(got) > 0 {
+			speaking++
+		}
+	}
+	t.Logf("%d pages, %d of them speak", len(pages), speaking)
+	if len(pages) != 419 || len(listed) != 419 {
+		t.Errorf("%d pages, %d listed", len(pages), len(listed))
+	}
+}
+
+// squeeze writes all white space as one space.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestRealHeadsSayWhatIsListed(t *testing.T) {
+	pages, listed := realPages(t)
+	comment := regexp.MustCompile(`(?s)<!--.*?-->`)
+	agreed := 0
+	for _, line := range listed {
+		fields := strings.Split(line, "\t")
+		name := fields[0]
+		var metas []string
+		if err := json.Unmarshal([]byte(fields[6]), &metas); err != nil {
+			t.Fatal(err)
+		}
+		var want robotsmeta.Directives
+		// The list also has what is commented out, and in one page what lies beyond the window.
+		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
+		for _, m := range metas {
+			if strings.Contains(html, squeeze(m)) {
+				want = want.Union(metasOf(t, m))
+				agreed++
+			}
+		}
+		got := htmlmeta.Scan([]byte(pages[name]), realTokens...)
+		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
+			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
+		}
+		// The list's flags name what the metas say. It also flags what stands in a value attribute, which is nothing.
+		flags := strings.Split(fields[5], ",")
+		if slices.Contains(flags, "value-attr") {
+			continue
+		}
+		for flag, on := range map[string]bool{"noarchive": got.NoArchive(), "noai": got.NoAI()} {
+			if slices.Contains(flags, flag) && !on {
+				t.Errorf("%s: %s is listed, but not found", name, flag)
+			}
+		}
+	}
+	t.Logf("%d metas", agreed)
+}
+
+func BenchmarkRealHeads(b *testing.B) {
+	pages, _ := realPages(b)
+	for _, bench := range []struct {
+		name     string
+		speaking bool
+	}{{"silent", false}, {"speaking", true}} {
+		var heads [][]byte
+		octets := 0
+		for _, html := range pages {
+			d := htmlmeta.Scan([]byte(html), realTokens...)
+			if len(saidBy(d)) > 0 == bench.speaking {
+				heads = append(heads, []byte(html))
+				octets += len(html)
+			}
+		}
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				for _, head := range heads {
+					htmlmeta.Scan(head, "examplebot")
+				}
+				n++
+			}
+			ns := float64(b.Elapsed().Nanoseconds()) / float64(n)
+			b.ReportMetric(ns/float64(len(heads))/1000, "µs/head")
+			b.ReportMetric(ns/float64(octets)*(68<<10)/1000, "µs/68KB")
+		})
+	}
+}
