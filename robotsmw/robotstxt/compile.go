@@ -145,6 +145,19 @@ func (c *compiler) compile(r *Rules) {
 	if indexed {
 		c.buildGrams(&r.index.gramIndex, wild, kept)
 	}
+	r.few = len(c.drafts) <= maxFew && !r.eager
+	for i := range c.drafts {
+		if d := &c.drafts[i]; d.prefix > 1 {
+			r.second = r.second.with(c.octet(d, 1))
+		} else {
+			r.few = false
+		}
+	}
+	for octet := range byte(0x80) {
+		if !isPlain(octet) {
+			r.second = r.second.with(octet)
+		}
+	}
 	c.layOut(r)
 	c.file, c.canonical = "", ""
 }
@@ -170,6 +183,9 @@ func (c *compiler) sort(rules []draft) {
 		rules[i] = c.scratch[key&0xffff]
 	}
 }
+
+// maxFew is how many rules are few.
+const maxFew = 4
 
 // layOut copies into r what is to be kept of the rules and of the file.
 func (c *compiler) layOut(r *Rules) {

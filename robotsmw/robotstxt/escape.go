@@ -82,7 +82,14 @@ func unhex(c byte) byte {
 }
 
 // isPlain reports whether an octet of a target is sure to be in that form already, whatever stands around it.
-func isPlain(c byte) bool { return '%' < c && c < 0x7f && c != '*' }
+func isPlain(c byte) bool { return plainOctets[c] }
+
+var plainOctets = func() (plain [256]bool) {
+	for c := '%' + 1; c < 0x7f; c++ {
+		plain[c] = c != '*'
+	}
+	return plain
+}()
 
 // arePlain is isPlain for each octet of s, eight at a time.
 func arePlain(s string) bool {

@@ -29,8 +29,8 @@ const minIndexed = 10
 
 const gramSize = 4
 
-// filterBits is how many bits of the filter there are for a rule.
-const filterBits = 8
+// filterBits is how many bits of the filter there are for each bucket.
+const filterBits = 32
 
 // gramSeed keeps the owner of a robots.txt file from finding grams that meet in one bucket.
 var gramSeed = rand.Uint64() | 1
@@ -51,7 +51,7 @@ type gramScratch struct {
 // buildGrams files rules with wildcards, of which first is the number of the first.
 func (c *compiler) buildGrams(x *gramIndex, rules []draft, first int) {
 	size := 1 << bits.Len(uint(len(rules)-1)/2) // a power of two, at least half their number
-	filterSize := max(2*filterBits*size, 256)
+	filterSize := max(filterBits*size, 512)
 	x.filter = make([]uint64, filterSize/64)
 	x.shift = uint8(64 - bits.TrailingZeros(uint(filterSize)))
 	x.starts = make([]uint16, size+2)
@@ -172,7 +172,7 @@ func (s *search) lacks(pattern string) bool {
 		case eitherEscape:
 			i += 2
 		default:
-			if s.octets[c>>6&1]>>(c&63)&1 == 0 {
+			if !s.octets.has(c) {
 				return true
 			}
 		}

@@ -71,6 +71,9 @@ func (r Reason) String() string {
 // Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
 // allocates memory.
 func (r *Rules) Allowed(target string) bool {
+	if r.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 && !r.second.has(target[1]) {
+		return true // in a group of a few paths most targets are told to match none at first sight
+	}
 	if r.count == 0 {
 		return true
 	}
@@ -130,7 +133,7 @@ func (r *Rules) decide(target string) int {
 	if target == robotsTxt {
 		return itself
 	}
-	if r.eager && !arePlain(target) || mayBeRobotsTxt(target) {
+	if r.eager && !arePlain(target) || len(target) > len(robotsTxt) && (target[1] == 'r' || target[1] == '%') && mayBeRobotsTxt(target) {
 		return r.decideEscaped(target)
 	}
 	best, sure := r.longestPrefix(target)
@@ -144,9 +147,7 @@ func (r *Rules) decide(target string) int {
 }
 
 // mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another spelling, such as "/robots%2Etxt".
-func mayBeRobotsTxt(path string) bool {
-	return len(path) > len(robotsTxt) && (path[1] == 'r' || path[1] == '%') && !arePlain(path[:min(len(path), 3*len(robotsTxt))])
-}
+func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
 // decideEscaped is decide for a target that has to be brought into the form of escape.go, or of the dialect.
 func (r *Rules) decideEscaped(target string) int {

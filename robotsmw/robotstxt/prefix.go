@@ -153,6 +153,8 @@ func (s octetSet) with(c byte) octetSet {
 	return s
 }
 
+func (s *octetSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
+
 func (s octetSet) len() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
 
 // all yields the octets of the set in ascending order.
@@ -205,7 +207,10 @@ func (r *Rules) longestPrefix(target string) (best int, sure bool) {
 	}
 
 	depth := int(node.depth)
-	shared := min(depth, commonPrefix(r.text[r.rules[node.first].start:], target))
+	shared := depth
+	if depth > 1 { // targets and patterns begin with "/"
+		shared = min(depth, commonPrefix(r.text[r.rules[node.first].start:], target))
+	}
 	sure = shared == len(target) || isPlain(target[shared])
 	if node.ended && depth == shared {
 		best = int(node.first)

@@ -14,11 +14,13 @@ type Rules struct {
 	text     string        // for each literal rule an octet that prefixIndex needs, then the patterns, then what else is kept
 	rules    []rule        // the literal rules as prefixIndex needs them, the others the longest first, then the spellings
 	delay    time.Duration // one more than the delay; 0 for none
+	second   octetSet      // if they are few: the octets after "/" with which a target is worth a look
 	index    *index        // nil for a small group
 	root     prefixNode    // of the literal rules
 	literals uint16        // how many rules are literal
 	count    uint16        // how many rules there are
 	dialect  Dialect
+	few      bool // whether the rules are few, all literal and longer than "/"
 	eager    bool // whether targets must be in the form of escape.go before they are compared
 }
 
