@@ -225,6 +225,12 @@ func (d *dateReader) hours(basic bool) bool {
 	default:
 		return false
 	}
+	if d.minute > 59 || d.sec > 60 || d.hour > 24 || d.hour == 24 && d.minute+d.sec > 0 {
+		return false
+	}
+	if d.year != 0 {
+		d.accept()
+	}
 	start := d.i
 	d.spaces()
 	switch noon := strings.ToUpper(d.letters()); {
@@ -234,9 +240,6 @@ func (d *dateReader) hours(basic bool) bool {
 		d.hour = d.hour%12 + 12
 	default:
 		d.i = start
-	}
-	if d.minute > 59 || d.sec > 60 || d.hour > 24 || d.hour == 24 && d.minute+d.sec > 0 {
-		return false
 	}
 	if d.year != 0 {
 		d.accept()
