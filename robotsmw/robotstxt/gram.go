@@ -25,7 +25,7 @@ type gramEntry struct {
 }
 
 // minIndexed is how many rules with wildcards are worth an index.
-const minIndexed = 10
+const minIndexed = 12
 
 const gramSize = 4
 
@@ -59,17 +59,16 @@ func (c *compiler) buildGrams(x *gramIndex, rules []draft, first int) {
 
 	counts := zeroed(&c.grams.counts, 8*size)
 	for i := range rules {
-		for gram := range grams(c.pattern(&rules[i])) {
-			counts[place(hashGram(gram), len(counts))]++
+		for g := (grams{pattern: c.pattern(&rules[i])}); g.next(); {
+			counts[place(g.hash, len(counts))]++
 		}
 	}
 	filed := zeroed(&c.grams.filed, len(rules))
 	for i := range rules {
 		rarest := uint32(0)
-		for gram := range grams(c.pattern(&rules[i])) {
-			hash := hashGram(gram)
-			if n := counts[place(hash, len(counts))]; rarest == 0 || n < rarest {
-				rarest, filed[i] = n, hash
+		for g := (grams{pattern: c.pattern(&rules[i])}); g.next(); {
+			if n := counts[place(g.hash, len(counts))]; rarest == 0 || n < rarest {
+				rarest, filed[i] = n, g.hash
 			}
 		}
 	}
@@ -113,24 +112,32 @@ func zeroed[E any](buf *[]E, n int) []E {
 	return *buf
 }
 
-// grams yields the grams of a pattern's literal pieces.
-func grams(pattern string) func(yield func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		run := 0
-		for i := range len(pattern) {
-			switch c := pattern[i]; {
-			case c == '*' || c == '$':
-				run = 0
-				continue
-			case c == eitherEscape:
-				run = -2 // the digits that follow are not literal either
-				continue
-			}
-			if run++; run >= gramSize && !yield(load32(pattern[i-gramSize+1:])) {
-				return
+// grams goes through the grams of a pattern's literal pieces.
+type grams struct {
+	pattern string
+	at      int    // where to go on
+	run     int    // how many literal octets in a row there are before at
+	hash    uint64 // of the current gram
+}
+
+// next goes to the next gram and reports whether there is one.
+func (g *grams) next() bool {
+	for g.at < len(g.pattern) {
+		c := g.pattern[g.at]
+		g.at++
+		switch c {
+		case '*', '$':
+			g.run = 0
+		case eitherEscape:
+			g.run = -2 // the digits that follow are not literal either
+		default:
+			if g.run++; g.run >= gramSize {
+				g.hash = hashGram(load32(g.pattern[g.at-gramSize:]))
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // maxWork is how many octets of patterns and targets the rules with wildcards may cost for one target. A group of

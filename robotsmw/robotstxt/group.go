@@ -1,9 +1,6 @@
 package robotstxt
 
-import (
-	"iter"
-	"strings"
-)
+import "strings"
 
 // A UserAgent is one user-agent line: who a group is for.
 type UserAgent struct {
@@ -52,52 +49,53 @@ func (t token) has(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' || t.wide && ('0' <= c && c <= '9' || c == '.')
 }
 
-// groups yields the file's groups as stretches of its records.
+// A groupReader goes through a file's groups, which are stretches of its records.
+type groupReader struct {
+	file  *File
+	rest  []record
+	group []record // the current group
+}
+
+func (f *File) groups() groupReader { return groupReader{file: f, rest: f.records} }
+
+// next goes to the next group and reports whether there is one.
 //
 // A group begins with a user-agent line and ends before the next one that comes after a rule, so that user-agent
 // lines which follow each other share it (RFC 9309 §2.1). Other fields, wherever they stand, neither begin nor
 // end a group (§2.2.4). What stands before the first user-agent line is in no group.
-func (f *File) groups() iter.Seq[[]record] {
-	return func(yield func([]record) bool) {
-		start, ruled := -1, false
-		for i := range f.records {
-			switch f.records[i].field {
-			case fieldUserAgent:
-				if ruled && !yield(f.records[start:i]) {
-					return
-				}
-				if ruled || start < 0 {
-					start, ruled = i, false
-				}
-			case fieldAllow, fieldDisallow:
-				ruled = start >= 0
-			}
-		}
-		if start >= 0 {
-			yield(f.records[start:])
-		}
+func (g *groupReader) next() bool {
+	if g.file.dialect == Koster1996 {
+		return g.nextBlock()
 	}
+	for len(g.rest) > 0 && g.rest[0].field != fieldUserAgent {
+		g.rest = g.rest[1:]
+	}
+	ruled, end := false, 0
+	for end < len(g.rest) {
+		field := g.rest[end].field
+		if ruled && field == fieldUserAgent {
+			break
+		}
+		ruled = ruled || field == fieldAllow || field == fieldDisallow
+		end++
+	}
+	g.group, g.rest = g.rest[:end], g.rest[end:]
+	return end > 0
 }
 
-// groupsFor yields the groups that name a token.
-func (f *File) groupsFor(t token) iter.Seq[[]record] {
-	return func(yield func([]record) bool) {
-		groups := f.groups()
-		if f.dialect == Koster1996 {
-			groups = f.blocks()
-		}
-		for group := range groups {
-			for i := range group {
-				if group[i].field != fieldUserAgent || !f.isIn(f.value(&group[i]), t) {
-					continue
+// nextFor goes to the next group that names a token.
+func (g *groupReader) nextFor(t token) bool {
+	for g.next() {
+		for i := range g.group {
+			if g.group[i].field == fieldUserAgent && g.file.isIn(g.file.value(&g.group[i]), t) {
+				if g.file.dialect == Koster1996 {
+					g.rest = nil // the first one counts
 				}
-				if !yield(group) || f.dialect == Koster1996 {
-					return
-				}
-				break
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // isIn reports whether the value of a user-agent line names a token.

@@ -1,26 +1,18 @@
 package robotstxt
 
-import (
-	"iter"
-	"strings"
-)
+import "strings"
 
-// blocks yields the file's records in the sense of the draft of 1996: stretches without a blank line.
-func (f *File) blocks() iter.Seq[[]record] {
-	return func(yield func([]record) bool) {
-		start := 0
-		for i := range f.records {
-			if f.records[i].field == fieldBlank {
-				if start < i && !yield(f.records[start:i]) {
-					return
-				}
-				start = i + 1
-			}
-		}
-		if start < len(f.records) {
-			yield(f.records[start:])
-		}
+// nextBlock is next for records in the sense of the draft of 1996: stretches without a blank line.
+func (g *groupReader) nextBlock() bool {
+	for len(g.rest) > 0 && g.rest[0].field == fieldBlank {
+		g.rest = g.rest[1:]
 	}
+	end := 0
+	for end < len(g.rest) && g.rest[end].field != fieldBlank {
+		end++
+	}
+	g.group, g.rest = g.rest[:end], g.rest[end:]
+	return end > 0
 }
 
 // kosterIsIn is token.isIn in the [Koster1996] dialect: the value is the whole name.

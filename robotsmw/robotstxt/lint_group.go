@@ -7,7 +7,8 @@ func (l *linter) checkGroups() {
 	l.checkOutside()
 	first := map[string]uint32{} // by robot: the line that names it first
 	var groups []lintGroup
-	for records := range l.file.groups() {
+	for reader := l.file.groups(); reader.next(); {
+		records := reader.group
 		g := l.newLintGroup(records)
 		groups = append(groups, g)
 		l.checkRun(g)

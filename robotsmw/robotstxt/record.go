@@ -32,23 +32,34 @@ func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
 // Groups yields the file's groups in order.
 func (f *File) Groups() iter.Seq[Group] {
-	groups := f.groups()
-	if f.dialect == Koster1996 {
-		groups = f.blocks()
+	return func(yield func(Group) bool) {
+		for groups := f.groups(); groups.next(); {
+			if !yield(f.published(groups.group)) {
+				return
+			}
+		}
 	}
-	return f.publish(groups)
 }
 
 // GroupsFor yields the groups whose rules [File.Rules] returns for the same tokens: those of the first token that
 // some group names, else those for "*". It is where a robot finds the fields that are meant for it and that no
 // standard defines, such as Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or Content-Usage.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
-	for _, name := range tokens {
-		if groups := f.groupsFor(newToken(name)); !isEmpty(groups) {
-			return f.publish(groups)
+	return func(yield func(Group) bool) {
+		found := false
+		for i := 0; i <= len(tokens) && !found; i++ {
+			t := everyone
+			if i < len(tokens) {
+				t = newToken(tokens[i])
+			}
+			for groups := f.groups(); groups.nextFor(t); {
+				found = true
+				if !yield(f.published(groups.group)) {
+					return
+				}
+			}
 		}
 	}
-	return f.publish(f.groupsFor(everyone))
 }
 
 // Fields yields the lines that are neither a user-agent line nor a rule and that go by one of some names, in order
@@ -57,7 +68,7 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.records {
-			field, ok := f.published(&f.records[i])
+			field, ok := f.asField(&f.records[i])
 			if ok && (len(names) == 0 || isAny(field, names)) && !yield(field) {
 				return
 			}
@@ -74,8 +85,8 @@ func isAny(f Field, names []string) bool {
 	return false
 }
 
-// published returns a record as a Field, if it is one.
-func (f *File) published(r *record) (Field, bool) {
+// asField returns a record as a Field, if it is one.
+func (f *File) asField(r *record) (Field, bool) {
 	switch r.field {
 	case fieldUserAgent, fieldAllow, fieldDisallow, fieldBlank:
 		return Field{}, false
@@ -83,34 +94,21 @@ func (f *File) published(r *record) (Field, bool) {
 	return Field{f.name(r), f.value(r), int(r.line)}, true
 }
 
-func (f *File) publish(groups iter.Seq[[]record]) iter.Seq[Group] {
-	return func(yield func(Group) bool) {
-		for group := range groups {
-			var g Group
-			for i := range group {
-				switch r := &group[i]; r.field {
-				case fieldUserAgent:
-					g.UserAgents = append(g.UserAgents, UserAgent{f.value(r), int(r.line)})
-				case fieldAllow:
-					g.Rules = append(g.Rules, Rule{Allow, f.value(r), int(r.line)})
-				case fieldDisallow:
-					g.Rules = append(g.Rules, Rule{Disallow, f.value(r), int(r.line)})
-				default:
-					if field, ok := f.published(r); ok {
-						g.Fields = append(g.Fields, field)
-					}
-				}
-			}
-			if !yield(g) {
-				return
+// published returns a stretch of records as a Group.
+func (f *File) published(records []record) (g Group) {
+	for i := range records {
+		switch r := &records[i]; r.field {
+		case fieldUserAgent:
+			g.UserAgents = append(g.UserAgents, UserAgent{f.value(r), int(r.line)})
+		case fieldAllow:
+			g.Rules = append(g.Rules, Rule{Allow, f.value(r), int(r.line)})
+		case fieldDisallow:
+			g.Rules = append(g.Rules, Rule{Disallow, f.value(r), int(r.line)})
+		default:
+			if field, ok := f.asField(r); ok {
+				g.Fields = append(g.Fields, field)
 			}
 		}
 	}
-}
-
-func isEmpty[E any](seq iter.Seq[E]) bool {
-	for range seq {
-		return false
-	}
-	return true
+	return g
 }

@@ -67,13 +67,13 @@ func (f *File) Rules(tokens ...string) *Rules {
 func (f *File) rulesFor(t token) *Rules {
 	var r *Rules
 	var c *compiler
-	for group := range f.groupsFor(t) {
+	for groups := f.groups(); groups.nextFor(t); {
 		if r == nil {
 			r, c = &Rules{dialect: f.dialect}, compilers.Get().(*compiler)
 			c.reset(f.text, f.dialect)
 		}
-		for i := range group {
-			rec := &group[i]
+		for i := range groups.group {
+			rec := &groups.group[i]
 			switch rec.field {
 			case fieldUserAgent:
 				if value := f.value(rec); f.isIn(value, t) {

@@ -19,9 +19,9 @@ type twinRule struct {
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
-		for group := range f.groupsFor(newToken(name)) {
+		for groups := f.groups(); groups.nextFor(newToken(name)); {
 			found = true
-			for _, r := range group {
+			for _, r := range groups.group {
 				if r.field == fieldAllow || r.field == fieldDisallow {
 					rules = append(rules, twinRule{r.field == fieldAllow, int(r.line), f.value(&r)})
 				}

@@ -1,0 +1,103 @@
+package robotstxt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// patternOctets returns what the patterns of a robot's group take in the file.
+func patternOctets(f *File, tokens ...string) (n int) {
+	for _, r := range twinRules(f, tokens...) {
+		n += len(r.pattern)
+	}
+	return n
+}
+
+// TestMemoryOfRules holds compiled rules to twice the octets of their patterns plus 200, for groups as sites have
+// them, small and large.
+func TestMemoryOfRules(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 5, 10, 60, 1000, 10_000} {
+		for kind, pattern := range map[string]func(i int) string{
+			"literal":  func(i int) string { return fmt.Sprintf("/section-%d/page-%d/", i%100, i) },
+			"wildcard": func(i int) string { return fmt.Sprintf("/section-%d/*/page-%d/", i%100, i) },
+			"mixed": func(i int) string {
+				return fmt.Sprintf("/section-%d/%spage-%d/", i%100, []string{"", "", "", "*/"}[i%4], i)
+			},
+		} {
+			var b strings.Builder
+			b.WriteString("user-agent: *\n")
+			for i := range n {
+				b.WriteString("disallow: " + pattern(i) + "\n")
+			}
+			f := parse(b.String())
+			if size, limit := f.Rules().Size(), 2*patternOctets(f)+200; size > limit {
+				t.Errorf("%d %s rules take %d bytes, want at most %d", n, kind, size, limit)
+			}
+		}
+	}
+}
+
+// TestSharedCorpusMemory measures the rules of real files.
+func TestSharedCorpusMemory(t *testing.T) {
+	c := readCorpus(t)
+	var sizes []int
+	over, total, budget := 0, 0, 0
+	for _, v := range c.verdicts {
+		f := Parse(c.robots[v.id])
+		size, limit := f.Rules(v.token).Size(), 2*patternOctets(f, v.token)+200
+		sizes = append(sizes, size)
+		total += size
+		budget += limit
+		if size > limit {
+			over++
+		}
+	}
+	slices.Sort(sizes)
+	median := sizes[len(sizes)/2]
+	t.Logf("median %d bytes, 90%% up to %d, most %d; %.1f%% of groups above twice their patterns plus 200, all together at %.0f%% of that",
+		median, sizes[len(sizes)*9/10], sizes[len(sizes)-1], 100*float64(over)/float64(len(sizes)), 100*float64(total)/float64(budget))
+	if median >= 1024 {
+		t.Errorf("the median file takes %d bytes, want less than 1 KiB", median)
+	}
+	if total > budget {
+		t.Errorf("all together take %d bytes, want at most %d", total, budget)
+	}
+}
+
+// TestAllocations holds parsing and matching to their budgets.
+func TestAllocations(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# a file of 1.5 KB\nUser-agent: *\nCrawl-delay: 1\n")
+	for i := range 45 {
+		fmt.Fprintf(&b, "Disallow: /section-%d/private/\n", i)
+		if i%3 == 0 {
+			fmt.Fprintf(&b, "Allow: /*/public-%d.html$\n", i)
+		}
+	}
+	b.WriteString("\nSitemap: https://example.com/sitemap.xml\n")
+	body := []byte(b.String())
+	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 14 {
+		t.Errorf("a file of %d octets takes %v allocations", len(body), n)
+	}
+
+	rules := Parse(body).Rules("ExampleBot")
+	long := "/" + strings.Repeat("%e3%83%84/", 400)
+	for _, target := range []string{
+		"/section-7/private/x", "/x/public-3.html", "/%73ection-7/private/x?q=%2F#f", "/caf\u00e9", "https://example.com/section-7/private/", "?q", long, "/robots%2Etxt",
+	} {
+		if n := testing.AllocsPerRun(100, func() { rules.Allowed(target) }); n > 0 {
+			t.Errorf("Allowed(%.40q): %v allocations", target, n)
+		}
+		if n := testing.AllocsPerRun(100, func() { rules.Match(target) }); n > 0 {
+			t.Errorf("Match(%.40q): %v allocations", target, n)
+		}
+	}
+	for _, dialect := range []Dialect{Google, Koster1996} {
+		rules := dialect.Parse(body).Rules("ExampleBot")
+		if n := testing.AllocsPerRun(100, func() { rules.Match(long) }); n > 0 {
+			t.Errorf("%v: %v allocations", dialect, n)
+		}
+	}
+}
