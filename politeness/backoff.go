@@ -49,7 +49,7 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 func (l *Limiter) backOff(g *Grant, o Outcome, now time.Duration) Event {
 	k := g.host.learn()
 	wait, asked := RetryAfter(o.Header, time.Now())
-	fresh := g.start > k.incident
+	fresh := g.since > k.incident
 	if fresh {
 		k.incident = now
 		k.level++
@@ -87,7 +87,7 @@ func (l *Limiter) exponential(n uint8) time.Duration {
 // recovered takes one step back from escalation. A request that had started
 // before the pause proves nothing.
 func (g *Grant) recovered() {
-	if k := g.host.learnt; k != nil && k.level > 0 && g.start > k.incident {
+	if k := g.host.learnt; k != nil && k.level > 0 && g.since > k.incident {
 		k.level--
 	}
 }

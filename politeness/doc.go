@@ -63,6 +63,9 @@
 // when it is absurd: beyond MaxCrawlDelay it is not waited for, but requests are
 // refused with a DelayError until it is over.
 //
+// The fetch of robots.txt itself, marked [Exempt], neither waits for a Crawl-delay
+// nor behind those who do. Nobody else overtakes anybody.
+//
 // # Back-off
 //
 // 429 and 503 pause the host. Retry-After is kept to in seconds or as a date (RFC

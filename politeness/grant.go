@@ -31,9 +31,9 @@ type Grant struct {
 	host       *host
 	prev, next *Grant
 	state      state
-	joined     time.Duration // when it queued
+	ticket     uint64        // its place among those of all hosts
+	since      time.Duration // when it queued, and when it started after that
 	until      time.Duration // while queued: the estimated start
-	start      time.Duration
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
@@ -93,7 +93,7 @@ func (g *Grant) answered(o Outcome, u *url.URL) {
 	var event Event
 	if g.state != over {
 		event = l.learnFrom(g, o)
-		g.host.pokeHead() // it may now be held up by an unread body alone
+		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
 	l.mu.Unlock()
 	l.tellBackOff(event)
@@ -120,7 +120,7 @@ func (g *Grant) keep(d time.Duration) {
 			continue
 		}
 		l.mu.Lock()
-		g.expires = max(g.expires, later(g.start, d))
+		g.expires = max(g.expires, later(g.since, d))
 		l.mu.Unlock()
 	}
 }
@@ -133,10 +133,10 @@ func (l *Limiter) begin(g *Grant, now time.Duration) {
 	h.flight.push(g)
 	h.inFlight++
 	l.stats.InFlight++
-	l.stats.waited(now - g.joined)
+	l.stats.waited(now - g.since)
 	g.state = flying
 	g.hold = nil
-	g.start = now
+	g.since = now
 	g.expires = later(now, l.set.lease)
 	h.stamp(now, g.exempt)
 	l.drawJitter(h)
@@ -154,7 +154,7 @@ func (l *Limiter) release(g *Grant) {
 		}
 	}
 	g.state = over
-	h.pokeHead()
+	h.pokeHeads()
 	l.settle(h)
 }
 

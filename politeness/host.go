@@ -11,6 +11,7 @@ type host struct {
 	counted time.Duration // the latest that counts for Crawl-delay
 	learnt  *learnt       // nil: nothing
 	queue   grantRing     // those that wait, first come first served
+	robots  grantRing     // those of them that are Exempt
 	flight  grantRing     // those that hold a slot, oldest first
 
 	waiting, inFlight int32

@@ -112,15 +112,12 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	return cut
 }
 
-// estimate is when g can start at the earliest if the given numbers of requests
-// start before it. It is never later than the truth, so that nobody is
-// refused who would have been served.
-func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead, counted int) time.Duration {
-	t := later(first, times(l.pace(h), ahead))
-	if crawl := l.crawlDelay(h, g); crawl > 0 {
-		t = max(t, later(first, times(crawl, counted)))
-	}
-	return max(t, l.due(h, g))
+// estimate is when g can start if as many requests start before it, the first of
+// them at first, and nothing changes. It does not count the time that they take,
+// so it is not later than that.
+func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
+	interval := max(l.pace(h), l.crawlDelay(h, g))
+	return max(later(first, times(interval, ahead)), l.due(h, g))
 }
 
 func times(d time.Duration, n int) time.Duration {
@@ -130,18 +127,13 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// joining is when g could start if it joined the queue of h now.
+// joining is when g could start if it queued for h now.
 func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
-	head := h.queue.first
+	head := h.line(g).first
 	if head == nil {
 		return max(now, l.due(h, g))
 	}
-	counted := int(h.waiting)
-	if head.exempt {
-		// An exempt request is alone or nearly so; the bound stays a lower one.
-		counted--
-	}
-	return l.estimate(h, g, max(now, l.due(h, head)), int(h.waiting), counted)
+	return l.estimate(h, g, max(now, l.due(h, head)), h.ahead(g))
 }
 
 // refuses reports whether a request that can start at the earliest at est, with
@@ -156,29 +148,34 @@ func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now t
 // retime tells all who wait for h that its times have changed: those who can no
 // longer make it are refused, and the others learn their new estimate.
 func (l *Limiter) retime(h *host, now time.Duration) {
-	head := h.queue.first
-	if head == nil {
+	l.retimeLine(h, &h.queue, now)
+	l.retimeLine(h, &h.robots, now)
+}
+
+func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
+	g := line.first
+	if g == nil {
 		return
 	}
-	first := max(now, l.due(h, head))
-	ahead, counted := 0, 0
-	for g, n := head, h.waiting; n > 0; n-- {
-		next := g.next
-		est := l.estimate(h, g, first, ahead, counted)
-		if l.refuses(h, g, est, ahead, now) {
-			l.dequeue(g)
-			g.state = refused
-			g.until = est
-			g.poke()
-		} else {
-			if ahead == 0 || g.trace != nil && g.until != est {
-				g.until = est
-				g.poke()
-			}
+	first := max(now, l.due(h, g))
+	ahead := 0
+	for last := g.prev; ; {
+		this, next := g, g.next
+		est := l.estimate(h, this, first, ahead)
+		switch {
+		case l.refuses(h, this, est, ahead, now):
+			l.dequeue(this)
+			this.state, this.until = refused, est
+			this.poke()
+		case ahead == 0 || this.trace != nil && this.until != est:
+			this.until = est
+			this.poke()
+			fallthrough
+		default:
 			ahead++
-			if !g.exempt {
-				counted++
-			}
+		}
+		if this == last {
+			return
 		}
 		g = next
 	}

@@ -120,6 +120,7 @@ type Limiter struct {
 	idle    hostRing           // hosts with nobody waiting or in flight, least recently used first
 	resting restHeap           // those of them that were met while they must still wait
 	backed  map[*host]struct{} // hosts in a back-off, or that were in one lately
+	tickets uint64             // how many have queued
 	reaped  time.Duration      // when abandoned grants were last looked for everywhere
 	stats   Stats
 }

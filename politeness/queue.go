@@ -45,7 +45,7 @@ func (g *Grant) try() (v look) {
 		}
 		cut = v.notice
 	}
-	if g.host.queue.first == g {
+	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if g.then != nil {
 			v = g.tryThen(v)
@@ -102,14 +102,15 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 	if g.then != nil {
 		est = max(est, later(now, g.then.outlook()))
 	}
-	if l.refuses(h, g, est, int(h.waiting), now) {
+	if l.refuses(h, g, est, h.ahead(g), now) {
 		v.refused, v.wait = true, est-now
 		l.stats.Refused++
 		return v, false
 	}
 	l.engage(h)
-	g.host, g.state, g.joined, g.until = h, queued, now, est
-	h.queue.push(g)
+	l.tickets++
+	g.host, g.state, g.ticket, g.since, g.until = h, queued, l.tickets, now, est
+	h.line(g).push(g)
 	h.waiting++
 	l.stats.Waiting++
 	return v, true
@@ -119,8 +120,9 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 // moves up, and if g was the first, the next one is now.
 func (l *Limiter) dequeue(g *Grant) {
 	h := g.host
-	first := h.queue.first == g
-	h.queue.remove(g)
+	line := h.line(g)
+	first := line.first == g
+	line.remove(g)
 	h.waiting--
 	l.stats.Waiting--
 	g.state = asking
@@ -129,7 +131,7 @@ func (l *Limiter) dequeue(g *Grant) {
 		g.token = nil
 	}
 	if first {
-		h.pokeHead()
+		h.pokeHeads()
 	}
 }
 
@@ -191,6 +193,9 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	if g.until > now {
 		return look{wait: g.until - now, until: g.until}
 	}
+	if l.yields(g, now) {
+		return look{wait: forever, until: g.until}
+	}
 	if h.inFlight >= l.slots(h, g) {
 		l.reap(h, now)
 		if h.inFlight >= l.slots(h, g) {
@@ -204,6 +209,19 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 		}
 	}
 	return look{started: true, until: now}
+}
+
+// yields reports whether g, the first in its line and due, lets the first of the
+// other line go before it, because that came earlier and is due as well. So the
+// fetch of robots.txt overtakes only those that wait for a Crawl-delay, and they
+// it. It is woken when the other has gone.
+func (l *Limiter) yields(g *Grant, now time.Duration) bool {
+	h := g.host
+	other := h.robots.first
+	if g.exempt {
+		other = h.queue.first
+	}
+	return other != nil && other.ticket < g.ticket && l.due(h, other) <= now
 }
 
 // takeToken reserves g's token of GlobalRate and returns when it is good. Only
@@ -243,8 +261,35 @@ func (g *Grant) poke() {
 	}
 }
 
-func (h *host) pokeHead() {
+// line is the queue that g waits in. The fetch of robots.txt has one of its own:
+// it does not wait for a Crawl-delay, nor behind those who do.
+func (h *host) line(g *Grant) *grantRing {
+	if g.exempt {
+		return &h.robots
+	}
+	return &h.queue
+}
+
+// ahead is how many are before g if it joins its line.
+func (h *host) ahead(g *Grant) int {
+	exempt := 0
+	if first := h.robots.first; first != nil {
+		exempt = 1
+		for e := first.next; e != first; e = e.next {
+			exempt++
+		}
+	}
+	if g.exempt {
+		return exempt
+	}
+	return int(h.waiting) - exempt
+}
+
+func (h *host) pokeHeads() {
 	if g := h.queue.first; g != nil {
+		g.poke()
+	}
+	if g := h.robots.first; g != nil {
 		g.poke()
 	}
 }

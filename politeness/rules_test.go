@@ -737,3 +737,44 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 		}
 	})
 }
+
+// robots.txt does not wait behind the pages that wait for a Crawl-delay, and
+// costs the first of them no more than the Delay.
+func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		var mu sync.Mutex
+		var story []string
+		var wg sync.WaitGroup
+		ask := func(what string, crawl time.Duration) {
+			wg.Go(func() {
+				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), u)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				story = append(story, fmt.Sprint(what, " ", time.Since(zero)))
+				mu.Unlock()
+				g.Done(Outcome{Status: 200})
+			})
+			synctest.Wait()
+		}
+		for _, page := range []string{"p1", "p2", "p3"} {
+			ask(page, 10*time.Second)
+		}
+		time.Sleep(4 * time.Second)
+		ask("r1", Exempt)
+		ask("r2", Exempt)
+		time.Sleep(5500 * time.Millisecond)
+		ask("r3", Exempt)
+		ask("r4", Exempt)
+		wg.Wait()
+		const want = "p1 0s, r1 4s, r2 5s, r3 9.5s, p2 10.5s, r4 11.5s, p3 20.5s"
+		if got := strings.Join(story, ", "); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	})
+}

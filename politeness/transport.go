@@ -143,10 +143,11 @@ func (a *attempt) end(o Outcome) {
 	a.cancel()
 }
 
-// explain says that err came of AttemptTimeout, if it did.
+// explain says that err came of AttemptTimeout, if it did and does not say so.
 func (a *attempt) explain(err error) error {
-	if timeout, ok := context.Cause(a.ctx).(*timeoutError); ok && err != io.EOF {
-		return &timeoutError{timeout.after, err}
+	timeout, ok := context.Cause(a.ctx).(*timeoutError)
+	if !ok || err == io.EOF || errors.Is(err, timeout) {
+		return err
 	}
-	return err
+	return &timeoutError{timeout.after, err}
 }

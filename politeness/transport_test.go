@@ -454,7 +454,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
 	l := &Limiter{}
-	tr := &Transport{Base: base, Limiter: l, AttemptTimeout: 50 * time.Millisecond}
+	tr := &Transport{Base: base, Limiter: l, AttemptTimeout: time.Second}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", srv.URL, nil)
 	req.Header.Set("Connection", "upgrade")
 	req.Header.Set("Upgrade", "echo")
