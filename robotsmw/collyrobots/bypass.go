@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"sync"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/debug"
@@ -79,21 +80,38 @@ var (
 // getter, so it looks at unexported fields. They were so named in all of colly v2; if they are not, it says
 // errUnknownLayout.
 func transportOf(c *colly.Collector) (reflect.Value, error) {
-	v := reflect.ValueOf(c).Elem()
-	for _, name := range [...]string{"backend", "Client"} {
-		if v = v.FieldByName(name); v.Kind() != reflect.Pointer || v.Type().Elem().Kind() != reflect.Struct {
-			return reflect.Value{}, errUnknownLayout
-		}
+	fields, err := transportFields()
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	v := reflect.ValueOf(c)
+	for _, field := range fields {
 		if v.IsNil() {
 			return reflect.Value{}, errUninitialized
 		}
-		v = v.Elem()
-	}
-	if v = v.FieldByName("Transport"); v.Kind() != reflect.Interface {
-		return reflect.Value{}, errUnknownLayout
+		v = v.Elem().FieldByIndex(field)
 	}
 	return v.Elem(), nil
 }
+
+// transportFields is the way from a *colly.Collector to its transport.
+var transportFields = sync.OnceValues(func() (way [3][]int, err error) {
+	t := reflect.TypeFor[*colly.Collector]()
+	for i, name := range [...]string{"backend", "Client", "Transport"} {
+		if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return way, errUnknownLayout
+		}
+		field, ok := t.Elem().FieldByName(name)
+		if !ok {
+			return way, errUnknownLayout
+		}
+		way[i], t = field.Index, field.Type
+	}
+	if t != reflect.TypeFor[http.RoundTripper]() {
+		return way, errUnknownLayout
+	}
+	return way, nil
+})
 
 // A probe is a request for an address that no network can answer.
 const probeScheme = "courtesy-probe"
