@@ -380,7 +380,7 @@ func (l *Limiter) refuse(g *Grant, waited, again time.Duration) error {
 // granted tells of a request that starts now.
 func (l *Limiter) granted(g *Grant, waited time.Duration) {
 	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(time.Now())
+		g.trace.Granted(l.epoch.Add(g.since))
 	}
 	l.observe(Event{Kind: EventGranted, Host: g.key, Wait: waited})
 }
