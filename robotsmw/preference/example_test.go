@@ -1,0 +1,60 @@
+package preference_test
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+func ExampleInput_For() {
+	file := robotstxt.Parse([]byte(`User-agent: *
+Content-Usage: train-ai=n
+Content-Usage: /open/ train-ai=y
+Content-Signal: search=yes
+Allow: /
+`))
+	for _, target := range []string{"/article", "/open/data"} {
+		in := preference.Input{Robots: file, Tokens: []string{"ExampleBot"}, Target: target}
+		for _, use := range []preference.Use{preference.TrainAI, preference.Search, preference.AIInput} {
+			fmt.Println(target, use, "-", in.For(use))
+		}
+	}
+	// Output:
+	// /article train-ai - deny by Content-Usage in robots.txt, line 2: train-ai=n
+	// /article search - allow by Content-Signal in robots.txt, line 4: search=yes
+	// /article ai-input - unknown
+	// /open/data train-ai - allow by Content-Usage in robots.txt, line 3: train-ai=y
+	// /open/data search - allow by Content-Signal in robots.txt, line 4: search=yes
+	// /open/data ai-input - unknown
+}
+
+// Everything that was said, for a log that can prove what was heard.
+func ExampleInput_Says() {
+	h := http.Header{"X-Robots-Tag": {"noai"}, "Tdm-Reservation": {"1"}}
+	in := preference.Input{Header: h, Page: robotsmeta.ParseHeader(h)}
+	for _, s := range in.Says() {
+		fmt.Println(s.Use, s)
+	}
+	// Output:
+	// train-ai deny by TDM-Reservation in header, line 1: TDM-Reservation: 1
+	// train-ai deny by noai in header, line 1: noai
+	// train-ai-images deny by TDM-Reservation in header, line 1: TDM-Reservation: 1
+	// train-ai-images deny by noai in header, line 1: noai
+}
+
+// Policy tokens are names that no crawler sends: an owner uses them to address a use.
+func ExampleInput_policyTokens() {
+	file := robotstxt.Parse([]byte("User-agent: Google-Extended\nDisallow: /\n\nUser-agent: *\nAllow: /\n"))
+	in := preference.Input{
+		Robots:       file,
+		Tokens:       []string{"ExampleBot"},
+		Target:       "/article",
+		PolicyTokens: map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}},
+	}
+	fmt.Println(in.For(preference.TrainAI))
+	// Output:
+	// deny by policy token in robots.txt, line 2: Disallow: / for Google-Extended
+}

@@ -1,0 +1,89 @@
+package preference
+
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A scoped is a field of robots.txt that may be limited to a path.
+type scoped struct {
+	path string // as written; empty: no limit
+	text string // what follows it
+	line int
+}
+
+// cutPath parts the value of a field: a path ends at the first space or tab.
+func cutPath(value string) (path, rest string) {
+	if !strings.HasPrefix(value, "/") {
+		return "", value
+	}
+	if end := strings.IndexAny(value, " \t"); end >= 0 {
+		return value[:end], strings.Trim(value[end:], " \t")
+	}
+	return value, ""
+}
+
+// inForce returns the fields of our group that hold for the target: those with the longest path that matches, several
+// if they are equally long.
+func (in Input) inForce(names ...string) []scoped {
+	if in.Robots == nil {
+		return nil
+	}
+	var best []scoped
+	for group := range in.Robots.GroupsFor(in.Tokens...) {
+		for _, field := range group.Fields {
+			if !isAny(field, names) {
+				continue
+			}
+			path, text := cutPath(field.Value)
+			s := scoped{path, text, field.Line}
+			if !matches(s.pattern(), in.target()) {
+				continue
+			}
+			switch {
+			case len(best) == 0 || longer(s.pattern(), best[0].pattern(), in.target()):
+				best = []scoped{s}
+			case !longer(best[0].pattern(), s.pattern(), in.target()):
+				best = append(best, s)
+			}
+		}
+	}
+	return best
+}
+
+func isAny(f robotstxt.Field, names []string) bool {
+	for _, name := range names {
+		if f.Is(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// pattern is the path that a field without one stands for.
+func (s scoped) pattern() string {
+	if s.path == "" {
+		return "/"
+	}
+	return s.path
+}
+
+// matches reports whether a pattern of robots.txt matches the target. The question is put to the matcher of robotstxt
+// itself, so that escapes, "*" and "$" mean the same here.
+func matches(pattern, target string) bool { return !allowed("Disallow: "+line(pattern), target) }
+
+// longer reports whether pattern a, which matches the target as b does, is the longer one: a Disallow wins against an
+// Allow by length alone.
+func longer(a, b, target string) bool {
+	return !allowed("Allow: "+line(b)+"\nDisallow: "+line(a), target)
+}
+
+func allowed(rules, target string) bool {
+	return robotstxt.Parse([]byte("User-agent: *\n" + rules + "\n")).Rules().Allowed(target)
+}
+
+// line makes a pattern fit for a line of robots.txt. One from there is already.
+func line(pattern string) string {
+	return strings.NewReplacer("#", "%23", "\n", "%0A", "\r", "%0D").Replace(pattern)
+}

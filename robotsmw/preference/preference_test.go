@@ -1,0 +1,256 @@
+package preference
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+func robots(lines ...string) *robotstxt.File {
+	return robotstxt.Parse([]byte(strings.Join(lines, "\n") + "\n"))
+}
+
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+// check compares the answers about search, training and input, written as "allow deny unknown".
+type check struct {
+	name string
+	in   Input
+	want string
+}
+
+func run(t *testing.T, checks []check) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.in.For(Search).Answer.String() + " " + c.in.For(TrainAI).Answer.String() + " " + c.in.For(AIInput).Answer.String()
+			if got != c.want {
+				t.Errorf("%s, want %s; %v", got, c.want, c.in.Says())
+			}
+		})
+	}
+}
+
+// draft-ietf-aipref-attach-05 and -vocab-08
+func TestContentUsageInRobotsTxt(t *testing.T) {
+	run(t, []check{
+		{"without a path", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, search=y", "Allow: /")}, "allow deny unknown"},
+		{"with a path", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"), Target: "/a/b"}, "unknown deny unknown"},
+		{"with another path", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"), Target: "/b"}, "unknown unknown unknown"},
+		{"the longest path wins", Input{Robots: robots("User-agent: *", "Content-Usage: /a/ train-ai=y", "Content-Usage: train-ai=n", "Content-Usage: /a train-ai=n"), Target: "/a/b"}, "unknown allow unknown"},
+		{"wildcards count as in a rule", Input{Robots: robots("User-agent: *", "Content-Usage: /*.pdf$ train-ai=n", "Content-Usage: / train-ai=y"), Target: "/x.pdf"}, "unknown deny unknown"},
+		{"escapes, too", Input{Robots: robots("User-agent: *", "Content-Usage: /%7Ejoe train-ai=n"), Target: "/~joe/x"}, "unknown deny unknown"},
+		{"equal paths: n outweighs y", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Content-Usage: /a train-ai=y"), Target: "/a"}, "unknown deny unknown"},
+		{"equal paths: y outweighs silence", Input{Robots: robots("User-agent: *", "Content-Usage: /a search=y", "Content-Usage: /a train-ai=y"), Target: "/a"}, "allow allow unknown"},
+		{"no path is the path /", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Content-Usage: / train-ai=y")}, "unknown deny unknown"},
+		{"our group alone", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Allow: /", "", "User-agent: mybot", "Allow: /")}, "unknown unknown unknown"},
+		{"our group, all of it", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: mybot", "Allow: /x", "User-agent: mybot", "Content-Usage: train-ai=n")}, "unknown deny unknown"},
+		{"not for what may not be fetched", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Disallow: /a"), Target: "/a"}, "unknown unknown unknown"},
+		{"of a key given twice the last counts", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=y")}, "unknown allow unknown"},
+		{"even if it says nothing", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=x")}, "unknown unknown unknown"},
+		{"keys are in lower case", Input{Robots: robots("User-agent: *", "Content-Usage: Train-AI=n")}, "unknown unknown unknown"},
+		{"one fault spoils the line", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, INVALID=y")}, "unknown unknown unknown"},
+		{"but no other", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Content-Usage: INVALID=y")}, "unknown deny unknown"},
+		{"a string is no token", Input{Robots: robots("User-agent: *", `Content-Usage: train-ai="n"`)}, "unknown unknown unknown"},
+		{"nor is a Boolean", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=?0, search")}, "unknown unknown unknown"},
+		{"unknown keys and parameters are passed over", Input{Robots: robots("User-agent: *", `Content-Usage: bots=n, train-ai=n;why="x;,y", x=(a "b" 1);p, y=1.5, z=:YQ==:`)}, "unknown deny unknown"},
+		{"a comment ends the line", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n # , search=y")}, "unknown deny unknown"},
+		{"keys that are gone", Input{Robots: robots("User-agent: *", "Content-Usage: ai-train=n, train-genai=n, ai-use=n, all=n")}, "unknown unknown unknown"},
+	})
+}
+
+func TestContentUsageInTheHeader(t *testing.T) {
+	run(t, []check{
+		{"one line", Input{Header: header("Content-Usage", "train-ai=n, search=y")}, "allow deny unknown"},
+		{"two lines are one Dictionary", Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "train-ai=y")}, "unknown allow unknown"},
+		{"and one fault spoils both", Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "=")}, "unknown unknown unknown"},
+		{"n outweighs robots.txt's y", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=y"), Header: header("Content-Usage", "train-ai=n")}, "unknown deny unknown"},
+		{"and the other way round", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n"), Header: header("Content-Usage", "train-ai=y")}, "unknown deny unknown"},
+		{"it has no path", Input{Header: header("Content-Usage", "/ train-ai=n")}, "unknown unknown unknown"},
+	})
+}
+
+// contentsignals.org
+func TestContentSignal(t *testing.T) {
+	run(t, []check{
+		{"robots.txt", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}, "allow deny unknown"},
+		{"any case, any space", Input{Robots: robots("User-agent: *", "content-signal:  AI-Train = NO ,  search = Yes ")}, "allow deny unknown"},
+		{"digits", Input{Robots: robots("User-agent: *", "ContentSignal: ai-train=0, search=1, ai-input=1")}, "allow deny allow"},
+		{"a path", Input{Robots: robots("User-agent: *", "Content-Signal: /private/ ai-train=no, search=yes"), Target: "/private/a"}, "allow deny unknown"},
+		{"another path", Input{Robots: robots("User-agent: *", "Content-Signal: /private/ ai-train=no, search=yes"), Target: "/public/a"}, "unknown unknown unknown"},
+		{"another's group", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: googlebot", "Content-Signal: ai-input=no", "Allow: /", "", "User-agent: *", "Allow: /")}, "unknown unknown unknown"},
+		{"the header", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-input=yes")}, "unknown deny allow"},
+		{"no outweighs yes", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-train=yes")}, "unknown deny unknown"},
+		{"absent is neither", Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")}, "unknown unknown unknown"},
+	})
+	in := Input{Robots: robots("User-agent: *", "Content-Signal: search=yes, use=Reference")}
+	if use := in.SignalUse(); use != "reference" {
+		t.Errorf("use %q", use)
+	}
+	if use := (Input{Header: header("Content-Signal", "use=whatever")}).SignalUse(); use != "" {
+		t.Errorf("use %q", use)
+	}
+}
+
+func metas(t *testing.T, pairs ...string) (d robotsmeta.Directives) {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		d = d.Union(robotsmeta.ParseMeta(pairs[i], pairs[i+1], 7))
+	}
+	return d
+}
+
+func TestTDMRep(t *testing.T) {
+	file, err := ParseTDMRep([]byte(`[
+		{"location": "/open", "tdm-reservation": 0},
+		{"location": "/strange", "tdm-reservation": 2},
+		17, {"location": 5}, {"tdm-reservation": 1},
+		{"location": "/*", "tdm-reservation": 1, "tdm-policy": "https://a.example/terms"}
+	]`))
+	if err != nil || len(file) != 2 {
+		t.Fatal(file, err)
+	}
+	run(t, []check{
+		{"header: reserved", Input{Header: header("TDM-Reservation", "1")}, "unknown deny unknown"},
+		{"header: not reserved", Input{Header: header("TDM-Reservation", "0")}, "unknown allow unknown"},
+		{"header: unset", Input{Header: header("TDM-Reservation", "yes")}, "unknown unknown unknown"},
+		{"meta supersedes the header", Input{Page: metas(t, "tdm-reservation", "0"), Header: header("TDM-Reservation", "1")}, "unknown allow unknown"},
+		{"a meta of another value does not", Input{Page: metas(t, "tdm-reservation", "2"), Header: header("TDM-Reservation", "1")}, "unknown deny unknown"},
+		{"two metas", Input{Page: metas(t, "tdm-reservation", "1", "TDM-Reservation", "0")}, "unknown deny unknown"},
+		{"header supersedes the file", Input{TDMRep: file, Header: header("TDM-Reservation", "0")}, "unknown allow unknown"},
+		{"the file: first match", Input{TDMRep: file, Target: "/open/x"}, "unknown allow unknown"},
+		{"the file: another match", Input{TDMRep: file, Target: "/strange"}, "unknown deny unknown"},
+	})
+	v := Input{TDMRep: file}.For(TrainAI)
+	if len(v.Evidence) != 1 || v.Evidence[0].Policy != "https://a.example/terms" || v.Evidence[0].Path != "/*" {
+		t.Errorf("%+v", v)
+	}
+	v = Input{Page: metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t")}.For(TrainAI)
+	if v.Evidence[0].Policy != "https://a.example/t" || v.Evidence[0].Line != 7 {
+		t.Errorf("%+v", v)
+	}
+	for _, bad := range []string{"", "{}", "null1", `"x"`} {
+		if _, err := ParseTDMRep([]byte(bad)); err == nil {
+			t.Errorf("%q is taken for a tdmrep.json", bad)
+		}
+	}
+}
+
+func TestNoAI(t *testing.T) {
+	run(t, []check{
+		{"noai", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "noai"))}, "unknown deny unknown"},
+		{"noml", Input{Page: metas(t, "robots", "noml")}, "unknown deny unknown"},
+		{"a bare meta", Input{Page: metas(t, "noai", "")}, "unknown deny unknown"},
+		{"to us", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "mybot: noai"), "mybot")}, "unknown deny unknown"},
+		{"to another", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "otherbot: noai"), "mybot")}, "unknown unknown unknown"},
+		{"noimageai is about images", Input{Page: metas(t, "robots", "noimageai")}, "unknown unknown unknown"},
+		{"noindex is none of it", Input{Page: metas(t, "robots", "noindex, noarchive")}, "unknown unknown unknown"},
+	})
+	for _, text := range []string{"noai", "noimageai", "noml"} {
+		if v := (Input{Page: metas(t, "robots", text)}).For(TrainAIImages); v.Answer != Deny {
+			t.Errorf("%s: images: %v", text, v)
+		}
+	}
+}
+
+// draft-kelley-aipref-training-preference-signal-00, and vendors' tokens
+func TestPolicyTokens(t *testing.T) {
+	tokens := map[Use][]string{TrainAI: {"Some-Extended"}, AIInput: {"Some-Input"}}
+	run(t, []check{
+		{"a group denies", Input{PolicyTokens: tokens, Robots: robots("User-agent: some-extended", "Disallow: /")}, "unknown deny unknown"},
+		{"a group denies elsewhere", Input{PolicyTokens: tokens, Target: "/b", Robots: robots("User-agent: Some-Extended", "Disallow: /a")}, "unknown allow unknown"},
+		{"a group without rules", Input{PolicyTokens: tokens, Robots: robots("User-agent: Some-Extended", "Disallow:")}, "unknown allow unknown"},
+		{"no group", Input{PolicyTokens: tokens, Robots: robots("User-agent: mybot", "Disallow: /")}, "unknown unknown unknown"},
+		{"everybody's group denies", Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Disallow: /")}, "unknown deny deny"},
+		{"but does not allow", Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Allow: /")}, "unknown unknown unknown"},
+		{"none is built in", Input{Robots: robots("User-agent: Google-Extended", "Disallow: /")}, "unknown unknown unknown"},
+	})
+	if v := (Input{PolicyTokens: tokens, Robots: robots("User-agent: Some-Extended", "Disallow: /")}).For(TrainAIImages); v.Answer != Deny {
+		t.Errorf("images: %v", v)
+	}
+}
+
+func TestSignalsAddUp(t *testing.T) {
+	in := Input{
+		Robots: robots("User-agent: *", "Content-Usage: train-ai=y, search=y"),
+		Header: header("Content-Signal", "ai-train=no", "TDM-Reservation", "0"),
+	}
+	v := in.For(TrainAI)
+	if v.Answer != Deny || len(v.Evidence) != 3 {
+		t.Errorf("%v: %v", v, v.Evidence)
+	}
+	if got, want := v.String(), "deny by Content-Signal in header, line 1: ai-train=no"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if v := (Input{}).For(Search); v.String() != "unknown" || v.Evidence != nil {
+		t.Errorf("nothing said: %+v", v)
+	}
+	if n := len(in.Says()); n != 7 { // search; training and training on images from three sources each
+		t.Errorf("%d statements: %v", n, in.Says())
+	}
+}
+
+// Drafts change: whoever logs an answer can log what it was read by.
+func TestDraftsAreLabelled(t *testing.T) {
+	for signal, want := range map[Signal]bool{ContentUsage: true, PolicyToken: true, TDMReservation: true, ContentSignal: false, NoAI: false} {
+		if got := signal.Draft() != ""; got != want {
+			t.Errorf("%s: %q", signal, signal.Draft())
+		}
+	}
+}
+
+func TestLicenses(t *testing.T) {
+	in := Input{
+		Robots: robots("License: https://a.example/l.xml", "User-agent: *", "Disallow: /x", "license: https://a.example/2.xml # terms"),
+		Header: header("Link", `<https://a.example/a,b>; rel="license"; type="application/rsl+xml", </style.css>; rel=preload`,
+			"Link", `</c>;title="a, b";rel="x License"`, "Link", "broken; rel=license"),
+	}
+	var got []string
+	for _, l := range in.Licenses() {
+		got = append(got, l.Where+" "+l.URL)
+	}
+	want := "robots.txt https://a.example/l.xml|robots.txt https://a.example/2.xml|header https://a.example/a,b|header /c"
+	if s := strings.Join(got, "|"); s != want {
+		t.Errorf("%s\nwant %s", s, want)
+	}
+	if c := Challenge(header("WWW-Authenticate", "Basic realm=x", "WWW-Authenticate", `License error="x"`)); c != `License error="x"` {
+		t.Errorf("challenge %q", c)
+	}
+	if c := Challenge(nil); c != "" {
+		t.Errorf("challenge %q", c)
+	}
+}
+
+func FuzzInput(f *testing.F) {
+	f.Add("User-agent: *\nContent-Usage: /a train-ai=n;x=\"y\"\nContent-Signal: ai-train=no", `train-ai=(a "b" 1);p`, `</x>; rel="license"`, "/a/b")
+	f.Add("License: x\nUser-agent: x-extended\nDisallow: /*$", "search=y, train-ai=%\"x\"", "<", "?")
+	f.Fuzz(func(t *testing.T, txt, usage, link, target string) {
+		in := Input{
+			Robots: robotstxt.Parse([]byte(txt)), Target: target,
+			Header:       header("Content-Usage", usage, "Content-Signal", usage, "Link", link, "Tdm-Reservation", link),
+			PolicyTokens: map[Use][]string{TrainAI: {"x-extended"}},
+		}
+		for _, s := range in.Says() {
+			if s.Answer == Unknown || s.Where == "" || s.Raw == "" {
+				t.Fatalf("%+v", s)
+			}
+			if in.For(s.Use).Answer < s.Answer {
+				t.Fatalf("%v outweighs nothing", s)
+			}
+		}
+		in.Licenses()
+		in.SignalUse()
+		if rep, err := ParseTDMRep([]byte(txt)); err == nil {
+			rep.Match(target)
+		}
+	})
+}

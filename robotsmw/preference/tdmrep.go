@@ -1,0 +1,106 @@
+package preference
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// A TDMRep is the file /.well-known/tdmrep.json, in the order written.
+type TDMRep []TDMRule
+
+// A TDMRule is one entry of a TDMRep.
+type TDMRule struct {
+	Location string // a pattern as in robots.txt
+	Reserved bool
+	Policy   string // the address of the terms; empty: none
+}
+
+// ParseTDMRep reads a tdmrep.json. Entries without a location, or with a reservation other than 0 and 1, are left
+// out. The error is that of a file that is no JSON array.
+func ParseTDMRep(body []byte) (TDMRep, error) {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(body, &entries); err != nil {
+		return nil, fmt.Errorf("preference: reading tdmrep.json: %w", err)
+	}
+	rep := TDMRep{}
+	for _, raw := range entries {
+		var e struct {
+			Location    string          `json:"location"`
+			Reservation json.RawMessage `json:"tdm-reservation"`
+			Policy      string          `json:"tdm-policy"`
+		}
+		// One faulty entry does not hide the others.
+		if json.Unmarshal(raw, &e) != nil || e.Location == "" {
+			continue
+		}
+		if answer := reservation(strings.Trim(string(e.Reservation), `"`)); answer != Unknown {
+			rep = append(rep, TDMRule{e.Location, answer == Deny, e.Policy})
+		}
+	}
+	return rep, nil
+}
+
+// Match returns the first rule whose location matches a target, the page's path and query. ok is false if none does.
+func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
+	for _, rule := range r {
+		if matches(rule.Location, target) {
+			return rule, true
+		}
+	}
+	return TDMRule{}, false
+}
+
+// reservation reads the value of tdm-reservation.
+func reservation(value string) Answer {
+	switch strings.TrimSpace(value) {
+	case "1":
+		return Deny
+	case "0":
+		return Allow
+	}
+	return Unknown
+}
+
+// tdm reads TDMRep: a meta, else the header, else the file. Text and data mining is what training begins with.
+func (in Input) tdm(use Use) []Statement {
+	if general(use) != TrainAI {
+		return nil
+	}
+	s := Statement{Use: use, Signal: TDMReservation}
+	for r := range in.Page.Rules() {
+		if r.Source != robotsmeta.Meta {
+			continue
+		}
+		switch r.Name {
+		case "tdm-reservation":
+			if answer := reservation(r.Value); answer > s.Answer {
+				s.Answer, s.Where, s.Line, s.Raw = answer, "meta", r.Line, "tdm-reservation: "+r.Raw
+			}
+		case "tdm-policy":
+			s.Policy = r.Value
+		}
+	}
+	if s.Answer != Unknown {
+		return []Statement{s}
+	}
+	s.Policy = in.Header.Get("Tdm-Policy")
+	for i, value := range in.Header.Values("Tdm-Reservation") {
+		if answer := reservation(value); answer > s.Answer {
+			s.Answer, s.Where, s.Line, s.Raw = answer, "header", i+1, "TDM-Reservation: "+value
+		}
+	}
+	if s.Answer != Unknown {
+		return []Statement{s}
+	}
+	if rule, ok := in.TDMRep.Match(in.target()); ok {
+		s.Answer, s.Where, s.Path, s.Policy, s.Raw = Allow, "tdmrep.json", rule.Location, rule.Policy, "tdm-reservation: 0"
+		if rule.Reserved {
+			s.Answer, s.Raw = Deny, "tdm-reservation: 1"
+		}
+		return []Statement{s}
+	}
+	return nil
+}
