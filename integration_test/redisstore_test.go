@@ -20,18 +20,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-func redisClient(t testing.TB, opts *redis.UniversalOptions) redis.UniversalClient {
+// How long a call to Redis may take: where Redis is well, a busy machine is no reason to do without it; where it is not,
+// nobody wants to wait.
+const (
+	patient   = 10 * time.Second
+	impatient = 200 * time.Millisecond
+)
+
+func redisClient(t testing.TB, opts *redis.UniversalOptions, timeout time.Duration) redis.UniversalClient {
 	t.Helper()
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
 	opts.MaxRetries = -1
 	client := redis.NewUniversalClient(opts)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
-func openRedisStore(t testing.TB, server *redisserver.Server, prefix string) *redisstore.Store {
+func openRedisStore(t testing.TB, server *redisserver.Server, prefix string, timeout time.Duration) *redisstore.Store {
 	t.Helper()
-	s, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}), prefix)
+	s, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, timeout), prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,14 +50,14 @@ func TestRedisStore(t *testing.T) {
 	n := 0
 	storetest.Run(t, func(t *testing.T) robotsmw.Store {
 		n++
-		return openRedisStore(t, server, fmt.Sprintf("test%d:", n))
+		return openRedisStore(t, server, fmt.Sprintf("test%d:", n), patient)
 	})
 }
 
 // Two crawlers on one server do not see each other's records.
 func TestRedisStorePrefixes(t *testing.T) {
 	server := redisserver.Start(t)
-	a, b := openRedisStore(t, server, "a:"), openRedisStore(t, server, "b:")
+	a, b := openRedisStore(t, server, "a:", patient), openRedisStore(t, server, "b:", patient)
 	if err := a.Put(t.Context(), "https://example.com", []byte("a's"), time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +69,12 @@ func TestRedisStorePrefixes(t *testing.T) {
 // The commands that the package's doc lists are enough.
 func TestRedisStoreNeedsFewRights(t *testing.T) {
 	server := redisserver.Start(t)
-	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}})
+	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	err := acl.Do(t.Context(), "acl", "setuser", "bot", "on", ">secret", "~mybot:robots*", "+get", "+set", "+del", "+eval", "+evalsha").Err()
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}, Username: "bot", Password: "secret", DisableIdentity: true}), "mybot:")
+	store, err := redisstore.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}, Username: "bot", Password: "secret", DisableIdentity: true}, patient), "mybot:")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +98,12 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 }
 
 // redisFleet is n members of a crawl that share a store.
-func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int) []*robotsmw.Transport {
+func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) []*robotsmw.Transport {
 	t.Helper()
 	var members []*robotsmw.Transport
 	for range n {
 		tr, err := robotsmw.NewTransport(robotsmw.Options{
-			UserAgent: "ExampleBot/1.0", Base: web, Store: openRedisStore(t, server, ""), Logger: slog.New(slog.DiscardHandler),
+			UserAgent: "ExampleBot/1.0", Base: web, Store: openRedisStore(t, server, "", timeout), Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -136,11 +143,11 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	server := redisserver.Start(t)
 	const hosts = 30
 	web := forbiddenWeb(hosts)
-	visitForbidden(t, redisFleet(t, web, server, 8), hosts)
+	visitForbidden(t, redisFleet(t, web, server, 8, patient), hosts)
 	if n := len(web.Log()); n != hosts {
 		t.Errorf("%d fetches of %d robots.txt by 8 members", n, hosts)
 	}
-	visitForbidden(t, redisFleet(t, web, server, 2), hosts) // two that join later
+	visitForbidden(t, redisFleet(t, web, server, 2, patient), hosts) // two that join later
 	if n := len(web.Log()); n != hosts {
 		t.Errorf("%d fetches after two joined", n-hosts)
 	}
@@ -165,7 +172,7 @@ func TestVerdictsWhenRedisIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := redisserver.Start(t)
 			web := forbiddenWeb(3)
-			members := redisFleet(t, web, server, 2)
+			members := redisFleet(t, web, server, 2, impatient)
 			visitForbidden(t, members, 1)
 			trouble(t, server)
 			visitForbidden(t, members, 3)
@@ -178,7 +185,7 @@ func TestVerdictsWhenRedisIsAway(t *testing.T) {
 
 func redisCommand(t *testing.T, server *redisserver.Server, command ...any) {
 	t.Helper()
-	client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}})
+	client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	if err := client.Do(t.Context(), command...).Err(); err != nil {
 		t.Fatal(err)
 	}
