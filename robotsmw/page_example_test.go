@@ -1,0 +1,44 @@
+package robotsmw_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func ExamplePageDirectives() {
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Robots-Tag", "noarchive")
+		io.WriteString(w, `<html><head><meta name="robots" content="noindex"></head><body>Hello</body></html>`)
+	}))
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := &http.Client{Transport: transport}
+
+	resp, err := client.Get("http://a.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page := robotsmw.PageDirectives(resp)
+	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
+
+	io.Copy(io.Discard, resp.Body) // the caller reads the page as ever
+	page = robotsmw.PageDirectives(resp)
+	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
+	// Output:
+	// pending noarchive true noindex false
+	// complete noarchive true noindex true
+}

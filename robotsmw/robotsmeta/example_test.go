@@ -1,0 +1,52 @@
+package robotsmeta_test
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+func ExampleParseHeader() {
+	h := http.Header{"X-Robots-Tag": {
+		"noarchive, googlebot: noindex",
+		"examplebot: nofollow, max-snippet: 20, nofllow",
+	}}
+	d := robotsmeta.ParseHeader(h, "ExampleBot")
+	fmt.Println("noindex", d.NoIndex(), "nofollow", d.NoFollow(), "noarchive", d.NoArchive())
+	for r := range d.Rules() {
+		fmt.Printf("%s line %d, to %q: %s (known: %v)\n", r.Source, r.Line, r.Scope, r.Raw, r.Known)
+	}
+	// Output:
+	// noindex false nofollow true noarchive true
+	// X-Robots-Tag line 1, to "": noarchive (known: true)
+	// X-Robots-Tag line 2, to "examplebot": nofollow (known: true)
+	// X-Robots-Tag line 2, to "examplebot": max-snippet: 20 (known: true)
+	// X-Robots-Tag line 2, to "examplebot": nofllow (known: false)
+}
+
+func ExampleParseContent() {
+	d := robotsmeta.ParseContent("index, noindex; nofollow")
+	fmt.Println(d.NoIndex(), d.NoFollow()) // index lifts nothing
+	// Output: true true
+}
+
+func ExampleDirectives_NoIndexAt() {
+	d := robotsmeta.ParseContent("unavailable_after: Friday, 25-Jun-10 15:00:00 PST")
+	for _, hour := range []int{22, 23} {
+		fmt.Println(hour, d.NoIndexAt(time.Date(2010, 6, 25, hour, 0, 0, 0, time.UTC)))
+	}
+	// Output:
+	// 22 false
+	// 23 true
+}
+
+func ExampleDirectives_Union() {
+	header := robotsmeta.ParseContent("noindex, max-snippet:50")
+	page := robotsmeta.ParseContent("index, max-snippet:20")
+	d := header.Union(page)
+	n, _ := d.MaxSnippet()
+	fmt.Println(d.NoIndex(), n)
+	// Output: true 20
+}
