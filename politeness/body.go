@@ -1,6 +1,8 @@
 package politeness
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 )
@@ -16,6 +18,7 @@ type body struct {
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &body{ReadCloser: resp.Body, attempt: a}
 	if w, ok := resp.Body.(io.Writer); ok {
+		a.switched = true
 		return &writableBody{b, w}
 	}
 	return b
@@ -41,4 +44,12 @@ func (b *body) Close() error {
 type writableBody struct {
 	*body
 	io.Writer
+}
+
+// CloseWrite ends the writing alone, where the connection can do that.
+func (b *writableBody) CloseWrite() error {
+	if c, ok := b.ReadCloser.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return fmt.Errorf("politeness: CloseWrite: %w", errors.ErrUnsupported)
 }

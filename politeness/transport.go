@@ -111,15 +111,15 @@ func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Respons
 
 // An attempt is a request from its grant to its body's end.
 type attempt struct {
-	ctx     context.Context
-	grant   *Grant
-	timeout time.Duration
-	cancel  context.CancelFunc
-	stop    func() bool
+	ctx      context.Context
+	grant    *Grant
+	cancel   context.CancelFunc
+	stop     func() bool
+	switched bool // to another protocol: no longer timed
 }
 
 func newAttempt(ctx context.Context, grant *Grant, timeout time.Duration) *attempt {
-	a := &attempt{grant: grant, timeout: timeout}
+	a := &attempt{grant: grant}
 	if timeout > 0 {
 		grant.keep(timeout)
 		a.ctx, a.cancel = context.WithTimeoutCause(ctx, timeout, &timeoutError{after: timeout})
@@ -146,7 +146,7 @@ func (a *attempt) end(o Outcome) {
 // explain says that err came of AttemptTimeout, if it did and does not say so.
 func (a *attempt) explain(err error) error {
 	timeout, ok := context.Cause(a.ctx).(*timeoutError)
-	if !ok || err == io.EOF || errors.Is(err, timeout) {
+	if !ok || a.switched || err == io.EOF || errors.Is(err, timeout) {
 		return err
 	}
 	return &timeoutError{timeout.after, err}

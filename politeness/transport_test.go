@@ -474,8 +474,14 @@ func TestSwitchingProtocols(t *testing.T) {
 	if line != "echo hello\n" || err != nil {
 		t.Errorf("%q, %v", line, err)
 	}
+	if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		t.Error(err)
+	}
 	if err := conn.Close(); err != nil {
 		t.Error(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "AttemptTimeout") {
+		t.Errorf("reading after Close: %v", err)
 	}
 }
 
