@@ -25,7 +25,10 @@ type gramEntry struct {
 }
 
 // minIndexed is how many rules with wildcards are worth an index.
-const minIndexed = 12
+const minIndexed = 10
+
+// manyIndexed is with how many rules it pays to look at all their grams for the rarest.
+const manyIndexed = 200
 
 const gramSize = 4
 
@@ -44,6 +47,7 @@ func tagOf(hash uint64) uint16 { return uint16(hash >> 8) }
 
 // gramScratch is what building a gramIndex takes.
 type gramScratch struct {
+	hashes []uint64 // of grams, rule by rule
 	counts []uint32 // by the hash of a gram: how often patterns have it, or more
 	filed  []uint64 // by rule: the hash of its rarest gram; 0 for none
 }
@@ -57,20 +61,33 @@ func (c *compiler) buildGrams(x *gramIndex, rules []draft, first int) {
 	x.starts = make([]uint16, size+2)
 	x.entries = make([]gramEntry, len(rules))
 
-	counts := zeroed(&c.grams.counts, 8*size)
-	for i := range rules {
-		for g := (grams{pattern: c.pattern(&rules[i])}); g.next(); {
-			counts[place(g.hash, len(counts))]++
-		}
+	counts := zeroed(&c.grams.counts, 4*size)
+	shift := 64 - bits.TrailingZeros(uint(len(counts)))
+	hashes := c.grams.hashes[:0]
+	every := 1
+	if len(rules) < manyIndexed { // nearly all grams are rare
+		every = 2
 	}
 	filed := zeroed(&c.grams.filed, len(rules))
 	for i := range rules {
+		first := len(hashes)
+		hashes = hashGrams(hashes, c.pattern(&rules[i]), every)
+		for _, hash := range hashes[first:] {
+			counts[hash>>shift]++
+		}
+		filed[i] = uint64(len(hashes)) // for now, where the rule's hashes end
+	}
+	c.grams.hashes = hashes
+	start := uint64(0)
+	for i, end := range filed {
 		rarest := uint32(0)
-		for g := (grams{pattern: c.pattern(&rules[i])}); g.next(); {
-			if n := counts[place(g.hash, len(counts))]; rarest == 0 || n < rarest {
-				rarest, filed[i] = n, g.hash
+		filed[i] = 0
+		for _, hash := range hashes[start:end] {
+			if n := counts[hash>>shift]; rarest == 0 || n < rarest {
+				rarest, filed[i] = n, hash
 			}
 		}
+		start = end
 	}
 
 	// Count the rules in each bucket, and put them there from the last to the first.
@@ -112,32 +129,25 @@ func zeroed[E any](buf *[]E, n int) []E {
 	return *buf
 }
 
-// grams goes through the grams of a pattern's literal pieces.
-type grams struct {
-	pattern string
-	at      int    // where to go on
-	run     int    // how many literal octets in a row there are before at
-	hash    uint64 // of the current gram
-}
-
-// next goes to the next gram and reports whether there is one.
-func (g *grams) next() bool {
-	for g.at < len(g.pattern) {
-		c := g.pattern[g.at]
-		g.at++
-		switch c {
-		case '*', '$':
-			g.run = 0
-		case eitherEscape:
-			g.run = -2 // the digits that follow are not literal either
-		default:
-			if g.run++; g.run >= gramSize {
-				g.hash = hashGram(load32(g.pattern[g.at-gramSize:]))
-				return true
-			}
+// hashGrams appends the hashes of the grams of a pattern, or of every other. A pattern with an eitherEscape, of which
+// not all octets are literal, has none.
+func hashGrams(hashes []uint64, pattern string, every int) []uint64 {
+	if strings.IndexByte(pattern, eitherEscape) >= 0 {
+		return hashes
+	}
+	gram, run := uint32(0), 0
+	for i := range len(pattern) {
+		c := pattern[i]
+		if c == '*' || c == '$' {
+			run = 0
+			continue
+		}
+		gram = gram>>8 | uint32(c)<<24
+		if run++; run >= gramSize && run%every == 0 {
+			hashes = append(hashes, hashGram(gram))
 		}
 	}
-	return false
+	return hashes
 }
 
 // maxWork is how many octets of patterns and targets the rules with wildcards may cost for one target. A group of

@@ -18,7 +18,7 @@ func patternOctets(f *File, tokens ...string) (n int) {
 // TestMemoryOfRules holds compiled rules to twice the octets of their patterns plus 200, for groups as sites have
 // them, small and large.
 func TestMemoryOfRules(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 5, 10, 60, 1000, 10_000} {
+	for _, n := range []int{0, 1, 2, 5, 60, 1000, 10_000} {
 		for kind, pattern := range map[string]func(i int) string{
 			"literal":  func(i int) string { return fmt.Sprintf("/section-%d/page-%d/", i%100, i) },
 			"wildcard": func(i int) string { return fmt.Sprintf("/section-%d/*/page-%d/", i%100, i) },

@@ -30,7 +30,7 @@ type prefixNode struct {
 }
 
 // maxLeaf is how many patterns are tried one by one rather than told apart by a node.
-const maxLeaf = 40
+const maxLeaf = 24
 
 // buildPrefixes puts the literal rules, which come first, into the order that their index needs, drops those that
 // are of no use, and returns the number of those left.
