@@ -210,6 +210,7 @@ func (m *member) onResponseHeaders(r *colly.Response) {
 
 func (m *member) onResponse(r *colly.Response) {
 	m.restoreCached(r.Request)
+	r.Ctx = r.Request.Ctx // which may be a copy by now
 	page := m.Directives(r)
 	if page.NoIndex() {
 		m.count.noIndex.Add(1)
@@ -220,6 +221,9 @@ func (m *member) onResponse(r *colly.Response) {
 		for _, f := range m.handlers().onNoFollow {
 			f(r)
 		}
+	}
+	if m.RelNoFollow != RelIgnore {
+		m.relLinks(r)
 	}
 	if m.c.ParseHTTPErrorResponse { // else it is an error
 		m.throttled(r)

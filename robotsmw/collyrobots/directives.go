@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -72,6 +74,23 @@ func isEncoded(page *colly.Response) bool {
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
+// Links are the links of an HTML page, in its order, and what page and link say about following them; none, if it is no
+// HTML. Links of a kind that RelNoFollow lets pass count as followed. robots.txt is not asked, for that could wait;
+// Visit, Follow and Checker ask it.
+func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
+	said := x.Directives(page)
+	body := page.Body
+	if said.State == robotsmw.PageHeaderOnly || isEncoded(page) {
+		body = nil
+	}
+	links, err := pagelinks.FromHTML(context.Background(), body, page.Request.URL, said.Directives,
+		pagelinks.Options{FollowRel: x.RelNoFollow != RelObey})
+	if err == nil {
+		links.State = said.State
+	}
+	return links, err
+}
+
 // OnScraped registers a function as Collector.OnScraped does, on every collector that the extension is attached to so
 // far. With SkipNoIndex it is not called for pages that say noindex. Their links are followed all the same.
 func (x *Extension) OnScraped(f colly.ScrapedCallback) {
@@ -103,9 +122,16 @@ func (x *Extension) Visit(URL string) error {
 type RelNoFollow int
 
 const (
-	RelIgnore RelNoFollow = iota // follow them: to Google, too, they are a hint about ranking
-	RelReport                    // follow them, and count them in Stats
-	RelObey                      // do not follow them
+	// RelIgnore follows them: to Google, too, they are a hint about ranking.
+	RelIgnore RelNoFollow = iota
+
+	// RelReport follows them, and Stats counts them.
+	RelReport
+
+	// RelObey counts them and does not follow them, unless the page has another link to the URL. A request for one that
+	// Request.Visit makes is aborted in OnRequest, where it counts as visited already: another page's link to it is
+	// then not followed either. Extension.Follow leaves it unvisited.
+	RelObey
 )
 
 // NoFollowError is what Follow returns for a link that may not be followed. It is not marked as visited.
@@ -130,15 +156,11 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 	if target == "" {
 		return fmt.Errorf("collyrobots: the element %s has no href to follow", e.Name)
 	}
-	rel := hasNoFollow(e.Attr("rel"))
-	if rel && x.RelNoFollow != RelIgnore {
-		x.count.relNoFollow.Add(1)
-	}
 	if k := x.marks.of(e.Request.Ctx); k != nil && k.is(e.Request) && k.noFollow.Load() {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String()}
 	}
-	if rel && x.RelNoFollow == RelObey {
+	if x.RelNoFollow == RelObey && hasNoFollow(e.Attr("rel")) {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String(), Rel: true}
 	}
@@ -162,9 +184,17 @@ func hasNoFollow(rel string) bool {
 
 // ask returns the error with which a request for the URL would be refused because of robots.txt.
 func (x *Extension) ask(c *colly.Collector, URL string) error {
-	u, err := url.Parse((&colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}).AbsoluteURL(URL)) // as colly will send it
+	u, err := url.Parse(asSent(URL))
 	if err != nil || u.Host == "" {
 		return nil // colly knows better what is wrong with it
 	}
 	return x.decide(c, u)
 }
+
+// asSent is an absolute URL as colly sends it, but for the fragment; "" if it is none.
+func asSent(URL string) string {
+	target, _, _ := strings.Cut(anywhere.AbsoluteURL(URL), "#")
+	return target
+}
+
+var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}

@@ -24,7 +24,8 @@ type mark struct {
 	method, url string
 	depth       int // the real one
 	noFollow    atomic.Bool
-	tries       atomic.Int32 // how often it was repeated after a 429 or 503
+	rel         atomic.Pointer[map[string]bool] // URLs that the page links to with rel=nofollow only, under RelObey
+	tries       atomic.Int32                    // how often it was repeated after a 429 or 503
 }
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
@@ -77,15 +78,47 @@ func (m *member) noFollow(page *colly.Response) {
 	}
 }
 
-// refuseChild aborts a request that was made from a nofollow page past the depth.
+// refuseChild aborts a request that was made from a nofollow page past the depth, or for a rel=nofollow link.
 func (m *member) refuseChild(r *colly.Request) {
 	switch k := m.marks.of(r.Ctx); {
 	case k == nil:
 	case k.is(r): // the page itself, repeated: it may say something else this time
 		r.Depth = k.depth
 		k.noFollow.Store(false)
-	case k.noFollow.Load():
+		k.rel.Store(nil)
+	case k.noFollow.Load() || k.relNoFollow(r):
 		m.count.linksRefused.Add(1)
 		r.Abort()
+	default: // it may go, and what the page before it says does not concern its own links
+		m.marks.put(r)
+	}
+}
+
+func (k *mark) relNoFollow(r *colly.Request) bool {
+	urls := k.rel.Load()
+	return urls != nil && (*urls)[asSent(r.URL.String())]
+}
+
+// relLinks deals with the rel=nofollow links of a page.
+func (m *member) relLinks(page *colly.Response) {
+	links, err := m.Links(page)
+	if err != nil {
+		return // colly reports it
+	}
+	urls := map[string]bool{}
+	for _, l := range links.Links {
+		if l.NoFollow {
+			m.count.relNoFollow.Add(1)
+			urls[asSent(l.URL.String())] = true
+		}
+	}
+	for _, l := range links.Links {
+		if !l.NoFollow {
+			delete(urls, asSent(l.URL.String()))
+		}
+	}
+	if m.RelNoFollow == RelObey && len(urls) > 0 {
+		m.marks.put(page.Request).rel.Store(&urls)
+		page.Ctx = page.Request.Ctx
 	}
 }

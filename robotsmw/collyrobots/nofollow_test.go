@@ -260,3 +260,81 @@ func TestNoIndexPages(t *testing.T) {
 		}
 	}
 }
+
+func TestRelNoFollowThroughVisit(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		for _, rel := range []collyrobots.RelNoFollow{collyrobots.RelIgnore, collyrobots.RelReport, collyrobots.RelObey} {
+			web := new(robotstest.Internet)
+			web.Handle("site.example", robotstest.Site{
+				"/":     `<base href=/dir/><a rel=nofollow href=login#top>1</a> <a href=/twice rel=nofollow>2</a> <a href=/twice>3</a> <a href=/open>4</a>`,
+				"/open": `<a href=/more>5</a>`, "/dir/login": "<p>", "/twice": "<p>", "/more": "<p>",
+			})
+			c := colly.NewCollector(colly.Async(async))
+			c.OnHTML("a[href]", follow) // before Attach
+			ext := attachUnpaced(t, c, web)
+			ext.RelNoFollow = rel
+			c.Visit("http://site.example/")
+			c.Wait()
+			want := []string{
+				"GET http://site.example/", "GET http://site.example/dir/login#top", "GET http://site.example/more",
+				"GET http://site.example/open", "GET http://site.example/twice",
+			}
+			if rel == collyrobots.RelObey {
+				want = slices.Delete(want, 1, 2)
+			}
+			got := asked(web)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("async %v, %v: asked for %v, want %v", async, rel, got, want)
+			}
+			if n := ext.Stats().RelNoFollow; rel == collyrobots.RelIgnore && n != 0 || rel != collyrobots.RelIgnore && n != 2 {
+				t.Errorf("%v: %d rel=nofollow links counted", rel, n)
+			}
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("site.example", robotstest.Site{
+		"/":           `<a href=a>a</a> <a rel=nofollow href=/b>b</a> <a href=mailto:x@example.com>c</a>`,
+		"/closed":     `<meta name=examplebot content=nofollow> <a href=a>a</a>`,
+		"/robots.txt": "", "/file": "no HTML: <a href=/b>",
+	})
+	c, ext := polite(t, web)
+	ext.RelNoFollow = collyrobots.RelObey
+	var got notes
+	c.OnResponse(func(r *colly.Response) {
+		page, err := ext.Links(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.add(fmt.Sprint(r.Request.URL.Path, " ", len(page.Links), page.Queue(), page.State))
+	})
+	c.Visit("http://site.example/")
+	c.Visit("http://site.example/closed")
+	c.Visit("http://site.example/file")
+	want := []string{"/ 2 [http://site.example/a] complete", "/closed 1 [] complete", "/file 0 [] header only"}
+	if !slices.Equal(got.sorted(), want) {
+		t.Errorf("got %q, want %q", got.sorted(), want)
+	}
+}
+
+func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("site.example", robotstest.Site{
+		"/":     `<a rel=nofollow href=/deep>not from here</a> <a href=/open>open</a>`,
+		"/open": `<a href=/deep>but from here</a>`,
+		"/deep": "<p>",
+	})
+	c, ext := polite(t, web)
+	ext.RelNoFollow = collyrobots.RelObey
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { ext.Follow(e) })
+	c.OnScraped(func(r *colly.Response) {
+		if r.Ctx != r.Request.Ctx {
+			t.Errorf("%s: Request and Response have different Ctx", r.Request.URL)
+		}
+	})
+	c.Visit("http://site.example/")
+	wantAsked(t, web, "GET http://site.example/", "GET http://site.example/open", "GET http://site.example/deep")
+}

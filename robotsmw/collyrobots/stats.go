@@ -16,7 +16,7 @@ type Stats struct {
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
 	LinksRefused int64 // links of nofollow pages, or rel=nofollow ones, refused by Follow or in OnRequest
-	RelNoFollow  int64 // rel=nofollow links met by Follow; 0 with RelIgnore
+	RelNoFollow  int64 // rel=nofollow links on the pages; 0 with RelIgnore
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 	GivenUp      int64 // requests that answered 429 or 503 once more than RetryThrottled allows
