@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,35 @@ func TestReadme_ShowsTheExamples(t *testing.T) {
 		}
 		if !shown {
 			t.Errorf("README.md does not show examples/%s/main.go as it is", example)
+		}
+	}
+}
+
+// The README's table has a row for each package that can be imported, and for no other.
+func TestReadme_ListsThePackages(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(readme), -1) {
+		rows = append(rows, row[1])
+	}
+	var packages []string
+	for _, p := range goList(t, "./...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if !isFree(name) && !strings.Contains(name, "internal/") {
+			packages = append(packages, name)
+		}
+	}
+	for _, name := range packages {
+		if !slices.Contains(rows, name) {
+			t.Errorf("README.md has no row for %s", name)
+		}
+	}
+	for _, name := range rows {
+		if !slices.Contains(packages, name) {
+			t.Errorf("README.md has a row for %s, which is no package", name)
 		}
 	}
 }
