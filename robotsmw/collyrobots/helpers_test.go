@@ -1,7 +1,9 @@
 package collyrobots_test
 
 import (
+	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -86,4 +88,20 @@ func (n *notes) sorted() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Sorted(slices.Values(n.list))
+}
+
+// withRobotsAnd answers everything but robots.txt, of which there is none, with this header and body.
+func withRobotsAnd(header map[string]string, body string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", http.NotFoundHandler())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range header {
+			w.Header().Set(name, value)
+			if value == "" {
+				w.Header()[name] = nil // else net/http guesses it
+			}
+		}
+		io.WriteString(w, body)
+	})
+	return mux
 }
