@@ -686,28 +686,6 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// An uncontended grant costs one allocation, the Grant.
-func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	l := &Limiter{Delay: -1}
-	u := mustURL(t, "http://www.example.com/page")
-	ctx := WithCrawlDelay(t.Context(), Exempt)
-	if n := testing.AllocsPerRun(100, func() {
-		g, err := l.Acquire(ctx, u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.Done(Outcome{Status: 200, Latency: time.Millisecond})
-	}); n > 1 {
-		t.Errorf("%v allocations for Acquire and Done, want 1", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { l.Next(u) }); n > 1 {
-		t.Errorf("%v allocations for Next, want 1", n)
-	}
-}
-
 // Who is refused by its host while it queues for the machine leaves both queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,80 @@
+package politeness
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// An uncontended grant costs one allocation, the Grant.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	l := &Limiter{Delay: -1}
+	u := mustURL(t, "http://www.example.com/page")
+	ctx := WithCrawlDelay(t.Context(), Exempt)
+	if n := testing.AllocsPerRun(100, func() {
+		g, err := l.Acquire(ctx, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{Status: 200, Latency: time.Millisecond})
+	}); n > 1 {
+		t.Errorf("%v allocations for Acquire and Done, want 1", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { l.Next(u) }); n > 1 {
+		t.Errorf("%v allocations for Next, want 1", n)
+	}
+}
+
+// A million idle hosts fit into 200 MB.
+func TestMemoryOfAnIdleHost(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const n, budget = 100_000, 200
+	before := liveHeap()
+	l := &Limiter{Delay: time.Hour}
+	for i := range n {
+		g, err := l.Acquire(t.Context(), hostURL(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{Status: 200})
+	}
+	each := (liveHeap() - before) / n
+	if s := l.Stats(); s.Hosts != n {
+		t.Fatalf("%+v", s)
+	}
+	if each > budget {
+		t.Errorf("%d bytes for a host, want at most %d", each, budget)
+	}
+}
+
+// A hundred thousand waiting requests fit into 400 MB, the goroutines that wait
+// included.
+func TestMemoryOfAWaiter(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const n, budget = 20_000, 4000
+	ctx, cancel := context.WithCancel(t.Context())
+	before := liveHeap()
+	l := &Limiter{Delay: time.Hour}
+	var wg sync.WaitGroup
+	for i := range n {
+		u := hostURL(i % (n / 100))
+		wg.Go(func() { l.Acquire(ctx, u) })
+	}
+	for l.Stats().Waiting < n-n/100 {
+		time.Sleep(time.Millisecond)
+	}
+	each := (liveHeap() - before) / n
+	cancel()
+	wg.Wait()
+	if each > budget {
+		t.Errorf("%d bytes for a waiter, want at most %d", each, budget)
+	}
+}
