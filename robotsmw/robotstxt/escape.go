@@ -61,10 +61,18 @@ func isReserved(c byte, inQuery bool) bool {
 
 // escapeAt returns the octet that is written as an escape at s[i:].
 func escapeAt(s string, i int) (c byte, ok bool) {
-	if s[i] != '%' || i+2 >= len(s) {
+	if s[i] != '%' {
 		return 0, false
 	}
-	hi, lo := unhex(s[i+1]), unhex(s[i+2])
+	return unescape(s[i:])
+}
+
+// unescape returns the octet that is written as an escape at the beginning of s, which begins with "%".
+func unescape(s string) (c byte, ok bool) {
+	if len(s) < 3 {
+		return 0, false
+	}
+	hi, lo := unhex(s[1]), unhex(s[2])
 	return hi<<4 | lo, hi < 16 && lo < 16
 }
 
@@ -115,10 +123,4 @@ func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// load32 returns the first four octets of s, the first in the lowest place.
-func load32(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }

@@ -87,8 +87,11 @@ func split(text string, line span) (name, value span, ok bool) {
 		name = trim(text, span{line.from, colon})
 		return name, trim(text, span{colon + 1, line.to}), name.from < name.to
 	}
-	i := strings.IndexAny(s, " \t")
-	if i < 0 {
+	i := 0
+	for i < len(s) && s[i] != ' ' && s[i] != '\t' {
+		i++
+	}
+	if i == len(s) {
 		return name, value, false
 	}
 	words := strings.TrimLeft(s[i:], " \t")
