@@ -82,10 +82,7 @@ func TestDemo(t *testing.T) {
 	transport := &http.Transport{DialContext: site.DialContext}
 	defer transport.CloseIdleConnections()
 
-	summary, _ := crawlDemo(t, site, transport)
-	if summary.Seconds > 20 {
-		t.Errorf("the demo took %.1f s, want 20 at most", summary.Seconds)
-	}
+	crawlDemo(t, site, transport)
 	auditRequests(t, site.Log())
 	// A loaded machine may let a request reach its server late, and the next one in time: what a server's log can
 	// prove is that no n intervals ever hold more than n+1 starts.
@@ -113,7 +110,10 @@ func TestDemo_Pace(t *testing.T) {
 		for _, host := range site.Hosts() {
 			internet.Handle(host, site)
 		}
-		crawlDemo(t, site, &internet)
+		summary, _ := crawlDemo(t, site, &internet)
+		if summary.Seconds > 15 {
+			t.Errorf("the demo takes %.1f s of politeness alone; it is to end within 20", summary.Seconds)
+		}
 		auditRequests(t, site.Log())
 		for host, log := range byHost(site.Log()) {
 			for i := 1; i < len(log); i++ {
