@@ -60,7 +60,7 @@ var demoWants = map[string]int{
 	"GET station.example/platforms":  1,
 }
 
-// demoIntervals is the time that each host is owed between the starts of two requests, robots.txt included.
+// demoInterval is the time that a host is owed between the starts of two requests, robots.txt included.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
 		return 2 * time.Second // its Crawl-delay
