@@ -92,5 +92,5 @@
 // for MaxRequests again. OnError is called each time. When the collector's Context ends, what is put back fails at once.
 //
 // RetryThrottled repeats pages that answer 429 or 503 when their Retry-After is over, and OnError is called each time;
-// with PutBack it holds no thread meanwhile.
+// with PutBack it holds no thread meanwhile. A synchronous Visit returns the first answer's error all the same.
 package collyrobots

@@ -2,6 +2,7 @@ package collyrobots
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -66,7 +67,14 @@ func (m *member) throttled(r *colly.Response) {
 	if m.PutBack {
 		m.park(&again, time.Time{})
 	} else {
-		again.Retry() // waits in the Limiter; its error goes to OnError
+		m.repeat(&again) // it waits in the Limiter
+	}
+}
+
+// repeat submits a request again. What goes wrong from then on comes to OnError, but for what keeps colly from trying.
+func (m *member) repeat(r *colly.Request) {
+	if err := r.Retry(); errors.Is(err, colly.ErrMaxRequests) || errors.Is(err, colly.ErrRetryBodyUnseekable) {
+		m.count.givenUp.Add(1)
 	}
 }
 
@@ -79,10 +87,10 @@ func (m *member) park(r *colly.Request, until time.Time) {
 		p.goes = func() { close(turn); m.later.done() }
 		m.later.add(m.context(), p, m.limiter)
 		<-turn
-		r.Retry()
+		m.repeat(r)
 		return
 	}
-	p.goes = func() { r.Retry(); m.later.done() }
+	p.goes = func() { m.repeat(r); m.later.done() }
 	m.later.add(m.context(), p, m.limiter)
 }
 

@@ -332,3 +332,21 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatCannotBePutBackIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
+		c := colly.NewCollector(colly.MaxRequests(4))
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web})
+		ext.PutBack = true
+		c.Visit("http://slow.example/")
+		c.Visit("http://slow.example/max-requests")
+		c.Request("POST", "http://slow.example/body", io.MultiReader(strings.NewReader("once")), nil, nil)
+		c.Visit("http://slow.example/another")
+		ext.Wait()
+		if s := ext.Stats(); s.PutBack != 3 || s.GivenUp != 3 || s.Fetched != 1 {
+			t.Errorf("stats: %v", s)
+		}
+	})
+}

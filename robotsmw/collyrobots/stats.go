@@ -19,7 +19,7 @@ type Stats struct {
 	RelNoFollow  int64 // rel=nofollow links on the pages; 0 with RelIgnore
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
-	GivenUp      int64 // requests that answered 429 or 503 once more than RetryThrottled allows
+	GivenUp      int64 // requests that stay undone: 429 or 503 once more than RetryThrottled allows, MaxRequests reached, or a body that cannot be sent twice
 }
 
 // String is the counts in a line, those that are 0 left out but for the first.
