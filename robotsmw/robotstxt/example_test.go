@@ -1,0 +1,148 @@
+package robotstxt_test
+
+import (
+	"fmt"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+func Example() {
+	file := robotstxt.Parse([]byte(`
+User-agent: ExampleBot
+Disallow: /private/
+Allow: /private/press/
+
+User-agent: *
+Disallow: /
+`))
+	rules := file.Rules("ExampleBot")
+	fmt.Println(rules.Allowed("/index.html"))
+	fmt.Println(rules.Allowed("/private/diary.html"))
+	fmt.Println(rules.Allowed("https://example.com/private/press/2026.html"))
+	// Output:
+	// true
+	// false
+	// true
+}
+
+// Why may a robot not fetch a page?
+func ExampleRules_Match() {
+	rules := robotstxt.Parse([]byte(`User-agent: *
+Disallow: /*.pdf$   # too big
+Allow: /press/
+`)).Rules("ExampleBot")
+
+	for _, target := range []string{"/report.pdf", "/press/report.pdf", "/about.html", "/robots.txt"} {
+		m := rules.Match(target)
+		fmt.Printf("%s: allowed %t, %v", target, m.Allowed, m.Reason)
+		if m.Reason == robotstxt.ByRule {
+			fmt.Printf(" on line %d: %v: %s", m.Line, m.Kind, m.Pattern)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// /report.pdf: allowed false, rule on line 2: Disallow: /*.pdf$
+	// /press/report.pdf: allowed true, rule on line 3: Allow: /press/
+	// /about.html: allowed true, no rule matches
+	// /robots.txt: allowed true, robots.txt itself
+}
+
+// A robot that was renamed still obeys what was written for its old name.
+func ExampleFile_Rules() {
+	file := robotstxt.Parse([]byte(`
+User-agent: OldBot
+Disallow: /old
+
+User-agent: *
+Disallow: /
+`))
+	rules := file.Rules("NewBot", "OldBot")
+	fmt.Println(rules.Allowed("/old"), rules.Allowed("/new"))
+	fmt.Println(rules.Match("/old").Group)
+	// Output:
+	// false true
+	// [{OldBot 2}]
+}
+
+func ExampleRules_CrawlDelay() {
+	rules := robotstxt.Parse([]byte("User-agent: *\nCrawl-delay: 2.5\n")).Rules("ExampleBot")
+	if delay, ok := rules.CrawlDelay(); ok {
+		fmt.Println("wait", delay)
+	}
+	// Output: wait 2.5s
+}
+
+func ExampleFile_Sitemaps() {
+	file := robotstxt.Parse([]byte(`
+Sitemap: https://example.com/sitemap.xml
+User-agent: *
+Disallow: /tmp
+sitemap: https://example.com/news.xml
+`))
+	fmt.Println(file.Sitemaps())
+	// Output: [https://example.com/sitemap.xml https://example.com/news.xml]
+}
+
+// What does the site say to this robot beside rules?
+func ExampleFile_GroupsFor() {
+	file := robotstxt.Parse([]byte(`
+User-agent: *
+Content-Signal: search=yes, ai-train=no
+Disallow: /tmp
+Visit-time: 0600-0845
+`))
+	for group := range file.GroupsFor("ExampleBot") {
+		for _, field := range group.Fields {
+			fmt.Println(field.Line, field.Name, "is", field.Value)
+		}
+	}
+	// Output:
+	// 3 Content-Signal is search=yes, ai-train=no
+	// 5 Visit-time is 0600-0845
+}
+
+func ExampleFile_Fields() {
+	file := robotstxt.Parse([]byte("License: https://example.com/license.xml\nUser-agent: *\nDisallow: /tmp\n"))
+	for field := range file.Fields("license") {
+		fmt.Println(field.Value)
+	}
+	// Output: https://example.com/license.xml
+}
+
+func ExampleFile_Groups() {
+	file := robotstxt.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nAllow: /\n"))
+	for group := range file.Groups() {
+		fmt.Println(group.UserAgents, group.Rules)
+	}
+	// Output:
+	// [{a 1} {b 2}] [{Disallow /x 3}]
+	// [{* 5}] [{Allow / 6}]
+}
+
+func ExampleLint() {
+	for _, p := range robotstxt.Lint([]byte(`User-agent: *
+Dissallow: /tmp
+Disallow: /css/ /cgi-bin/
+`)) {
+		fmt.Println(p)
+		fmt.Println(p.Fix)
+	}
+	// Output:
+	// 2:1: warning: "Dissallow" is taken to mean Disallow, but not all robots understand it [misspelt-field]
+	// Disallow: /tmp
+	// 3:16: error: one line has one path; robots read the blank as a part of it [several-paths]
+	// Disallow: /css/
+	// Disallow: /cgi-bin/
+}
+
+// Will Googlebot fetch what a robot that follows the RFC must not?
+func ExampleDialect_Parse() {
+	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")
+	for _, dialect := range []robotstxt.Dialect{robotstxt.RFC9309, robotstxt.Google, robotstxt.Koster1996} {
+		fmt.Println(dialect, dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
+	}
+	// Output:
+	// RFC 9309 false
+	// Google true
+	// Koster 1996 false
+}
