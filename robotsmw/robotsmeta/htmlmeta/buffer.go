@@ -35,6 +35,7 @@ func release(b *[]byte) {
 	for i, size := range sizes {
 		if cap(*b) == size {
 			pools[i].Put(b)
+			return // from here on b is somebody else's
 		}
 	}
 }
