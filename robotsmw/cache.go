@@ -32,9 +32,9 @@ type cache struct {
 }
 
 type shard struct {
-	// hot is the entry looked up last. Asking for it again needs no lock,
-	// since it is in front of the list already: a crawl asks for one
-	// origin many times, and on all cores.
+	// hot is the entry looked up last, as long as it is in front of the list
+	// (or not in it), so that asking for it again needs no lock: a crawl
+	// asks for one origin many times, and on all cores.
 	hot atomic.Pointer[entry]
 
 	mu       sync.Mutex // guards all below; held for map and list work only, never while waiting
@@ -251,6 +251,7 @@ func (s *shard) touch(e *entry) {
 }
 
 func (s *shard) pushFront(e *entry) {
+	s.hot.Store(nil) // it is in front no more
 	e.prev, e.next = &s.lru, s.lru.next
 	e.prev.next, e.next.prev = e, e
 }

@@ -109,6 +109,9 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string) (Decision
 		}
 		now = time.Now()
 	}
+	if err := rec.postponed(now); err != nil {
+		return Decision{}, err
+	}
 	return c.judge(u, rec, now), nil
 }
 
@@ -121,6 +124,9 @@ func (c *Checker) begin(origin string, now time.Time, background bool) (*record,
 
 // load has the origin's record fetched and waits for it.
 func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*record, error) {
+	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
+		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", robotsTxtOf(origin), err)
+	}
 	rec, f, started, err := c.begin(origin, now, false)
 	switch {
 	case err != nil:
@@ -130,8 +136,8 @@ func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*reco
 		c.observeLookup(LookupHit)
 		return rec, nil
 	case started:
-		c.observeLookup(LookupMiss)
 		c.launch(f)
+		c.observeLookup(LookupMiss)
 	default:
 		c.observeLookup(LookupJoined)
 	}
@@ -194,7 +200,10 @@ func (c *Checker) document(body []byte) *document { return c.cache.docs.of(body,
 
 func (c *Checker) storeFailed(op string, err error) {
 	if c.cfg.Observer != nil {
-		c.cfg.Observer.StoreFailed(op, err)
+		func() {
+			defer c.recoverFrom("Observer.StoreFailed")
+			c.cfg.Observer.StoreFailed(op, err)
+		}()
 	}
 	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
 }
@@ -273,8 +282,14 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 			return nil, err
 		}
 	}
-	if now = time.Now(); rec.inForce(now) == stateNone {
-		return nil, &DisallowedError{Decision: c.judge(root, rec, now)}
+	now = time.Now()
+	if err := rec.postponed(now); err != nil {
+		return nil, err
+	}
+	if rec.inForce(now) == stateNone {
+		d := c.judge(root, rec, now)
+		d.Allowed, d.DryRun = false, false // whatever pages may do
+		return nil, &DisallowedError{Decision: d}
 	}
 	if rec.doc == nil {
 		return nil, nil
@@ -315,7 +330,7 @@ func (c *Checker) Forget(u *url.URL) error {
 	}
 	c.cache.forget(origin)
 	if c.store != nil {
-		c.store.delete(origin)
+		c.store.forget(origin)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -64,6 +66,7 @@ const (
 	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, and Options.DisallowForbidden is set: disallowed
 	Unreachable                 // 429, 5xx, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
+	TooMuchWork                 // our group was made to take more work than one URL is worth: disallowed
 )
 
 var reasonNames = [...]string{
@@ -76,6 +79,7 @@ var reasonNames = [...]string{
 	Unavailable:   "unavailable",
 	Forbidden:     "forbidden",
 	Unreachable:   "unreachable",
+	TooMuchWork:   "too-much-work",
 }
 
 // knowsGroup reports whether a decision for this reason knows what the
@@ -117,10 +121,12 @@ var fromMatch = [...]Reason{
 	robotstxt.NoMatch:     NoMatch,
 	robotstxt.ByRule:      ByRule,
 	robotstxt.IsRobotsTxt: IsRobotsTxt,
+	robotstxt.TooMuchWork: TooMuchWork,
 }
 
-// SHA256 is the hash of the robots.txt in force in lower-case hex, over its
-// first 500 KiB at most (what is read of it); "" where there is no file.
+// SHA256 is the hash of the robots.txt in force in lower-case hex, "" where
+// there is no file. Of one longer than 500 KiB it is over what is read of it:
+// 512,001 octets, the last of which only shows that the file goes on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
@@ -148,7 +154,13 @@ func (d Decision) String() string {
 	b.WriteByte('(')
 	b.WriteString(d.why())
 	b.WriteByte(')')
-	return b.String()
+	// A rule or a cause is a stranger's text: it must not write to a terminal.
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, b.String())
 }
 
 // why is the reason of the decision with its evidence.
@@ -171,6 +183,8 @@ func (d Decision) why() string {
 		s = "no group for this crawler in " + in
 	case IsRobotsTxt:
 		return "robots.txt itself"
+	case TooMuchWork:
+		s = "too much work to match with the rules of " + in
 	case Unavailable:
 		s = fmt.Sprintf("no robots.txt: %s answered %d", in, d.Status)
 	case Forbidden:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // What a decision says, to people and to programs, for every reason. Inside
@@ -127,6 +128,16 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 			t.Error("a rule of a stale copy is the owner's word")
 		}
 	})
+}
+
+// Whatever the parser may say, a decision says too.
+func TestEveryReasonOfTheParser(t *testing.T) {
+	unknown := robotstxt.Reason(255).String()
+	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
+		if int(r) >= len(fromMatch) {
+			t.Errorf("no reason for the parser's %q", r)
+		}
+	}
 }
 
 func TestReasonText(t *testing.T) {

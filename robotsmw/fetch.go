@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -25,7 +26,7 @@ import (
 func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 	event := Fetch{Origin: f.origin, URL: f.robotsURL, Started: time.Now()}
 	defer func() {
-		if rec != nil {
+		if rec != nil && (rec.failure == nil || rec.failure.delay == nil) {
 			event.finish(rec, time.Now())
 			c.observeFetch(event)
 		}
@@ -35,9 +36,16 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
 		ans, err := c.get(f, u, host, prev)
+		if err == nil && ans.conditional && ans.status == http.StatusPreconditionFailed {
+			// The answer is about our question, not about the file: ask plainly.
+			ans, err = c.get(f, u, host, nil)
+		}
 		now := time.Now()
-		if isDelay(err) {
-			return nil, err
+		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+			if hops == 0 {
+				return nil, err
+			}
+			return prev.delayed(f.robotsURL, now, delay), nil
 		}
 		event.Bytes += len(ans.body)
 		if err != nil {
@@ -58,7 +66,7 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 		}
 
 		next, ok := redirectTarget(u, ans.header)
-		if ok && next.Host != u.Host {
+		if namesHost(ans.header) {
 			host = ""
 		}
 		if !ok || hops == c.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
@@ -70,14 +78,15 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 			switch {
 			case loop:
 				return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
-			case isDelay(err):
-				return nil, err
 			case err != nil:
+				if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+					return prev.delayed(f.robotsURL, now, delay), nil
+				}
 				return prev.failed(f.robotsURL, now, ans.status, err.Error(), 0), nil
 			case other != nil:
 				return c.redirected(f, prev, other, hops+1, ans.status), nil
 			}
-			// There is no room to keep that origin's record: ask it here.
+			// That origin gets no flight of its own now: ask it here.
 		}
 		u = next
 	}
@@ -94,8 +103,8 @@ func isDelay(err error) bool {
 func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record {
 	f.body = ans.body
 	src := source{
-		etag:         strings.Clone(ans.header.Get("ETag")),
-		lastModified: strings.Clone(ans.header.Get("Last-Modified")),
+		etag:         validator(ans.header.Get("ETag")),
+		lastModified: validator(ans.header.Get("Last-Modified")),
 	}
 	if s := from.String(); s != f.robotsURL {
 		src.url = s
@@ -108,6 +117,16 @@ func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now t
 		rec.source = &src
 	}
 	return rec
+}
+
+// validator is a validator fit to be sent back, else "". A server may refuse
+// a header of some kilobytes with a 4xx, which would read as "no robots.txt".
+func validator(s string) string {
+	const longest = 1 << 10
+	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {
+		return ""
+	}
+	return strings.Clone(s)
 }
 
 // renewed is the record after a 304: the same file for another lifetime. A
@@ -131,20 +150,23 @@ func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duratio
 }
 
 // redirected is the record of an origin whose robots.txt redirects to that
-// of another: what the other has, for as long as the other has it.
+// of another: what the other has, for as long as the other has it, stale or
+// not; and where that cannot be had anew, its next try is this one's too.
 func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *record {
 	now := time.Now()
-	switch st := other.inForce(now); {
+	switch {
 	case hops+int(other.hops) > c.cfg.MaxRedirects:
 		return c.withoutFile(f, status, hops, loopLifetime, now)
-	case st == stateNone || other.expired(now):
+	case other.inForce(now) == stateNone:
 		why := other.failure
+		if why.delay != nil {
+			return prev.delayed(f.robotsURL, now, why.delay)
+		}
 		return prev.failed(f.robotsURL, now, why.status, why.cause, why.retry.Sub(now))
 	default:
 		rec := *other
 		rec.url = f.robotsURL
 		rec.hops += uint8(hops)
-		rec.failure = nil
 		if rec.doc != nil && rec.from().url == "" {
 			src := *rec.from()
 			src.url = other.url
@@ -199,6 +221,13 @@ func redirectTarget(from *url.URL, h http.Header) (*url.URL, bool) {
 		u.Path = "/"
 	}
 	return u, true
+}
+
+// namesHost reports whether a Location says which host to ask, rather than
+// being relative to the one that answered.
+func namesHost(h http.Header) bool {
+	u, err := url.Parse(h.Get("Location"))
+	return err == nil && u.Host != ""
 }
 
 // answer is one response to a robots.txt request.

@@ -19,6 +19,7 @@ type flight struct {
 	origin    string
 	robotsURL string
 	prev      *record // what was known before; nil: nothing
+	depth     int     // how many flights stand before it: it was begun for a redirect of another, and so on
 
 	body []byte        // of a robots.txt fetched now, for the Store
 	done chan struct{} // closed at the end; then rec and err are set
@@ -128,22 +129,32 @@ func (c *Checker) obtain(f *flight) (rec *record, keep func(), err error) {
 		rec, err = c.fetch(f, f.prev)
 		return rec, func() {}, err
 	}
-	prev := f.prev
+	prev, forgets := f.prev, c.store.forgets.Load()
 	if stored := c.store.get(f.origin, f.robotsURL); stored.newerThan(prev) {
-		prev = stored
-		if stored.use(time.Now()).asIs() {
+		// One whose refresh is due is fit for those who wait; the next
+		// check begins the refresh.
+		now := time.Now()
+		if u := stored.use(now); u.asIs() || u == useAndRefresh && f.prev.use(now) == useFetch {
 			return stored, func() {}, nil
 		}
+		prev = stored
 	}
 	stored, unlock := c.store.lock(f, prev)
 	if stored != nil {
 		return stored, unlock, nil
 	}
+	panicked := true
+	defer func() {
+		if panicked {
+			unlock()
+		}
+	}()
 	rec, err = c.fetch(f, prev)
+	panicked = false
 	return rec, func() {
 		defer unlock()
 		if rec != nil {
-			c.store.put(f.origin, rec, f.body)
+			c.store.putUnlessForgotten(forgets, f.origin, rec, f.body)
 		}
 	}, err
 }
@@ -152,15 +163,26 @@ func (c *Checker) obtain(f *flight) (rec *record, keep func(), err error) {
 // redirected to: from the cache, or by joining or starting that origin's own
 // fetch, so that a file which many origins point to is fetched once.
 // loop reports that the other origin in turn waits for f; neither record nor
-// error, that there is no room to keep the other's record.
+// error, that f has to ask there itself: there is no room to keep the other's
+// record, or redirects have led from flight to flight so often that a chain
+// without an end must be feared.
 func (c *Checker) follow(f *flight, origin string) (rec *record, loop bool, err error) {
 	now := time.Now()
-	if rec = c.cache.get([]byte(origin)); rec.use(now) != useFetch {
-		return rec, false, nil
+	known := c.cache.get([]byte(origin))
+	if known.use(now).asIs() {
+		return known, false, nil
 	}
-	rec, other, started, err := c.begin(origin, now, false)
+	if f.depth >= c.cfg.MaxRedirects {
+		return nil, false, nil
+	}
+	// A refresh of the other's that is due comes first: the record that f
+	// makes of it would be due at once.
+	rec, other, started, err := c.begin(origin, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil
+	}
+	if started {
+		other.depth = f.depth + 1
 	}
 	if !c.queueBehind(f, other) {
 		return nil, true, nil
@@ -172,6 +194,9 @@ func (c *Checker) follow(f *flight, origin string) (rec *record, loop bool, err 
 	c.links.Lock()
 	f.behind = nil
 	c.links.Unlock()
+	if err != nil && known.use(now) != useFetch {
+		return known, false, nil
+	}
 	return rec, false, err
 }
 

@@ -41,7 +41,9 @@ func lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	default:
 		return maxLifetime, false
 	}
-	return min(max(d-currentAge(h, now), minLifetime), maxLifetime), true
+	// Only a positive d can have an age taken off without wrapping around:
+	// some servers send an Expires of the year 1.
+	return min(max(max(d, 0)-currentAge(h, now), minLifetime), maxLifetime), true
 }
 
 // currentAge is the age of a response on its arrival (RFC 9111 §4.2.3): what

@@ -1,14 +1,17 @@
 package robotsmw
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -141,8 +144,39 @@ func (e *events) StoreFailed(op string, err error) {
 	e.failures = append(e.failures, op+": "+err.Error())
 }
 
-// within reports whether a time is in (now+low, now+high].
-func within(now, at time.Time, low, high time.Duration) bool {
-	d := at.Sub(now)
-	return low < d && d <= high
+// answerOf is a response to r, for transports without a server.
+func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
+	h := http.Header{}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Set(name, value)
+	}
+	return &http.Response{
+		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Request: r,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// stored is the stored form of a record, which may say anything.
+func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
+	t.Helper()
+	s.Version, s.Origin = storedVersion, origin
+	head, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append(head, '\n'), body...)
+}
+
+func hashOf(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:])
+}
+
+// newLoopback is a server that allows everything.
+func newLoopback(t *testing.T) (url string) {
+	t.Helper()
+	s := httptest.NewServer(robots("User-agent: *\nDisallow:\n"))
+	t.Cleanup(s.Close)
+	return s.URL
 }

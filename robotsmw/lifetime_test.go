@@ -251,7 +251,8 @@ func TestClocks(t *testing.T) {
 		{"fresh", now.Add(time.Minute), useFresh},
 		{"to be refreshed", now.Add(48 * time.Minute), useAndRefresh},
 		{"expired", now.Add(time.Hour), useFetch},
-		{"fetched in the future: another clock's record", now.Add(-time.Minute), useFetch},
+		{"fetched a moment from now, by another member's clock", now.Add(-time.Second), useFresh},
+		{"fetched in the future: another clock's record", now.Add(-time.Hour), useFetch},
 	} {
 		if got := rec.use(tt.at); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
@@ -265,7 +266,7 @@ func TestClocks(t *testing.T) {
 	}{
 		{"failing, the next try not due", now.Add(time.Minute), useStale},
 		{"failing, the next try due", now.Add(time.Hour), useFetch},
-		{"failing since the future", now.Add(-time.Minute), useFetch},
+		{"failing since the future", now.Add(-time.Hour), useFetch},
 	} {
 		if got := failing.use(tt.at); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)

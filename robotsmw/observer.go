@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"log/slog"
+	"runtime/debug"
 	"time"
 )
 
@@ -74,10 +75,21 @@ func (e *Fetch) finish(rec *record, now time.Time) {
 
 func (c *Checker) observeFetch(e Fetch) {
 	if c.cfg.Observer != nil {
-		c.cfg.Observer.Fetched(e)
+		// Nobody's request is on this goroutine: a panic would end the
+		// process, or be taken for a failed fetch.
+		func() {
+			defer c.recoverFrom("Observer.Fetched")
+			c.cfg.Observer.Fetched(e)
+		}()
 	}
 	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "outcome", string(e.Outcome), "status", e.Status,
 		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+}
+
+func (c *Checker) recoverFrom(what string) {
+	if p := recover(); p != nil {
+		c.cfg.Logger.Error("robotsmw: panic in "+what, "panic", p, "stack", string(debug.Stack()))
+	}
 }
 
 func (c *Checker) observeLookup(l Lookup) {

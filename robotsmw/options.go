@@ -39,8 +39,10 @@ type Options struct {
 	// such a request is sent, and the first one is logged.
 	StrictIdentity bool
 
-	// Base carries pages and robots.txt alike. Nil: http.DefaultTransport,
-	// or a clone of it where Proxy or RefuseAddress is set.
+	// Base carries pages and robots.txt alike. It must obey a request's
+	// context, as http.Transport does: RobotsTimeout relies on that. Nil:
+	// http.DefaultTransport, or a clone of it where Proxy or RefuseAddress
+	// is set.
 	Base http.RoundTripper
 
 	// Proxy selects the proxy of a request, as http.Transport.Proxy does.
@@ -103,7 +105,8 @@ type Options struct {
 
 	// Override maps an origin ("https://example.com") to the text of the
 	// robots.txt to obey there in place of the one served, which is then
-	// never fetched. It is meant for the owner of that site; AllowAll and
+	// not fetched (but for an origin whose own robots.txt redirects to it).
+	// It is meant for the owner of that site; AllowAll and
 	// DisallowAll are ready-made values. Nil: none.
 	Override map[string]string
 

@@ -154,8 +154,8 @@ func parseOrigin(name string) (string, error) {
 // robotsTxtOf is the URL of the robots.txt of an origin, as a string, and
 // originOfRobotsTxt the way back.
 func robotsTxtOf(origin string) string {
-	at, _, _ := strings.Cut(origin, " ")
-	return at + "/robots.txt"
+	u, _ := robotsURL(origin)
+	return u.String() // which escapes the zone of an IPv6 address
 }
 
 func originOfRobotsTxt(robotsURL string) (origin string, ok bool) {

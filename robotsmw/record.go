@@ -1,10 +1,17 @@
 package robotsmw
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
 
 // thirtyDays is when an origin that could never be reached may be treated as
 // one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps records.
 const thirtyDays = 30 * 24 * time.Hour
+
+// clockSkew is how far the clocks of those who share a Store may be apart.
+const clockSkew = time.Minute
 
 // state is what is known of an origin's robots.txt.
 type state uint8
@@ -54,12 +61,16 @@ type failure struct {
 	status int       // 0: no response
 	cause  string    // what went wrong last
 	retry  time.Time // when the next fetch may be tried
+
+	// delay: nothing failed, but a limiter refused the wait for the host
+	// that the origin redirects to. Nil: it failed.
+	delay *politeness.DelayError
 }
 
 // validates is the source whose validators may be sent to url: a validator
 // is for where it came from alone. Nil: none.
 func (r *record) validates(url string) *source {
-	if r == nil || r.state != stateGood || r.source == nil {
+	if r == nil || r.source == nil {
 		return nil
 	}
 	if r.source.url == url || r.source.url == "" && r.url == url {
@@ -87,7 +98,7 @@ func (r *record) expired(now time.Time) bool {
 	case stateNone:
 		return true
 	}
-	return passed(r.expires, now) || r.fetched.After(now)
+	return passed(r.expires, now) || r.fetched.After(now.Add(clockSkew))
 }
 
 // refreshable reports whether four fifths of the lifetime are over: a fetch
@@ -99,10 +110,10 @@ func (r *record) refreshable(now time.Time) bool {
 	return passed(r.fetched.Add(r.expires.Sub(r.fetched)/5*4), now)
 }
 
-// waiting reports whether fetches fail and the next try is not due. A run of
-// failures that began in the future is another clock's: its next try is due.
+// waiting reports whether fetches fail and the next try is not due. A
+// failure in the future is another clock's: its next try is due.
 func (r *record) waiting(now time.Time) bool {
-	return r.failure != nil && !passed(r.failure.retry, now) && !r.failure.since.After(now)
+	return r.failure != nil && !passed(r.failure.retry, now) && !r.failure.last.After(now.Add(clockSkew))
 }
 
 // use says what a caller may do with a record now.
@@ -140,13 +151,30 @@ func (r *record) failed(url string, now time.Time, status int, cause string, ret
 	f := &failure{since: now, last: now, count: 1, status: status, cause: cause}
 	if r != nil {
 		*next = *r
-		if old := r.failure; old != nil {
+		if old := r.failure; old != nil && old.count > 0 {
 			f.since, f.count = old.since, old.count+1
 		}
 	}
 	f.retry = now.Add(nextTry(f.count, retryAfter))
 	next.failure = f
 	return next
+}
+
+// delayed is the record after a fetch that a limiter did not let go on beyond
+// a redirect: the origin is not asked again before that limiter's time.
+func (r *record) delayed(url string, now time.Time, delay *politeness.DelayError) *record {
+	next := r.failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
+	next.failure.count--
+	next.failure.delay = delay
+	return next
+}
+
+// postponed is the limiter's refusal, if that is all there is to say now.
+func (r *record) postponed(now time.Time) error {
+	if f := r.failure; f != nil && f.delay != nil && r.inForce(now) == stateNone {
+		return f.delay
+	}
+	return nil
 }
 
 // newerThan reports whether r tells more than other: both may be nil.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -58,6 +59,26 @@ type keeper struct {
 	decode  func(origin, robotsURL string, value []byte) (*record, error)
 	failed  func(op string, err error)
 	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
+	forgets atomic.Int64 // how often forget was called
+}
+
+// forget deletes the origin's record. What a flight under way has learnt is
+// not kept: see putUnlessForgotten.
+func (k *keeper) forget(origin string) {
+	k.forgets.Add(1)
+	k.delete(origin)
+}
+
+// putUnlessForgotten is put for a flight that began when forget had been
+// called the given number of times. If any origin was forgotten since, nothing
+// stays in the Store: that may cost a fetch.
+func (k *keeper) putUnlessForgotten(forgets int64, origin string, rec *record, body []byte) {
+	if k.forgets.Load() != forgets {
+		return
+	}
+	if k.put(origin, rec, body); k.forgets.Load() != forgets {
+		k.delete(origin)
+	}
 }
 
 // get is the stored record, or nil.
@@ -93,6 +114,9 @@ func (k *keeper) getValue(origin string) []byte {
 // One that shares the robots.txt of another origin is stored without: the
 // body is with that origin.
 func (k *keeper) put(origin string, rec *record, body []byte) {
+	if rec.failure != nil && rec.failure.delay != nil {
+		return // it is about a limiter, not about the origin
+	}
 	if rec.state == stateGood {
 		if _, shared := originOfRobotsTxt(rec.from().url); shared {
 			body = nil
@@ -165,6 +189,10 @@ func (k *keeper) lock(f *flight, prev *record) (rec *record, unlock func()) {
 				k.report("unlock", err)
 			}
 			return fresh(), unlock
+		case f.depth > 0:
+			// Another flight waits for this one, with a lock of its own, for
+			// which the holder of this lock may be waiting.
+			return nil, none
 		case time.Since(start) > k.lockTTL+time.Second:
 			return nil, none
 		}
@@ -315,7 +343,7 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
 		}
 		rec.doc = c.document(body)
-		if src := (source{s.URL, s.ETag, s.LastModified}); src != (source{}) {
+		if src := (source{s.URL, validator(s.ETag), validator(s.LastModified)}); src != (source{}) {
 			rec.source = &src
 		}
 	case "unavailable":
@@ -328,10 +356,10 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 		return nil, fmt.Errorf("its state is %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		if f.Retry.Sub(f.Last) > maxLifetime || f.Last.Before(f.Since) || f.Count < 1 {
+		if f.Retry.Sub(f.Last) > maxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count > math.MaxInt32 {
 			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
 		}
-		rec.failure = &failure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry}
+		rec.failure = &failure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry, nil}
 	}
 	return rec, nil
 }

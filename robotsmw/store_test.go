@@ -150,8 +150,7 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 
 // badStore does what a store should not.
 type badStore struct {
-	get    func(ctx context.Context) ([]byte, error)
-	locker bool
+	get func(ctx context.Context) ([]byte, error)
 }
 
 func (s badStore) Get(ctx context.Context, _ string) ([]byte, error) { return s.get(ctx) }

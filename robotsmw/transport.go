@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -85,6 +86,9 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 		t.cfg.Logger.Info("robotsmw: dry run: sent although disallowed", "decision", d.String())
 	}
 	if !d.Allowed {
+		if t.cfg.Logger.Enabled(req.Context(), slog.LevelDebug) {
+			t.cfg.Logger.DebugContext(req.Context(), "robotsmw: not sent", "decision", d.String())
+		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
 	ctx := req.Context()

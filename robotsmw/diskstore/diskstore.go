@@ -141,8 +141,10 @@ func (s *Store) sweepInBackground() {
 	if s.sweeping.CompareAndSwap(false, true) {
 		go func() {
 			defer s.sweeping.Store(false)
-			s.written.Store(0)
-			s.sweep()
+			for again := true; again; again = s.written.Load() > s.limit()/8 {
+				s.written.Store(0)
+				s.sweep()
+			}
 		}()
 	}
 }
@@ -209,14 +211,14 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 // create makes the lock file whole, or fails with fs.ErrExist: a link, unlike
 // a rename, does not replace what is there.
 func (s *Store) create(name string, mark []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
 	temp := filepath.Join(s.dir, tempPrefix+strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(mark)))
 	if err := os.WriteFile(temp, mark, 0o600); err != nil {
 		return err
 	}
 	defer os.Remove(temp)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
 	return os.Link(temp, name)
 }
 
@@ -288,6 +290,8 @@ func (s *Store) sweep() {
 			if now.Sub(info.ModTime()) > tempAge {
 				os.Remove(path)
 			}
+		case strings.HasSuffix(d.Name(), lockSuffix): // of a holder that died
+			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := value{path, info.Size(), info.ModTime()}
 			if outlived(path, now) && v.remove() {

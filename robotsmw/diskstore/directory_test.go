@@ -1,0 +1,151 @@
+package diskstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func count(dir, suffix string) (n int) {
+	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(p, suffix) {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// locks of holders that died stay in the directory for ever.
+func TestLocksOfTheDeadAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := Open(dir)
+	for i := range 20 {
+		s.TryLock(context.Background(), fmt.Sprintf("https://h%d.example", i), time.Nanosecond)
+	}
+	time.Sleep(time.Millisecond)
+	old := time.Now().Add(-2 * tempAge)
+	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
+	s.sweep()
+	if n := count(dir, lockSuffix); n != 0 {
+		t.Errorf("%d locks of holders that died are left", n)
+	}
+}
+
+// MaxBytes is a bound for a directory left alone after the last Put.
+func TestBoundHolds(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := Open(dir)
+	s.MaxBytes = 10_000
+	for i := range 200 {
+		s.Put(context.Background(), fmt.Sprintf("https://h%d.example", i), make([]byte, 2000), time.Hour)
+	}
+	var total int64
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		total = 0
+		filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				if i, err := d.Info(); err == nil {
+					total += i.Size()
+				}
+			}
+			return nil
+		})
+		if total <= 10_000*5/4 {
+			return
+		}
+	}
+	t.Errorf("%d octets", total)
+}
+
+// a read-only directory, a directory that goes away, a file in the way.
+func TestBadDirectories(t *testing.T) {
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "d")
+	s, _ := Open(dir)
+	if err := s.Put(ctx, "k", []byte("v"), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	os.RemoveAll(dir)
+	if err := s.Put(ctx, "k", []byte("v"), time.Hour); err != nil {
+		t.Errorf("after the directory went away: %v", err)
+	}
+	os.RemoveAll(dir)
+	if _, ok, err := s.TryLock(ctx, "k", time.Minute); err != nil || !ok {
+		t.Errorf("TryLock after the directory went away: %v %v", ok, err)
+	}
+	f := filepath.Join(t.TempDir(), "file")
+	os.WriteFile(f, nil, 0o600)
+	if _, err := Open(f); err == nil {
+		t.Error("Open of a file")
+	}
+}
+
+// a full disk (a file size limit stands for it) leaves the old value or none, whole.
+func TestFullDisk(t *testing.T) {
+	if dir := os.Getenv("DISKSTORE_FULL_DIR"); dir != "" {
+		s, _ := Open(dir)
+		err := s.Put(context.Background(), "k", make([]byte, 1<<20), time.Hour)
+		fmt.Println("put:", err)
+		return
+	}
+	dir := t.TempDir()
+	s, _ := Open(dir)
+	s.Put(context.Background(), "k", []byte("old"), time.Hour)
+	cmd := exec.Command("sh", "-c", "trap '' XFSZ; ulimit -f 64; exec "+os.Args[0]+" -test.run=TestAttackFullDisk")
+	cmd.Env = append(os.Environ(), "DISKSTORE_FULL_DIR="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "too large") {
+		t.Logf("%v %s", err, out)
+	}
+	v, err := s.Get(context.Background(), "k")
+	if err != nil || string(v) != "old" {
+		t.Errorf("%d octets, %v", len(v), err)
+	}
+	if n := count(dir, ""); n != 1 {
+		t.Errorf("%d files", n)
+	}
+}
+
+// locks broken by many at once: never two holders for long.
+func TestBrokenLocks(t *testing.T) {
+	dir := t.TempDir()
+	var twice atomic.Int64
+	var held atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		s, _ := Open(dir)
+		wg.Go(func() {
+			for range 200 {
+				unlock, ok, err := s.TryLock(context.Background(), "k", 20*time.Second)
+				if err != nil {
+					t.Error(err)
+				}
+				if !ok {
+					continue
+				}
+				if held.Add(1) > 1 {
+					twice.Add(1)
+				}
+				time.Sleep(time.Millisecond)
+				held.Add(-1)
+				unlock()
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("held twice %d times", twice.Load())
+	if twice.Load() > 0 {
+		t.Errorf("two held a lock that had not ended, %d times", twice.Load())
+	}
+	if n := count(dir, ""); n != 0 {
+		t.Errorf("%d files are left", n)
+	}
+}

@@ -1,0 +1,226 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A chain of redirects without an end never ends, and fills memory.
+func TestEndlessChainOfOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		stop := atomic.Bool{}
+		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Millisecond)
+			if stop.Load() {
+				return answerOf(r, 404, ""), nil
+			}
+			i := n.Add(1)
+			return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", i)), nil
+		})
+		tr := newTestTransport(t, web, func(o *Options) { o.MaxOrigins = 10 })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		d, err := tr.Checker().Check(ctx, mustURL(t, "http://start.example/"))
+		if err != nil {
+			t.Errorf("after %d requests: %v; want unavailable: allowed", n.Load(), err)
+		} else if !d.Allowed {
+			t.Errorf("%v", d)
+		}
+		time.Sleep(time.Minute)
+		m := n.Load()
+		if m > 100 {
+			t.Errorf("%d requests", m)
+		}
+		time.Sleep(time.Minute)
+		if n.Load() != m {
+			t.Errorf("still asking: %d, %d", m, n.Load())
+		}
+		stop.Store(true)
+		synctest.Wait()
+	})
+}
+
+// While a shared target is in the last fifth of its lifetime, each check
+// of an origin that redirects there fetches that origin's robots.txt.
+func TestSharedTargetInItsLastFifth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
+		web.Handle("https://a.example", robots(someRules))
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(20 * time.Hour)
+		for range 100 {
+			decide(t, c, "http://a.example/")
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if got := len(web.Log()); got > 4 {
+			t.Errorf("%d fetches of robots.txt for two origins and one refresh", got)
+		}
+	})
+}
+
+// The same while the target cannot be refreshed.
+func TestSharedTargetThatFailsToRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		var b switchable
+		b.set(robots(someRules))
+		web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
+		web.Handle("https://a.example", &b)
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(20 * time.Hour)
+		b.set(status(503, "Retry-After: 7200"))
+		decide(t, c, "https://a.example/") // the target's own refresh
+		synctest.Wait()
+		for range 100 {
+			decide(t, c, "http://a.example/")
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if got := len(web.Log()); got > 4 {
+			t.Errorf("%d fetches of robots.txt", got)
+		}
+	})
+}
+
+// The target's stale good copy serves the target, and nobody who
+// redirects there.
+func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		var b switchable
+		b.set(robots(someRules))
+		web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
+		web.Handle("https://a.example", &b)
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "https://a.example/")
+		b.set(status(503))
+		time.Sleep(25 * time.Hour)
+		own := decide(t, c, "https://a.example/")
+		other := decide(t, c, "http://a.example/")
+		if own.Allowed != other.Allowed {
+			t.Errorf("own: %v; through the redirect: %v", own, other)
+		}
+	})
+}
+
+// The target's record runs out between follow and redirected.
+func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
+	tr := newTestTransport(t, nil)
+	c := tr.Checker()
+	f := newFlight("http://a.example", "http://a.example/robots.txt", nil)
+	other := &record{url: "http://b.example/robots.txt", state: stateGood, doc: c.document(nil), fetched: time.Now().Add(-time.Hour), expires: time.Now().Add(-time.Nanosecond)}
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v", p)
+		}
+	}()
+	c.redirected(f, nil, other, 1, 301)
+}
+
+// An absolute Location names the Host to ask with.
+func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
+	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.Host == "site.example" {
+			return answerOf(r, 301, "", "Location: http://10.1.2.3/robots.txt"), nil
+		}
+		return answerOf(r, 200, "User-agent: *\nDisallow: /private/\n"), nil
+	})
+	tr := newTestTransport(t, web)
+	req, _ := http.NewRequest("GET", "http://10.1.2.3/private/", nil)
+	req.Host = "site.example"
+	_, err := tr.RoundTrip(req)
+	if !errors.Is(err, ErrDisallowed) {
+		t.Errorf("a missed Disallow: %v", err)
+	}
+}
+
+// Two, three origins in a circle; all at once, in random order, with and
+// without a Store that locks.
+func TestCircles(t *testing.T) {
+	for n := 2; n <= 5; n++ {
+		for _, store := range []Store{nil, &memoryStore{}} {
+			t.Run(fmt.Sprintf("%d %T", n, store), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var web robotstest.Internet
+					for i := range n {
+						web.Handle(fmt.Sprintf("h%d.example", i), status(301, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%n)))
+					}
+					c := newTestTransport(t, &web, withStore(store)).Checker()
+					start := time.Now()
+					var wg sync.WaitGroup
+					for i := range n {
+						wg.Go(func() {
+							if d := decide(t, c, fmt.Sprintf("http://h%d.example/", i)); !d.Allowed || d.Reason != Unavailable {
+								t.Errorf("h%d: %v", i, d)
+							}
+						})
+					}
+					wg.Wait()
+					if d := time.Since(start); d > time.Second {
+						t.Errorf("took %v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Circle across two processes that lock.
+func TestCircleThroughTheStoreLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			to := map[string]string{"a.example": "b.example", "b.example": "a.example"}[r.URL.Host]
+			return answerOf(r, 301, "", "Location: http://"+to+"/robots.txt"), nil
+		})
+		s := &memoryStore{}
+		start := time.Now()
+		var wg sync.WaitGroup
+		for _, h := range []string{"a.example", "b.example"} {
+			c := newTestTransport(t, web, withStore(s)).Checker()
+			wg.Go(func() { decide(t, c, "http://"+h+"/") })
+		}
+		wg.Wait()
+		if time.Since(start) > 5*time.Second {
+			t.Errorf("took %v", time.Since(start))
+		}
+	})
+}
+
+// A target whose host is backed off: each check of the first origin asks
+// that again.
+func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first atomic.Int64
+		inner := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "a.example" {
+				first.Add(1)
+				return answerOf(r, 301, "", "Location: http://b.example/robots.txt"), nil
+			}
+			return nil, &politeness.DelayError{Host: "b.example", Until: time.Now().Add(time.Hour)}
+		})
+		c := newTestTransport(t, inner).Checker()
+		for i := range 50 {
+			c.Check(t.Context(), mustURL(t, fmt.Sprintf("http://a.example/%d", i)))
+			time.Sleep(time.Second)
+		}
+		if n := first.Load(); n > 2 {
+			t.Errorf("%d fetches of the first origin's robots.txt in 50 s", n)
+		}
+	})
+}
