@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -313,6 +314,118 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A deadline that the wait would outlast is refused at once, with the very time
+// at which the request would have started, and takes nothing from the others.
+func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1994))
+			l := &Limiter{Delay: time.Duration(1 + r.Int64N(int64(time.Second)))}
+			zero := time.Now()
+			free := time.Duration(0) // when the next could start
+			var last time.Duration
+			var wg sync.WaitGroup
+			for i := range 80 {
+				arrive := last + time.Duration(1+r.Int64N(int64(time.Second)))
+				last = arrive
+				patience := time.Duration(1 + r.Int64N(int64(4*time.Second)))
+				start := max(arrive, free)
+				fits := start < arrive+patience
+				if fits {
+					free = start + l.Delay
+				}
+				wg.Go(func() {
+					time.Sleep(arrive)
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					g, err := l.Acquire(ctx, &url.URL{Scheme: "http", Host: "example.com"})
+					now := time.Since(zero)
+					if !fits {
+						if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != start || now != arrive {
+							t.Errorf("seed %d, %d: %v at %v, want a refusal until %v at %v", seed, i, err, now, start, arrive)
+						}
+						return
+					}
+					if err != nil || now != start {
+						t.Errorf("seed %d, %d: %v at %v, want a start at %v", seed, i, err, now, start)
+						return
+					}
+					g.Done(Outcome{Status: 200})
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// Hosts that share machines keep their own pace and the machines', and everyone
+// is served in the order of its host, whoever gives up on the way.
+func TestRandomSchedulesWithinMachines(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 791))
+			machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[len(u.Host)-1:], nil }
+			l := &Limiter{
+				Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(3), GlobalConcurrency: r.IntN(4),
+				Within: &Limiter{Delay: time.Duration(1 + r.Int64N(int64(time.Second))), Concurrency: 1 + r.IntN(4), Key: machine},
+			}
+			type start struct {
+				trip int
+				at   time.Duration
+			}
+			byHost, byMachine := map[string][]start{}, map[string][]start{}
+			trips := randomTrips(r, 80)
+			zero := time.Now()
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for i, trip := range trips {
+				u := &url.URL{Scheme: "http", Host: fmt.Sprintf("host%d.on%d", i%5, i%5%2)}
+				wg.Go(func() {
+					time.Sleep(trip.arrive)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if trip.cancel > 0 {
+						stop := time.AfterFunc(trip.cancel-trip.arrive, cancel)
+						defer stop.Stop()
+					}
+					g, err := l.Acquire(ctx, u)
+					if err != nil {
+						if ctx.Err() == nil {
+							t.Errorf("seed %d, %d: %v", seed, i, err)
+						}
+						return
+					}
+					mu.Lock()
+					s := start{i, time.Since(zero)}
+					byHost[u.Host] = append(byHost[u.Host], s)
+					byMachine[u.Host[len(u.Host)-1:]] = append(byMachine[u.Host[len(u.Host)-1:]], s)
+					mu.Unlock()
+					time.Sleep(trip.work)
+					g.Done(Outcome{Status: 200})
+				})
+			}
+			wg.Wait()
+			closer := func(of map[string][]start, delay time.Duration, inOrder bool) {
+				for name, starts := range of {
+					for i := 1; i < len(starts); i++ {
+						a, b := starts[i-1], starts[i]
+						if b.at-a.at < delay || inOrder && b.trip < a.trip {
+							t.Errorf("seed %d, %s: %d at %v, %d at %v, Delay %v", seed, name, a.trip, a.at, b.trip, b.at, delay)
+						}
+					}
+				}
+			}
+			closer(byHost, l.Delay, true)
+			closer(byMachine, l.Within.Delay, false)
+			for _, lim := range []*Limiter{l, l.Within} {
+				if s := lim.Stats(); s.Waiting+s.InFlight != 0 {
+					t.Errorf("seed %d: afterwards %+v", seed, s)
+				}
+			}
 		})
 	}
 }
