@@ -1,0 +1,242 @@
+package robotsmeta
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// read reads content as a meta's and as a header's, which must agree.
+func read(t *testing.T, content string) Directives {
+	t.Helper()
+	d := ParseContent(content)
+	if h := ParseHeader(header(content)); summary(h) != summary(d) {
+		t.Errorf("%q: %q in a header, %q in a meta", content, summary(h), summary(d))
+	}
+	return d
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		content string
+		is      func(Directives) bool
+		want    bool
+	}{
+		{"noindex", Directives.NoIndex, true},
+		{"NoIndex", Directives.NoIndex, true},
+		{"index, noindex", Directives.NoIndex, true},
+		{"noindex, index, all", Directives.NoIndex, true},
+		{"none", Directives.NoIndex, true},
+		{"none", Directives.NoFollow, true},
+		{"none", Directives.NoArchive, false},
+		{"nofollow", Directives.NoIndex, false},
+		{"xnofollowx", Directives.NoFollow, false},
+		{"nofllow", Directives.NoFollow, false},
+		{"noarchive", Directives.NoArchive, true},
+		{"nocache", Directives.NoArchive, true},
+		{"nosnippet", Directives.NoSnippet, true},
+		{"max-snippet:0", Directives.NoSnippet, true},
+		{"max-snippet:1", Directives.NoSnippet, false},
+		{"noimageindex", Directives.NoImageIndex, true},
+		{"notranslate", Directives.NoTranslate, true},
+		{"indexifembedded", Directives.IndexIfEmbedded, true},
+		{"noindex, indexifembedded", Directives.NoIndex, true},
+		{"noai", Directives.NoAI, true},
+		{"noai", Directives.NoImageAI, true},
+		{"noimageai", Directives.NoImageAI, true},
+		{"noimageai", Directives.NoAI, false},
+		{"noml", Directives.NoML, true},
+		{"noindex nofollow", Directives.NoFollow, true},
+		{"noindex;nofollow", Directives.NoFollow, true},
+		{"noindex,\n\n\tnofollow", Directives.NoFollow, true},
+		{", ,noindex,,", Directives.NoIndex, true},
+		{"", Directives.NoIndex, false},
+	} {
+		if got := test.is(read(t, test.content)); got != test.want {
+			t.Errorf("%q: %v", test.content, got)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	const unsaid = -2
+	for _, test := range []struct {
+		content        string
+		snippet, video int
+		image          string
+	}{
+		{"max-snippet:20", 20, unsaid, ""},
+		{"max-snippet : 20", 20, unsaid, ""},
+		{"max-snippet:-1", -1, unsaid, ""},
+		{"max-snippet:-1, max-snippet:20, max-snippet:30, max-snippet:-1", 20, unsaid, ""},
+		{"max-snippet:-2", unsaid, unsaid, ""},
+		{"max-snippet:many", unsaid, unsaid, ""},
+		{"max-snippet:", unsaid, unsaid, ""},
+		{"max-snippet", unsaid, unsaid, ""},
+		{"max-snippet:99999999999999999999", 1 << 26, unsaid, ""},
+		{"max-video-preview:0, max-snippet:7", 7, 0, ""},
+		{"max-image-preview:large", unsaid, unsaid, "large"},
+		{"max-image-preview:Large,max-image-preview:STANDARD", unsaid, unsaid, "standard"},
+		{"max-image-preview:none max-image-preview:large", unsaid, unsaid, "none"},
+		{"max-image-preview:huge", unsaid, unsaid, ""},
+	} {
+		d := read(t, test.content)
+		limit := func(n int, ok bool) int {
+			if !ok {
+				return unsaid
+			}
+			return n
+		}
+		if s, v, i := limit(d.MaxSnippet()), limit(d.MaxVideoPreview()), d.MaxImagePreview(); s != test.snippet || v != test.video || i != test.image {
+			t.Errorf("%q: %d, %d, %q", test.content, s, v, i)
+		}
+	}
+}
+
+func TestUnavailableAfter(t *testing.T) {
+	d := read(t, "unavailable_after: 25 Jun 2040 15:00:00 PST, unavailable_after: 1 Jan 2039")
+	end := time.Date(2039, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got, ok := d.UnavailableAfter(); !ok || !got.Equal(end) {
+		t.Errorf("%v, %v", got, ok)
+	}
+	if d.NoIndexAt(end.Add(-1)) || !d.NoIndexAt(end) {
+		t.Error("noindex does not begin with the date")
+	}
+	if !read(t, "unavailable_after: 2001-01-01").NoIndex() {
+		t.Error("a date that is past is not noindex")
+	}
+	if read(t, "unavailable_after: soon").NoIndex() {
+		t.Error("an unreadable date is noindex")
+	}
+}
+
+func TestUnionTakesTheMoreRestrictive(t *testing.T) {
+	texts := []string{"", "noindex", "index, follow", "nofollow, max-snippet:-1", "max-snippet:5, max-image-preview:standard", "max-snippet:9, max-video-preview:0",
+		"unavailable_after: 2041-01-01", "unavailable_after: 2040-01-01, max-image-preview:none", "noai"}
+	for _, a := range texts {
+		for _, b := range texts {
+			got, want := ParseContent(a).Union(ParseContent(b)), ParseContent(a+","+b)
+			if summary(got) != summary(want) || got.snippet != want.snippet || got.video != want.video || got.image != want.image ||
+				!slices.Equal(got.rules, want.rules) {
+				t.Errorf("%q and %q: %+v, want %+v", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestUnionChangesNeither(t *testing.T) {
+	a := ParseContent("noindex, nofollow, noarchive")
+	a.rules = a.rules[:1] // with room behind
+	first, second := a.Union(ParseContent("noai")), a.Union(ParseContent("noml"))
+	if first.rules[1].Name != "noai" || second.rules[1].Name != "noml" {
+		t.Error("two unions share their memory")
+	}
+}
+
+func TestRulesTellWhereTheyStand(t *testing.T) {
+	h := header("noindex, ExampleBot/2: MAX-snippet : 20", "otherbot: none, robots: nofllow")
+	h.Add("Robots-Tag", `examplebot;noindex;nosnippet=?0, *;max-snippet=3`)
+	want := []Rule{
+		{"noindex", "", true, XRobotsTag, "", 1, "noindex"},
+		{"max-snippet", "20", true, XRobotsTag, "ExampleBot/2", 1, "MAX-snippet : 20"},
+		{"nofllow", "", false, XRobotsTag, "", 2, "nofllow"},
+		{"noindex", "", true, RobotsTag, "examplebot", 1, "noindex"},
+		{"nosnippet", "", false, RobotsTag, "examplebot", 1, "nosnippet=?0"},
+		{"max-snippet", "3", true, RobotsTag, "", 1, "max-snippet=3"},
+	}
+	if got := slices.Collect(ParseHeader(h, "ExampleBot").Rules()); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	want = []Rule{{"nofollow", "", true, Meta, "examplebot", 12, "nofollow"}}
+	if got := slices.Collect(ParseMeta(" examplebot ", "nofollow", 12, "ExampleBot").Rules()); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// draft-illyes-repext, RFC 9651
+func TestRobotsTag(t *testing.T) {
+	for _, test := range []struct {
+		lines string
+		want  string
+	}{
+		{"*;nosnippet, ExampleBot;noindex", "noindex nosnippet"},
+		{"otherbot;noindex", ""},
+		{"examplebot;noindex=?1;nofollow=?0", "noindex"},
+		{`"ExampleBot"; noindex`, "noindex"},
+		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
+		{"*", ""},
+		{"(a b);noindex, *;nofollow", "nofollow"}, // one faulty member
+		{"noindex", ""}, // that is a robot's name here
+		{"*;noindex|*;nofollow", "noindex nofollow"},
+		{"*;unavailable_after=\"2001-01-01\"", "expired 2001-01-01T00:00:00"},
+		{";;,=,\"", ""},
+	} {
+		d := ParseHeader(http.Header{"Robots-Tag": strings.Split(test.lines, "|")}, "ExampleBot")
+		if got := summary(d); got != test.want {
+			t.Errorf("%q: %q, want %q", test.lines, got, test.want)
+		}
+	}
+}
+
+func TestMetaNames(t *testing.T) {
+	for _, test := range []struct {
+		name, content string
+		want          string
+	}{
+		{"robots", "noindex", "noindex"},
+		{" ROBOTS\n", "noindex", "noindex"},
+		{"ExampleBot", "noindex", "noindex"},
+		{"otherrobots", "noindex", ""},
+		{"googlebot", "noindex", ""},
+		{"robots", "googlebot: noindex", ""}, // no names inside a content
+		{"robots", "noindex: true", "noindex"},
+		{"noai", "", "noai"},
+		{"description", "noai, noindex", ""},
+		{"", "noindex", ""},
+	} {
+		if got := summary(ParseMeta(test.name, test.content, 1, "ExampleBot", "")); got != test.want {
+			t.Errorf("%q %q: %q, want %q", test.name, test.content, got, test.want)
+		}
+	}
+	for r := range ParseMeta("TDM-Reservation", " 1 ", 3).Rules() {
+		if r.Name != "tdm-reservation" || r.Value != "1" || r.Line != 3 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Whatever a server sends, the work and the memory are bounded, and what is cut off is said to be.
+func TestLimitsOfText(t *testing.T) {
+	long := strings.Repeat("noarchive, ", 1000)
+	for _, test := range []struct {
+		name      string
+		lines     []string
+		noIndex   bool
+		truncated bool
+	}{
+		{"a line of 8 KiB", []string{strings.Repeat(",", maxLine-7) + "noindex"}, true, false},
+		{"a longer one", []string{strings.Repeat(",", maxLine-6) + "noindex"}, false, true},
+		{"whole items only", []string{long[:maxLine-3] + "noindexed"}, false, true},
+		{"the next line counts again", []string{long, "noindex"}, true, true},
+		{"64 KiB of lines", append(slices.Repeat([]string{long[:8000]}, 9), strings.Repeat(" ", 50)+"noindex"), false, true},
+		{"many rules", []string{strings.Repeat("a,", 300) + "noindex"}, true, false},
+	} {
+		d := ParseHeader(header(test.lines...))
+		if d.NoIndex() != test.noIndex || d.Truncated() != test.truncated {
+			t.Errorf("%s: noindex %v, truncated %v", test.name, d.NoIndex(), d.Truncated())
+		}
+		if n := len(d.rules); n > maxRules {
+			t.Errorf("%s: %d rules", test.name, n)
+		}
+	}
+}
+
+func TestSourcesHaveNames(t *testing.T) {
+	for source, want := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
+		if source.String() != want {
+			t.Errorf("%d: %s", source, source)
+		}
+	}
+}
