@@ -34,6 +34,10 @@ func (l *linter) checkLine(text string, number uint32, line span, comment int) {
 			"\"#\" begins a comment: the value is %q", clip(v))
 	}
 	if strings.IndexByte(text[name.to:value.from], ':') < 0 && name.to < value.from {
+		if knownField(n) == "" {
+			l.report(number, column(body.from), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+			return
+		}
 		l.report(number, column(name.to), CodeMissingColon, Warning, n+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
 	}
 	at := func(i int) int { return column(value.from) + i }
@@ -62,33 +66,39 @@ var knownFields = []string{
 	"Noindex", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
-// checkName looks at a field's name and returns in small letters which known field it is or is meant to be.
-func (l *linter) checkName(number uint32, column int, name, value string) string {
+// knownField returns the known field that a name is or is meant to be, "" for none.
+func knownField(name string) string {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known) {
-			return strings.ToLower(known)
+			return known
 		}
+	}
+	switch fieldOf(name) {
+	case fieldUserAgent:
+		return "User-agent"
+	case fieldDisallow:
+		return "Disallow"
+	case fieldCrawlDelay:
+		return "Crawl-delay"
+	}
+	for _, known := range knownFields {
+		if len(name) < 20 && isNear(strings.ToLower(name), strings.ToLower(known)) {
+			return known
+		}
+	}
+	return ""
+}
+
+// checkName looks at a field's name and returns in small letters which known field it is or is meant to be.
+func (l *linter) checkName(number uint32, column int, name, value string) string {
+	meant := knownField(name)
+	if strings.EqualFold(name, meant) {
+		return strings.ToLower(meant)
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
 		l.report(number, column, CodeKeywords, Warning, "", "robots.txt is read by robots for rules only; %q has no effect", clip(name))
 		return ""
-	}
-	meant := ""
-	switch fieldOf(name) {
-	case fieldUserAgent:
-		meant = "User-agent"
-	case fieldDisallow:
-		meant = "Disallow"
-	case fieldCrawlDelay:
-		meant = "Crawl-delay"
-	default:
-		for _, known := range knownFields {
-			if len(name) < 20 && isNear(strings.ToLower(name), strings.ToLower(known)) {
-				meant = known
-				break
-			}
-		}
 	}
 	if meant == "" {
 		l.report(number, column, CodeUnknownField, Warning, "", "no known robot reads a field %q", clip(name))
