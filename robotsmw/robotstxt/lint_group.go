@@ -134,6 +134,8 @@ func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
 	}
 	winner := string(appendPattern(nil, m.Pattern))
 	switch {
+	case winner == pattern+"$":
+		// An exception of the page from its directory, or the other way round, is meant.
 	case strings.TrimRight(winner, "*") == strings.TrimRight(pattern, "*"):
 		l.report(r.line, 1, CodeOverridden, Warning, "", "the rule never decides anything: %s: %s of line %d matches the same and is preferred", m.Kind, clip(m.Pattern), m.Line)
 	case kind == Allow:

@@ -115,6 +115,7 @@ func TestLintCleanFiles(t *testing.T) {
 		"# all of it\nUser-agent: *\nDisallow: /tmp/\nAllow: /tmp/public/ # but this\n\nUser-agent: MJ12bot\nUser-agent: archive.org_bot\nCrawl-delay: 0.5\nDisallow: /\n\nSitemap: https://example.com/sitemap.xml\n",
 		"User-agent: *\nDisallow: /*.gif$\nDisallow: *.jpg$\nDisallow: /*?sort=\nAllow: /page\nDisallow: /*.html\nAllow: /page.html\n",
 		"user-agent: *\nallow: /\ndisallow: /a\ncontent-signal: search=yes, ai-train=no\n",
+		"User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a/\nDisallow: /a/$\n",
 		"User-agent: slowbot\nCrawl-delay: 10\n",
 		"User-agent: *\nDisallow: /\n\nUser-agent: goodbot\nDisallow: /private\n",
 		"User-agent: *\r\nDisallow: /caf%C3%A9\r\nDisallow: /caf\u00e9/\r\n",
