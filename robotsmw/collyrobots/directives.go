@@ -83,12 +83,8 @@ func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	if said.State == robotsmw.PageHeaderOnly || isEncoded(page) {
 		body = nil
 	}
-	links, err := pagelinks.FromHTML(context.Background(), body, page.Request.URL, said.Directives,
+	return pagelinks.FromHTML(context.Background(), body, page.Request.URL, said,
 		pagelinks.Options{FollowRel: x.RelNoFollow != RelObey})
-	if err == nil {
-		links.State = said.State
-	}
-	return links, err
 }
 
 // OnScraped registers a function as Collector.OnScraped does, on every collector that the extension is attached to so

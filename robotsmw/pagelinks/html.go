@@ -8,14 +8,14 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // FromHTML is FromDocument for a page that was read already, as UTF-8, and not parsed.
-func FromHTML(ctx context.Context, page []byte, u *url.URL, d robotsmeta.Directives, opts Options) (*Page, error) {
+func FromHTML(ctx context.Context, page []byte, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil { // the parser takes any bytes, but nests only so deep
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
-	return FromDocument(ctx, doc, u, d, opts)
+	return FromDocument(ctx, doc, u, says, opts)
 }

@@ -38,7 +38,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/goodbots/courtesy/robotsmw"
-	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
 // Options says how links are judged. The zero value asks no robots.txt.
@@ -56,14 +55,13 @@ type Options struct {
 
 // A Page is what a page links to.
 type Page struct {
-	URL        *url.URL              // the page's own
-	Base       *url.URL              // what its links are relative to
-	Directives robotsmeta.Directives // what the page says about itself
-	State      robotsmw.PageState    // how much of it that was taken from; PageNotExamined from FromDocument
-	Links      []Link                // in the order of the page
-	Refresh    *Refresh              // where the page sends its reader; nil: nowhere
-	Canonical  *url.URL              // the address that the page gives as its own; nil: none
-	Licenses   []License             // <link rel="license">
+	URL       *url.URL      // the page's own
+	Base      *url.URL      // what its links are relative to
+	Says      robotsmw.Page // what the page says about itself
+	Links     []Link        // in the order of the page
+	Refresh   *Refresh      // where the page sends its reader; nil: nowhere
+	Canonical *url.URL      // the address that the page gives as its own; nil: none
+	Licenses  []License     // <link rel="license">
 
 	opts Options
 }
@@ -110,16 +108,13 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", resp.Request.URL, err)
 	}
-	p := robotsmw.PageDirectives(resp)
-	page, err := FromDocument(ctx, doc, resp.Request.URL, p.Directives, opts)
-	page.State = p.State
-	return page, err
+	return FromDocument(ctx, doc, resp.Request.URL, robotsmw.PageDirectives(resp), opts)
 }
 
-// FromDocument returns the links of the page doc, which was had from the address u and says d about itself. doc is not
-// changed. The error is ctx's, if it ended while a Checker waited.
-func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, d robotsmeta.Directives, opts Options) (*Page, error) {
-	p := &Page{URL: u, Base: u, Directives: d, opts: opts}
+// FromDocument returns the links of the page doc, which was had from the address u and says about itself what
+// robotsmw.PageDirectives tells. doc is not changed. The error is ctx's, if it ended while a Checker waited.
+func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
+	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
 	p.collect(doc.Selection)
 	// Parsed as by a browser that runs scripts, a <noscript> holds text.
@@ -249,7 +244,7 @@ func (p *Page) collect(root *goquery.Selection) {
 		}
 		p.Links = append(p.Links, Link{
 			URL: u, Href: address, Element: element, Rel: rel.text,
-			PageNoFollow: p.Directives.NoFollow(),
+			PageNoFollow: p.Says.NoFollow(),
 			NoFollow:     rel.has("nofollow"), UGC: rel.has("ugc"), Sponsored: rel.has("sponsored"),
 		})
 	})

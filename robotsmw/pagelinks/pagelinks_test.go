@@ -33,7 +33,7 @@ func list(links []Link) string {
 	return strings.TrimSpace(b.String())
 }
 
-func parse(t testing.TB, address, html string, d robotsmeta.Directives, opts Options) *Page {
+func parse(t testing.TB, address, html string, says robotsmw.Page, opts Options) *Page {
 	t.Helper()
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
 	if err != nil {
@@ -43,7 +43,7 @@ func parse(t testing.TB, address, html string, d robotsmeta.Directives, opts Opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := FromDocument(t.Context(), doc, u, d, opts)
+	p, err := FromDocument(t.Context(), doc, u, says, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestLinks(t *testing.T) {
 		{"comment", `<!-- <a href=1> -->`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := parse(t, "http://a.example/dir/page", test.html, robotsmeta.Directives{}, Options{})
+			p := parse(t, "http://a.example/dir/page", test.html, robotsmw.Page{}, Options{})
 			if got := list(p.Links); got != test.want {
 				t.Errorf("%s\nwant %s", got, test.want)
 			}
@@ -91,7 +91,7 @@ func TestRefresh(t *testing.T) {
 		"":                        "",
 		"0; url=javascript:x":     "",
 	} {
-		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmeta.Directives{}, Options{})
+		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmw.Page{}, Options{})
 		got := ""
 		if p.Refresh != nil {
 			got = fmt.Sprint(p.Refresh.Delay, " ", p.Refresh.URL)
@@ -110,7 +110,7 @@ func TestRefresh(t *testing.T) {
 
 func TestCanonicalAndLicense(t *testing.T) {
 	p := parse(t, "http://a.example/dir/page?session=1", `<link rel="stylesheet" href="x.css"><link rel="canonical" href="page">
-		<link rel="license" type="application/rsl+xml" href="/license.xml">`, robotsmeta.Directives{}, Options{})
+		<link rel="license" type="application/rsl+xml" href="/license.xml">`, robotsmw.Page{}, Options{})
 	if p.Canonical == nil || p.Canonical.String() != "http://a.example/dir/page" {
 		t.Error(p.Canonical)
 	}
@@ -120,7 +120,7 @@ func TestCanonicalAndLicense(t *testing.T) {
 }
 
 func TestNoFollowPageCoversItsRefresh(t *testing.T) {
-	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmeta.ParseContent("nofollow"), Options{})
+	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")}, Options{})
 	if q := p.Queue(); len(p.Links) != 2 || len(q) != 0 {
 		t.Errorf("%v is queued", q)
 	}
@@ -140,7 +140,7 @@ func TestQueue(t *testing.T) {
 		{"no ugc, no sponsored", html, Options{SkipUGC: true, SkipSponsored: true}, "/1 /2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := parse(t, "http://a.example/", test.html, robotsmeta.Directives{}, test.opts)
+			p := parse(t, "http://a.example/", test.html, robotsmw.Page{}, test.opts)
 			var paths []string
 			for _, u := range p.Queue() {
 				paths = append(paths, u.Path)
@@ -193,8 +193,8 @@ func TestReadAsksRobotsTxt(t *testing.T) {
 	if l := p.Links[2]; !l.Checked || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
 		t.Errorf("%+v", l)
 	}
-	if p.State != robotsmw.PageComplete {
-		t.Error(p.State)
+	if p.Says.State != robotsmw.PageComplete {
+		t.Error(p.Says.State)
 	}
 }
 
