@@ -309,7 +309,7 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got.add(fmt.Sprint(r.Request.URL.Path, " ", len(page.Links), page.Queue(), page.State))
+		got.add(fmt.Sprint(r.Request.URL.Path, " ", len(page.Links), page.Queue(), page.Says.State))
 	})
 	c.Visit("http://site.example/")
 	c.Visit("http://site.example/closed")

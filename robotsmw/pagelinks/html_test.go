@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
@@ -16,7 +17,7 @@ func TestFromHTML(t *testing.T) {
 		"":         "[https://example.com/a/b]",
 		"nofollow": "[]",
 	} {
-		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmeta.ParseContent(content), pagelinks.Options{})
+		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmw.Page{Directives: robotsmeta.ParseContent(content)}, pagelinks.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
