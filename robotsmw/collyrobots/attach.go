@@ -1,11 +1,11 @@
 package collyrobots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/gocolly/colly/v2"
 
@@ -59,11 +59,8 @@ type member struct {
 	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
 }
 
-// The collector's own limits, which Attach changes.
-const (
-	attemptTimeout = 10 * time.Second // colly's default for the whole request
-	anyDepth       = 1 << 30          // stands for "no MaxDepth", but leaves something deeper
-)
+// anyDepth is the MaxDepth of a collector without one: no crawl gets there, but there must be something too deep.
+const anyDepth = 1 << 30
 
 // collyAgent is the User-Agent of a collector that nobody has named.
 var collyAgent = sync.OnceValue(func() string {
@@ -77,7 +74,8 @@ var collyAgent = sync.OnceValue(func() string {
 // says what it changes.
 //
 // With a nil Options.Limiter requests are paced by a zero politeness.Limiter, unless Base is a politeness.Transport.
-// AttemptTimeout is 10 s, as colly's own, if 0.
+// With an AttemptTimeout of 0 each attempt may take as long as the collector's request timeout is: 10 s, or what
+// SetRequestTimeout said before.
 //
 // Its errors are those of robotsmw.NewTransport, and one for a collector that already has a transport or a proxy of
 // its own while opts has neither Base nor Proxy: it would be replaced without a word.
@@ -99,7 +97,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		opts.Limiter = new(politeness.Limiter)
 	}
 	if opts.AttemptTimeout == 0 {
-		opts.AttemptTimeout = attemptTimeout
+		opts.AttemptTimeout = cmp.Or(timeoutOf(c), -1)
 	}
 	page := opts.Page
 	opts.Page.Off = true // colly reads the body, and the extension looks into it then

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/debug"
@@ -76,42 +77,61 @@ var (
 	errUnknownLayout = errors.New("collyrobots: colly has changed")
 )
 
-// transportOf looks at the transport of a collector's client; the Value is invalid if there is none. Colly has no
-// getter, so it looks at unexported fields. They were so named in all of colly v2; if they are not, it says
-// errUnknownLayout.
+// transportOf looks at the transport of a collector's client; the Value is invalid if there is none.
 func transportOf(c *colly.Collector) (reflect.Value, error) {
-	fields, err := transportFields()
+	client, err := clientOf(c)
 	if err != nil {
 		return reflect.Value{}, err
 	}
-	v := reflect.ValueOf(c)
-	for _, field := range fields {
-		if v.IsNil() {
-			return reflect.Value{}, errUninitialized
-		}
-		v = v.Elem().FieldByIndex(field)
-	}
-	return v.Elem(), nil
+	return client.Field(transportField()).Elem(), nil
 }
 
-// transportFields is the way from a *colly.Collector to its transport.
-var transportFields = sync.OnceValues(func() (way [3][]int, err error) {
-	t := reflect.TypeFor[*colly.Collector]()
-	for i, name := range [...]string{"backend", "Client", "Transport"} {
-		if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return way, errUnknownLayout
-		}
-		field, ok := t.Elem().FieldByName(name)
-		if !ok {
-			return way, errUnknownLayout
-		}
-		way[i], t = field.Index, field.Type
+var transportField = sync.OnceValue(func() int {
+	f, _ := reflect.TypeFor[http.Client]().FieldByName("Transport")
+	return f.Index[0]
+})
+
+// clientOf looks at a collector's http.Client. Colly has no getter, so it goes by unexported fields. They were so named
+// in all of colly v2; if they are not, it says errUnknownLayout.
+func clientOf(c *colly.Collector) (reflect.Value, error) {
+	way, err := clientFields()
+	if err != nil {
+		return reflect.Value{}, err
 	}
-	if t != reflect.TypeFor[http.RoundTripper]() {
+	v := reflect.ValueOf(c).Elem()
+	for _, field := range way {
+		if v = v.FieldByIndex(field); v.IsNil() {
+			return reflect.Value{}, errUninitialized
+		}
+		v = v.Elem()
+	}
+	return v, nil
+}
+
+// clientFields is the way from a colly.Collector to its http.Client: both are pointers to structs.
+var clientFields = sync.OnceValues(func() (way [2][]int, err error) {
+	t := reflect.TypeFor[colly.Collector]()
+	for i, name := range [...]string{"backend", "Client"} {
+		field, ok := t.FieldByName(name)
+		if !ok || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Kind() != reflect.Struct {
+			return way, errUnknownLayout
+		}
+		way[i], t = field.Index, field.Type.Elem()
+	}
+	if t != reflect.TypeFor[http.Client]() {
 		return way, errUnknownLayout
 	}
 	return way, nil
 })
+
+// timeoutOf is the collector's request timeout; colly's default if that cannot be known. 0: none.
+func timeoutOf(c *colly.Collector) time.Duration {
+	client, err := clientOf(c)
+	if err != nil {
+		return 10 * time.Second
+	}
+	return time.Duration(client.FieldByName("Timeout").Int())
+}
 
 // A probe is a request for an address that no network can answer.
 const probeScheme = "courtesy-probe"

@@ -20,7 +20,7 @@
 //	    RandomDelay: time.Second,        Jitter: 0.5,
 //	    Parallelism: 2,                  Concurrency: 2, // to one host
 //	})                               }
-//	c.SetRequestTimeout(d)           Options.AttemptTimeout: d
+//	c.SetRequestTimeout(d)           nothing, if it stands before Attach; else Options.AttemptTimeout: d
 //	c.SetProxy(p), SetProxyFunc(f)   Options.Proxy: http.ProxyURL(p), or f
 //	c.WithTransport(t)               Options.Base: t
 //	c.SetClient(client)              Options.Base: client.Transport
@@ -35,11 +35,15 @@
 //
 // # What Attach changes
 //
-// On the collector: the transport; the request timeout, to none, because it would count the time spent waiting for a
-// host (Options.AttemptTimeout, 10 s, takes its place; a SetRequestTimeout after Attach brings the old behaviour back,
-// and requests that would have to wait longer fail with a *politeness.DelayError); IgnoreRobotsTxt, to true; UserAgent,
-// where it is colly's; and MaxDepth, where it is 0, to a number that no crawl reaches. A program that sets
-// IgnoreRobotsTxt to false again is checked twice.
+// On the collector:
+//
+//   - the transport; of the client that was given to SetClient, if it was called;
+//   - the request timeout, to none, because it would count the time spent waiting for a host. The same time is given to
+//     each attempt instead (Options.AttemptTimeout). A SetRequestTimeout after Attach counts the wait again, and
+//     requests that would have to wait longer fail with a *politeness.DelayError;
+//   - IgnoreRobotsTxt, to true: set to false again, colly checks first, in its own way, and OnError is not told;
+//   - UserAgent, where it is colly's;
+//   - MaxDepth, where it is 0, to a number that no crawl reaches.
 //
 // # What is refused, and how that looks
 //

@@ -258,20 +258,25 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			t.Errorf("attached: four requests took %v", got)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		web := new(robotstest.Internet)
-		web.Handle("a.example", withRobots(robotstest.Site{}))
-		mux := http.NewServeMux()
-		mux.Handle("/robots.txt", robotstest.Site{})
-		mux.Handle("/", robotstest.Hang{})
-		web.Handle("a.example", mux)
-		c, _ := polite(t, web)
-		start := time.Now()
-		err := c.Visit("http://a.example/")
-		if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != 10*time.Second {
-			t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
-		}
-	})
+	for _, timeout := range []time.Duration{0, 25 * time.Second} { // 0: colly's own ten seconds
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			mux := http.NewServeMux()
+			mux.Handle("/robots.txt", robotstest.Site{})
+			mux.Handle("/", robotstest.Hang{})
+			web.Handle("a.example", mux)
+			c := colly.NewCollector()
+			if timeout != 0 {
+				c.SetRequestTimeout(timeout)
+			}
+			attachUnpaced(t, c, web)
+			start := time.Now()
+			err := c.Visit("http://a.example/")
+			if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != max(timeout, 10*time.Second) {
+				t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
+			}
+		})
+	}
 	synctest.Test(t, func(t *testing.T) { // documented: a later SetRequestTimeout counts the wait again
 		c := colly.NewCollector()
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
@@ -592,7 +597,6 @@ func TestTrapContextIsShared(t *testing.T) {
 func TestTrapRedirectHandler(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
-		web.Handle("loop.example", withRobots(robotstest.Site{}))
 		mux := http.NewServeMux()
 		mux.Handle("/robots.txt", robotstest.Site{})
 		mux.HandleFunc("/hop/{n}", func(w http.ResponseWriter, r *http.Request) {
