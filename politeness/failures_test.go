@@ -489,3 +489,37 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A late refusal makes a host that was filed by its old time wait longer, and
+// must not hide one that is done before it.
+func TestFailureLate429OfARestingHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}
+		zero := time.Now()
+		a, b, c := mustURL(t, "http://a.example/"), mustURL(t, "http://b.example/"), mustURL(t, "http://c.example/")
+		lost, _ := l.Acquire(t.Context(), a)
+		g, _ := l.Acquire(t.Context(), b)
+		g.Done(Outcome{Status: 503, Header: retryIn("1200")})
+		refused := func(until time.Duration) {
+			t.Helper()
+			_, err := l.Acquire(t.Context(), c)
+			if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != until {
+				t.Errorf("%v, want a DelayError until %v", err, zero.Add(until))
+			}
+		}
+		time.Sleep(2 * time.Second)
+		refused(10 * time.Minute)
+		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		refused(20 * time.Minute)
+		time.Sleep(20 * time.Minute)
+		if _, err := l.Acquire(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		if wait := time.Until(l.Next(a)); wait != 40*time.Minute {
+			t.Errorf("a is due in %v, want 40m", wait)
+		}
+		if len(l.backed) != 1 {
+			t.Errorf("%d hosts are held for Stats, want a alone", len(l.backed))
+		}
+	})
+}

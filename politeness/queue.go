@@ -48,7 +48,7 @@ func (g *Grant) try() (v look) {
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if g.then != nil {
-			v = g.tryThen(v)
+			v = g.tryThen(v, now)
 		}
 	} else {
 		v = look{wait: forever, until: g.until}
@@ -79,9 +79,10 @@ func (g *Grant) try() (v look) {
 }
 
 // tryThen asks the next limiter, once this one is ready.
-func (g *Grant) tryThen(v look) look {
+func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // its turn there must not hold up the requests to other hosts
+		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
 	inner := g.then.try()

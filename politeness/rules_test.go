@@ -756,3 +756,36 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 		}
 	})
 }
+
+// The wait for the machine counts from the beginning, also while the host itself
+// is not ready, and whenever the machine's limiter was first used.
+func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}
+		g, _ := machine.Acquire(t.Context(), mustURL(t, "http://first.example/"))
+		g.Done(Outcome{})
+		time.Sleep(10 * time.Minute)
+		l := &Limiter{Within: machine, Delay: time.Minute}
+		u := mustURL(t, "http://example.com/")
+		time.Sleep(50 * time.Minute)
+		zero := time.Now()
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != time.Hour || time.Since(zero) != 0 {
+			t.Errorf("%v after %v, want a refusal for the hour at once", err, time.Since(zero))
+		}
+		var untils []time.Duration
+		ctx = WithTrace(t.Context(), &Trace{Queued: func(until time.Time) { untils = append(untils, until.Sub(zero)) }})
+		g, _ = l.Acquire(ctx, u)
+		g.Done(Outcome{})
+		if len(untils) != 1 || untils[0] != time.Hour {
+			t.Errorf("told %v, want the hour", untils)
+		}
+	})
+}
