@@ -27,6 +27,9 @@ func (e *DelayError) Error() string {
 // Timeout reports true: it is the time that did not suffice.
 func (e *DelayError) Timeout() bool { return true }
 
+// Temporary makes it a net.Error.
+func (e *DelayError) Temporary() bool { return true }
+
 // Is makes errors.Is(err, context.DeadlineExceeded) hold.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
 
@@ -57,5 +60,6 @@ func (e *timeoutError) Error() string {
 }
 
 func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Temporary() bool      { return true } // as context.DeadlineExceeded
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 func (e *timeoutError) Unwrap() error        { return e.err }

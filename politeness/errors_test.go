@@ -1,0 +1,52 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	until := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		err     error
+		says    string
+		timeout bool
+		is      error
+	}{
+		{&DelayError{"example.com", until},
+			"politeness: example.com may not be asked before 2026-11-21T12:00:00Z: do other hosts first, or allow a longer wait",
+			true, context.DeadlineExceeded},
+		{&timeoutError{5 * time.Second, nil},
+			"politeness: no complete response within AttemptTimeout, 5s from the request's start", true, context.DeadlineExceeded},
+		{&timeoutError{5 * time.Second, io.ErrUnexpectedEOF},
+			"politeness: no complete response within AttemptTimeout, 5s from the request's start: unexpected EOF", true, io.ErrUnexpectedEOF},
+		{&cancelError{"example.com", context.Canceled, errors.New("enough pages")},
+			"politeness: cancelled while waiting for example.com: enough pages", false, context.Canceled},
+	} {
+		if got := tt.err.Error(); got != tt.says {
+			t.Errorf("%q, want %q", got, tt.says)
+		}
+		if ne, ok := tt.err.(net.Error); ok != tt.timeout || ok && !(ne.Timeout() && ne.Temporary()) {
+			t.Errorf("%v: a timeout: %v, want %v", tt.err, ok, tt.timeout)
+		}
+		if !errors.Is(tt.err, tt.is) {
+			t.Errorf("%v is not %v", tt.err, tt.is)
+		}
+	}
+}
+
+func TestEventKindsHaveNames(t *testing.T) {
+	for k := EventGranted; k <= EventUnread; k++ {
+		if s := k.String(); s == "unknown" || s == "" || strings.ToLower(s) != s {
+			t.Errorf("kind %d is %q", k, s)
+		}
+	}
+	if EventKind(0).String() != "unknown" || EventKind(200).String() != "unknown" {
+		t.Error("others are not unknown")
+	}
+}
