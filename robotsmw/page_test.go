@@ -484,3 +484,25 @@ func TestPageContextIsTheCallersOwn(t *testing.T) {
 		t.Error("the context lost its value or its end")
 	}
 }
+
+// What a response costs that has no HTML is one allocation, which is the
+// context that it is sent with; with HTML, one more for its body.
+func TestPageAllocations(t *testing.T) {
+	for kind, want := range map[string]float64{"application/pdf": 1, "text/html; charset=utf-8": 2} {
+		tr := newTestTransport(t, roundTripperFunc(nil))
+		req, err := http.NewRequest("GET", "http://a.example/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := io.NopCloser(strings.NewReader(""))
+		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: -1}
+		got := testing.AllocsPerRun(100, func() {
+			_, p := tr.newPage(req.Context())
+			resp.Body = body
+			p.attach(resp, req)
+		})
+		if got > want {
+			t.Errorf("%s: %v allocations, want %v", kind, got, want)
+		}
+	}
+}
