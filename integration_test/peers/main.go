@@ -1,0 +1,71 @@
+// Command peers sets Courtesy's robots.txt parser beside other Go parsers: their speed on the same files and URLs, in
+// one run, and their verdicts on the same cases. It prints one table.
+//
+//	go run .                                  # speed
+//	COURTESY_SHARED=../shared go run .        # also real files, and verdicts
+//
+// COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl, from the repository's root if it is a
+// relative path. The peers are what the module proxy serves: github.com/temoto/robotstxt, by itself and in the way
+// colly uses it. Measurements of the two take turns, and the fastest round of each counts: what else the machine does
+// can only add.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 15, "how often to measure each")
+	atLeast := flag.Duration("time", 5*time.Millisecond, "how long to measure each time")
+	flag.Parse()
+	if err := run(os.Stdout, *rounds, *atLeast); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, rounds int, atLeast time.Duration) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "parse and select\toctets\tcourtesy\ttemoto\ttemoto/courtesy\tcourtesy MB/s\tallocations\tof temoto\t")
+	files, err := parseWorkloads()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		ours, theirs := compare(rounds, atLeast, f.parseOurs, f.parseTemoto)
+		fmt.Fprintf(w, "%s\t%d\t%.0f ns\t%.0f ns\t%.1f\t%.0f\t%d\t%d\t\n", f.name, f.size(), ours, theirs, theirs/ours,
+			1e3*float64(f.size())/ours, allocations(f.parseOurs)/len(f.bodies), allocations(f.parseTemoto)/len(f.bodies))
+	}
+	w.Flush()
+
+	fmt.Fprintln(w, "\nmatch one URL\trules\tcourtesy\ttemoto\ttemoto/courtesy\tbytes kept\tof patterns\t")
+	times := map[string]float64{}
+	for _, m := range matchWorkloads() {
+		ours, theirs := m.matchers()
+		a, b := compare(rounds, atLeast, ours, theirs)
+		a, b = a/float64(len(m.urls)), b/float64(len(m.urls))
+		times[m.name] = a
+		fmt.Fprintf(w, "%s\t%d\t%.1f ns\t%.1f ns\t%.1f\t%d\t%d\t\n", m.name, m.rules, a, b, b/a, m.kept(), m.octets)
+	}
+	w.Flush()
+	for _, kind := range []string{"literal", "wildcard"} {
+		fmt.Fprintf(out, "growth from 10 to 10,000 %s rules: %.2f\n", kind, times[kind+" 10000"]/times[kind+" 10"])
+	}
+
+	verdicts, err := compareVerdicts()
+	if err != nil {
+		return err
+	}
+	if verdicts != nil {
+		fmt.Fprintln(w, "\nverdicts\tas expected\terrors\tof\t")
+		for _, v := range verdicts {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", v.name, v.right, v.errors, v.all)
+		}
+	}
+	return w.Flush()
+}

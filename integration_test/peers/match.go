@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	courtesy "github.com/goodbots/courtesy/robotsmw/robotstxt"
+	"github.com/temoto/robotstxt"
+)
+
+// A matchWorkload is a file and the URLs that a crawl asks about.
+type matchWorkload struct {
+	workload
+	rules  int
+	octets int // of the patterns
+}
+
+func matchWorkloads() []matchWorkload {
+	var list []workload
+	for _, n := range []int{1, 2, 3, 5, 10, 30, 100, 1000, 10_000} {
+		list = append(list, crawl(fmt.Sprint("literal ", n), n, 0))
+	}
+	for _, n := range []int{1, 3, 10, 100, 1000, 10_000} {
+		list = append(list, crawl(fmt.Sprint("wildcard ", n), 0, n))
+	}
+	list = append(list, crawl("typical: 45 literal, 15 wildcard", 45, 15))
+	hostile := workload{name: "hostile: /*a*a*a*a*a*b, 2 KB URL", urls: []string{"/" + strings.Repeat("a", 2000)}}
+	for _, n := range []int{1, 1000} {
+		h := hostile
+		h.robots = "User-agent: *\n" + strings.Repeat("Disallow: /*a*a*a*a*a*b\n", n)
+		list = append(list, h)
+	}
+	var workloads []matchWorkload
+	for _, w := range list {
+		m := matchWorkload{workload: w}
+		for group := range courtesy.Parse([]byte(w.robots)).Groups() {
+			m.rules += len(group.Rules)
+			for _, r := range group.Rules {
+				m.octets += len(r.Pattern)
+			}
+		}
+		workloads = append(workloads, m)
+	}
+	return workloads
+}
+
+// matchers returns functions that ask about all URLs.
+func (m matchWorkload) matchers() (ours, temoto func()) {
+	rules := courtesy.Parse([]byte(m.robots)).Rules("ExampleBot")
+	data, err := robotstxt.FromString(m.robots)
+	if err != nil {
+		panic(err) // the workloads are files that temoto takes
+	}
+	group := data.FindGroup("ExampleBot")
+	return func() {
+			for _, url := range m.urls {
+				rules.Allowed(url)
+			}
+		}, func() {
+			for _, url := range m.urls {
+				group.Test(url)
+			}
+		}
+}
+
+// kept returns how many bytes our rules take.
+func (m matchWorkload) kept() int { return courtesy.Parse([]byte(m.robots)).Rules("ExampleBot").Size() }
