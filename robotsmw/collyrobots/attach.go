@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 
 	"github.com/gocolly/colly/v2"
@@ -49,14 +48,6 @@ type Extension struct {
 	marks marks
 	later later
 	count counters
-}
-
-// member is a collector that the extension is attached to. Its methods are the collector's callbacks.
-type member struct {
-	*Extension
-	c *colly.Collector
-
-	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
 }
 
 // anyDepth is the MaxDepth of a collector without one: no crawl gets there, but there must be something too deep.
@@ -189,70 +180,4 @@ func (x *Extension) OnNoFollow(f func(page *colly.Response)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.onNoFollow = append(x.onNoFollow, f)
-}
-
-// onRequest runs before colly looks into its cache directory and before anything is sent.
-func (m *member) onRequest(r *colly.Request) {
-	m.guard()
-	m.refuseChild(r)
-	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
-		m.judgeCached(r)
-	}
-}
-
-func (m *member) onResponseHeaders(r *colly.Response) {
-	if m.header(r).NoFollow() {
-		m.noFollow(r)
-	}
-}
-
-func (m *member) onResponse(r *colly.Response) {
-	m.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // which may be a copy by now
-	page := m.Directives(r)
-	if page.NoIndex() {
-		m.count.noIndex.Add(1)
-	}
-	if page.NoFollow() {
-		m.noFollow(r)
-		m.count.noFollow.Add(1)
-		for _, f := range m.handlers().onNoFollow {
-			f(r)
-		}
-	}
-	if m.RelNoFollow != RelIgnore {
-		m.relLinks(r)
-	}
-	if m.c.ParseHTTPErrorResponse { // else it is an error
-		m.throttled(r)
-	}
-}
-
-func (m *member) onError(r *colly.Response, err error) {
-	if r.Headers == nil {
-		r.Headers = new(http.Header) // so that handlers need not look
-	}
-	m.restoreCached(r.Request)
-	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		for _, f := range m.handlers().onBlocked {
-			f(r.Request, blocked.Decision)
-		}
-		return
-	}
-	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		m.delayed(r.Request, delay)
-		return
-	}
-	m.throttled(r)
-}
-
-// handlers is what the extension's user has registered so far.
-func (x *Extension) handlers() (h struct {
-	onBlocked  []func(*colly.Request, robotsmw.Decision)
-	onNoFollow []func(*colly.Response)
-}) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	h.onBlocked, h.onNoFollow = x.onBlocked, x.onNoFollow
-	return h
 }

@@ -1,27 +1,10 @@
 package collyrobots
 
 import (
-	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/gocolly/colly/v2"
-
-	"github.com/goodbots/courtesy/robotsmw"
 )
-
-// decide returns the error with which a request for u would be refused because of robots.txt, nil if it would not.
-func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
-	ctx := c.Context
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	d, err := x.checker.Check(ctx, u)
-	if err == nil && !d.Allowed {
-		err = &blockedError{&robotsmw.DisallowedError{Decision: d}}
-	}
-	return err
-}
 
 // judgeCached keeps colly from serving a page out of its cache directory that may not be fetched any more, because such
 // a page never comes to the transport. "no-cache" sends the request there, to be refused as any other.
