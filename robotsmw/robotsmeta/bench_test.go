@@ -1,6 +1,10 @@
 package robotsmeta
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 var benchHeaders = []struct {
 	name  string
@@ -38,5 +42,17 @@ func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
 func BenchmarkDate(b *testing.B) {
 	for b.Loop() {
 		readDate("Friday, 25-Jun-10 15:00:00 PST, noindex")
+	}
+}
+
+// Lines made to be costly: none may take more than some milliseconds.
+func BenchmarkHostileHeader(b *testing.B) {
+	for _, unit := range []string{"a:", "max-snippet:", "unavailable_after: ", "noindex a ", "2010-06-25 15:00:00,5-08:00 x:"} {
+		b.Run(unit, func(b *testing.B) {
+			h := header(slices.Repeat([]string{strings.Repeat(unit, maxLine/len(unit))}, 20)...)
+			for b.Loop() {
+				ParseHeader(h, "examplebot")
+			}
+		})
 	}
 }

@@ -141,7 +141,7 @@ func (d Directives) Union(other Directives) Directives {
 	switch {
 	case len(d.rules) == 0:
 		u.rules = other.rules
-	case len(other.rules) > 0:
+	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas
 		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
 	}
 	return u

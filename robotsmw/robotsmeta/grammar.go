@@ -47,18 +47,15 @@ func (r *reader) read(s string, tokens []string) {
 		if s == "" {
 			return
 		}
-		end, colon := 0, -1
-		for end < len(s) && s[end] != ',' && s[end] != ';' {
-			if s[end] == ':' && colon < 0 {
-				colon = end
-			}
-			end++
+		i := 0
+		for i < len(s) && s[i] != ',' && s[i] != ';' && s[i] != ':' {
+			i++
 		}
-		if colon < 0 {
-			r.words(s[:end])
-			s = s[end:]
+		if i < len(s) && s[i] == ':' {
+			s = s[r.named(s, i, tokens):]
 		} else {
-			s = s[r.named(s, colon, end, tokens):]
+			r.words(s[:i])
+			s = s[i:]
 		}
 	}
 }
@@ -81,9 +78,9 @@ func (r *reader) words(s string) {
 	}
 }
 
-// named reads the beginning of s, an item s[:end] with its first colon at s[colon], and returns how much of s it has
-// read: what follows a scope, or a value, is an item again.
-func (r *reader) named(s string, colon, end int, tokens []string) int {
+// named reads the beginning of s, an item with its first colon at s[colon], and returns how much of s it has read: what
+// follows a scope, or a value, is an item again. It looks no further than it reads, for a line may be all colons.
+func (r *reader) named(s string, colon int, tokens []string) int {
 	name := strings.TrimRight(s[:colon], space)
 	last := name[strings.LastIndexAny(name, space)+1:]
 	everybody := r.scopes && strings.EqualFold(last, "all") // the one word that is a directive and a scope
@@ -120,6 +117,10 @@ func (r *reader) named(s string, colon, end int, tokens []string) int {
 		r.enter(name, tokens)
 		return colon + 1
 	}
+	end := colon
+	for end < len(s) && s[end] != ',' && s[end] != ';' {
+		end++
+	}
 	item := strings.TrimRight(s[start:end], space)
 	r.unknown(item, item)
 	return end
@@ -141,10 +142,10 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 			r.expire(t)
 		}
 	} else {
-		for to < len(s) && !isSpace(s[to]) && s[to] != ',' && s[to] != ';' {
+		for to < len(s) && !isSpace(s[to]) && s[to] != ',' && s[to] != ';' && s[to] != ':' {
 			to++
 		}
-		read = from < to && (!r.mine || r.set(d, s[from:to]))
+		read = from < to && (to == len(s) || s[to] != ':') && (!r.mine || r.set(d, s[from:to]))
 	}
 	if read {
 		r.keep(Rule{Name: d.name, Value: s[from:to], Known: true, Raw: s[start:to]})

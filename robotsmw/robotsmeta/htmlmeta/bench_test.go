@@ -55,3 +55,23 @@ func BenchmarkNextM(b *testing.B) {
 		}
 	}
 }
+
+// Pages made to be costly: none may take more than some ten milliseconds.
+func BenchmarkHostilePage(b *testing.B) {
+	for _, unit := range []string{
+		"<meta ", "<meta/", "<meta a='", "<meta a=\">", "<meta name=robots ", "<meta a=1 b=2 c=3 d=4 ",
+		robots, "<svg><title>" + robots, "<script>" + robots, "<!--" + robots,
+	} {
+		b.Run(unit, func(b *testing.B) {
+			page := []byte(strings.Repeat(unit, Window/len(unit)))
+			for b.Loop() {
+				s := Scanner{}
+				for p := page; len(p) > 0; p = p[min(len(p), 512):] {
+					s.Write(p[:min(len(p), 512)])
+				}
+				s.Finish()
+				s.Directives()
+			}
+		})
+	}
+}
