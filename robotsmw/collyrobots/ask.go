@@ -2,6 +2,7 @@ package collyrobots
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -16,7 +17,10 @@ func (x *Extension) ask(c *colly.Collector, URL string) error {
 	if err != nil || u.Host == "" {
 		return nil // colly knows better what is wrong with it
 	}
-	return x.decide(c, u)
+	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		return err
+	}
+	return nil // what else goes wrong does so again, and takes its usual way to OnError
 }
 
 // asSent is an absolute URL as colly sends it, but for the fragment; "" if it is none.

@@ -350,3 +350,19 @@ func TestWhatCannotBePutBackIsCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestVisitOfAHostThatIsNotDueIsPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsText("")) // two origins, of one host
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(0)})
+		ext.PutBack = true
+		ext.Visit("http://a.example/")
+		ext.Visit("https://a.example/")
+		ext.Wait()
+		if got := asked(web); len(got) != 2 {
+			t.Errorf("asked for %v", got)
+		}
+	})
+}
