@@ -117,9 +117,25 @@ func literalLength(pattern string) int32 {
 	return -1
 }
 
-// compile completes r, and lets go of the file.
-func (c *compiler) compile(r *Rules) {
+// finish completes r, at once or, if that takes longer, when r is asked for the first time.
+func (c *compiler) finish(r *Rules) {
 	c.canonical = string(c.forms)
+	if len(c.drafts) > maxLeaf {
+		r.pending = c.postpone()
+	} else {
+		c.compile(r)
+	}
+	c.release()
+}
+
+// release lets go of the file, and gives c to the next who needs one.
+func (c *compiler) release() {
+	c.file, c.canonical = "", ""
+	compilers.Put(c)
+}
+
+// compile completes r.
+func (c *compiler) compile(r *Rules) {
 	literals := 0
 	for i := range c.drafts {
 		if c.drafts[i].prefix >= 0 {
@@ -159,7 +175,6 @@ func (c *compiler) compile(r *Rules) {
 		}
 	}
 	c.layOut(r)
-	c.file, c.canonical = "", ""
 }
 
 // sort puts the rules first that override the others. It sorts numbers in which all that counts is packed.
@@ -190,14 +205,11 @@ const maxFew = 4
 // layOut copies into r what is to be kept of the rules and of the file.
 func (c *compiler) layOut(r *Rules) {
 	size, spellings := int(r.literals)+padding, 0
-	for _, a := range r.agents {
-		size += len(a.Value)
-	}
 	for i := range c.drafts {
 		d := &c.drafts[i]
-		size += int(d.to - d.from)
+		size += d.span.len()
 		if d.reform {
-			size += int(d.written.to - d.written.from)
+			size += d.written.len()
 			spellings++
 		}
 	}
@@ -228,11 +240,6 @@ func (c *compiler) layOut(r *Rules) {
 		}
 	}
 	r.rules = append(r.rules, rule{start: uint32(text.Len())})
-	for i, a := range r.agents {
-		start := text.Len()
-		text.WriteString(a.Value)
-		r.agents[i].Value = text.String()[start:]
-	}
 	text.WriteString(zeros[:padding])
 	r.text = text.String()
 }

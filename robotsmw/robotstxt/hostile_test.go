@@ -57,6 +57,7 @@ func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
 			rules := parse(h.robots).Rules()
+			rules.ready()
 			s := search{target: string(appendTarget(nil, h.target)), left: maxWork}
 			if best := rules.tryWild(&s, none); (best == tooMuch) != (s.left < 0) {
 				t.Errorf("decided by %d, work left %d", best, s.left)

@@ -60,8 +60,7 @@ func (l *linter) newLintGroup(records []record) lintGroup {
 			c.add(r.value, r.line, r.field == fieldAllow)
 		}
 	}
-	c.compile(g.compiled)
-	compilers.Put(c)
+	c.finish(g.compiled)
 	return g
 }
 

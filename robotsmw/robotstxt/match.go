@@ -71,6 +71,7 @@ func (r Reason) String() string {
 // Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
 // allocates memory.
 func (r *Rules) Allowed(target string) bool {
+	r.ready()
 	if r.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 && !r.second.has(target[1]) {
 		return true // in a group of a few paths most targets are told to match none at first sight
 	}
@@ -89,6 +90,7 @@ func (r *Rules) Allowed(target string) bool {
 
 // Match is Allowed with the reason.
 func (r *Rules) Match(target string) Match {
+	r.ready()
 	m := Match{Allowed: true, Group: r.agents}
 	switch decides := r.decide(target); {
 	case decides == itself:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -250,5 +251,36 @@ visit-time: 0600-0845
 				t.Errorf("group for %s: %v", test.token, g.UserAgents)
 			}
 		}
+	}
+}
+
+// TestRulesAreForManyGoroutines has them all ask at once about a group that is still to be compiled.
+func TestRulesAreForManyGoroutines(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("user-agent: *\ncrawl-delay: 1\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "disallow: /a%d/\ndisallow: /*/b%d$\n", i, i)
+	}
+	f := parse(b.String())
+	for range 20 {
+		rules := f.Rules()
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				switch i % 4 {
+				case 0:
+					rules.CrawlDelay()
+				case 1:
+					rules.Size()
+				}
+				if m := rules.Match("/x/b77"); m.Line != 158 || len(m.Group) != 1 {
+					t.Errorf("%+v", m)
+				}
+				if rules.Allowed("/a99/") || !rules.Allowed("/b") {
+					t.Error("wrong verdict")
+				}
+			})
+		}
+		wg.Wait()
 	}
 }

@@ -3,6 +3,7 @@ package robotstxt
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -15,6 +16,7 @@ type Rules struct {
 	rules    []rule        // the literal rules as prefixIndex needs them, the others the longest first, then the spellings
 	delay    time.Duration // one more than the delay; 0 for none
 	second   octetSet      // if they are few: the octets after "/" with which a target is worth a look
+	pending  *pending      // nil for a group that was compiled at once
 	index    *index        // nil for a small group
 	root     prefixNode    // of the literal rules
 	literals uint16        // how many rules are literal
@@ -77,7 +79,7 @@ func (f *File) rulesFor(t token) *Rules {
 			switch rec.field {
 			case fieldUserAgent:
 				if value := f.value(rec); f.isIn(value, t) {
-					r.agents = append(r.agents, UserAgent{value, int(rec.line)})
+					r.agents = append(r.agents, UserAgent{strings.Clone(value), int(rec.line)})
 				}
 			case fieldAllow, fieldDisallow:
 				c.add(rec.value, rec.line, rec.field == fieldAllow)
@@ -89,8 +91,7 @@ func (f *File) rulesFor(t token) *Rules {
 		}
 	}
 	if r != nil {
-		c.compile(r)
-		compilers.Put(c)
+		c.finish(r)
 	}
 	return r
 }
@@ -142,7 +143,14 @@ func (r *Rules) asWritten(i int) string {
 
 // Size returns how many bytes of memory the Rules keep, for a cache that has to know.
 func (r *Rules) Size() int {
+	r.ready()
 	size := int(unsafe.Sizeof(*r)) + len(r.text) + sizeOf(r.agents) + sizeOf(r.rules)
+	for _, a := range r.agents {
+		size += len(a.Value)
+	}
+	if r.pending != nil {
+		size += int(unsafe.Sizeof(*r.pending))
+	}
 	if x := r.index; x != nil {
 		size += int(unsafe.Sizeof(*x)) + sizeOf(x.nodes) + sizeOf(x.sets)
 		size += sizeOf(x.filter) + sizeOf(x.starts) + sizeOf(x.entries)
