@@ -42,6 +42,8 @@
 // A value other than the tokens y and n, and a line that is no Dictionary, say nothing. Of a key given twice in one
 // line the last counts.
 //
+// At most 256 such lines of a robots.txt are read.
+//
 // Content-Signal is read likewise, but leniently: yes and no in any case, 1 and 0.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta supersedes the header, and the header the

@@ -24,6 +24,9 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
+// maxFields bounds the fields of one name that are read in a robots.txt. Real ones have a handful.
+const maxFields = 256
+
 // inForce returns the fields of our group that hold for the target: those with the longest path that matches, several
 // if they are equally long.
 func (in Input) inForce(names ...string) []scoped {
@@ -31,10 +34,14 @@ func (in Input) inForce(names ...string) []scoped {
 		return nil
 	}
 	var best []scoped
+	n := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
 			if !isAny(field, names) {
 				continue
+			}
+			if n++; n > maxFields {
+				return best
 			}
 			path, text := cutPath(field.Value)
 			s := scoped{path, text, field.Line}

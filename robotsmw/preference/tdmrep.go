@@ -18,7 +18,10 @@ type TDMRule struct {
 	Policy   string // the address of the terms; empty: none
 }
 
-// ParseTDMRep reads a tdmrep.json. Entries without a location, or with a reservation other than 0 and 1, are left
+// maxTDMRules bounds the entries read.
+const maxTDMRules = 1000
+
+// ParseTDMRep reads a tdmrep.json, up to 1000 entries of it. Entries without a location, or with a reservation other than 0 and 1, are left
 // out. The error is that of a file that is no JSON array.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
@@ -27,6 +30,9 @@ func ParseTDMRep(body []byte) (TDMRep, error) {
 	}
 	rep := TDMRep{}
 	for _, raw := range entries {
+		if len(rep) == maxTDMRules {
+			break
+		}
 		var e struct {
 			Location    string          `json:"location"`
 			Reservation json.RawMessage `json:"tdm-reservation"`

@@ -23,8 +23,8 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: answer, Signal: ContentUsage, Where: where, Line: line, Path: path, Raw: text})
 	}
-	if in.Robots != nil && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
-		for _, s := range in.inForce("Content-Usage") {
+	if fields := in.inForce("Content-Usage"); len(fields) > 0 && in.Robots.Rules(in.Tokens...).Allowed(in.target()) {
+		for _, s := range fields {
 			say(s.text, "robots.txt", s.line, s.path)
 		}
 	}
