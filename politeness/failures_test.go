@@ -490,6 +490,23 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	})
 }
 
+// Looking does not cost a remembered host its place.
+func TestFailureNextForgetsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 1}
+		known := mustURL(t, "http://known.example/")
+		g, _ := l.Acquire(WithCrawlDelay(t.Context(), 10*time.Second), known)
+		g.Done(Outcome{})
+		time.Sleep(time.Minute)
+		if wait := time.Until(l.Next(mustURL(t, "http://new.example/"))); wait != 0 {
+			t.Errorf("there is room in %v, want at once", wait)
+		}
+		if l.hosts["known.example"] == nil {
+			t.Error("it was forgotten")
+		}
+	})
+}
+
 // A late refusal makes a host that was filed by its old time wait longer, and
 // must not hide one that is done before it.
 func TestFailureLate429OfARestingHost(t *testing.T) {

@@ -62,10 +62,12 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	}
 	l.sweep(now)
 	if len(l.hosts) >= l.set.maxHosts {
-		if free := l.makeRoom(now); free > now {
+		old, free := l.room(now)
+		if old == nil {
 			l.stats.Full++
 			return nil, free
 		}
+		l.forget(old)
 	}
 	h := &host{key: key, last: never, counted: never}
 	l.hosts[key] = h
@@ -102,21 +104,16 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// makeRoom forgets the host that has been idle for longest and whose pace has
-// been kept. If there is none it returns the time at which there will be.
-func (l *Limiter) makeRoom(now time.Duration) time.Duration {
-	for {
-		if h := l.resting.top(); h != nil && h.kept(l, now) {
-			l.forget(h)
-			return now
-		}
-		h := l.idle.front()
-		if h == nil {
-			break
-		}
+// room returns the host that may be forgotten for a new one: that which has been
+// idle for longest, of those whose pace has been kept. If there is none, it
+// returns nil and when there will be.
+func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
+	if h := l.resting.top(); h != nil && h.kept(l, now) {
+		return h, now
+	}
+	for h := l.idle.front(); h != nil; h = l.idle.front() {
 		if h.kept(l, now) {
-			l.forget(h)
-			return now
+			return h, now
 		}
 		// Its time is looked at once, not by every new host that comes.
 		l.idle.remove(h)
@@ -128,12 +125,12 @@ func (l *Limiter) makeRoom(now time.Duration) time.Duration {
 		for _, h := range l.hosts {
 			l.reap(h, now)
 		}
-		return l.makeRoom(now)
+		return l.room(now)
 	}
 	if h := l.resting.top(); h != nil {
-		return l.due(h, anyone)
+		return nil, l.due(h, anyone)
 	}
-	return later(now, max(l.set.delay, time.Millisecond)) // all are being asked at this moment
+	return nil, later(now, max(l.set.delay, time.Millisecond)) // all are being asked at this moment
 }
 
 // engage takes h off the idle hosts, before it is waited for or asked.

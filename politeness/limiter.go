@@ -94,9 +94,10 @@ type Limiter struct {
 	GlobalRate *rate.Limiter
 
 	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
-	// kept is forgotten; one that must still wait never is, and when there
-	// are only such, a further host is refused with a [*DelayError] until
-	// the first of them ends. 0: 1,000,000.
+	// kept is forgotten soon, or when the room is needed if it has a Crawl-delay,
+	// an adaptive pace or a history of refusals. One that must still wait never
+	// is, and when there are only such, a further host is refused with a
+	// [*DelayError] until the first of them ends. 0: 1,000,000.
 	MaxHosts int
 
 	// Observer, if not nil, is called with what happens, outside of any lock,

@@ -179,7 +179,8 @@ func (g *Grant) outlook() time.Duration {
 	if h := l.hosts[g.key]; h != nil {
 		wait = l.joining(h, g, now) - now
 	} else if len(l.hosts) >= l.set.maxHosts {
-		wait = l.makeRoom(now) - now
+		_, free := l.room(now)
+		wait = free - now
 	}
 	if g.then != nil {
 		wait = max(wait, g.then.outlook())
