@@ -98,6 +98,8 @@ func TestHeadOnlyLeavesOutWhatABrowserPutsIntoTheBody(t *testing.T) {
 	for _, test := range []struct{ name, page, want string }{
 		{"head", "<html><head>" + robots, "noindex"},
 		{"after the head", "<html><head></head> " + robots, "noindex"},
+		{"after a byte order mark", "\ufeff <!DOCTYPE html><head>" + robots, "noindex"},
+		{"after one of UTF-16", "\xff\xfe" + utf16le("<head>"+robots), "noindex"},
 		{"body", "<html><head></head><body>" + robots, ""},
 		{"a div ends the head", "<head><div>" + robots, ""},
 		{"text ends the head", "<head>hello" + robots, ""},

@@ -131,7 +131,11 @@ func (s *Scanner) tokenize(end int) {
 				return
 			}
 			if kind == html.TextToken && !raw && s.templates == 0 && !s.headDone {
-				s.headDone = len(bytes.TrimLeft(z.Raw(), " \t\r\n\f")) > 0
+				text := z.Raw()
+				if start == 0 {
+					text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark
+				}
+				s.headDone = len(bytes.TrimLeft(text, " \t\r\n\f")) > 0
 			}
 		}
 		raw = false
