@@ -124,8 +124,26 @@ func (c *compiler) finish(r *Rules) {
 		r.pending = c.postpone()
 	} else {
 		c.compile(r)
+		c.lookForFew(r)
 	}
 	c.release()
+}
+
+// lookForFew lets r tell at first sight that a target matches none of a few rules.
+func (c *compiler) lookForFew(r *Rules) {
+	r.few = len(c.drafts) <= maxFew && !r.eager
+	for i := range c.drafts {
+		if d := &c.drafts[i]; d.prefix > 1 {
+			r.second = r.second.with(c.octet(d, 1))
+		} else {
+			r.few = false
+		}
+	}
+	for octet := range byte(0x80) {
+		if !isPlain(octet) {
+			r.second = r.second.with(octet)
+		}
+	}
 }
 
 // release lets go of the file, and gives c to the next who needs one.
@@ -160,19 +178,6 @@ func (c *compiler) compile(r *Rules) {
 	}
 	if indexed {
 		c.buildGrams(&r.index.gramIndex, wild, kept)
-	}
-	r.few = len(c.drafts) <= maxFew && !r.eager
-	for i := range c.drafts {
-		if d := &c.drafts[i]; d.prefix > 1 {
-			r.second = r.second.with(c.octet(d, 1))
-		} else {
-			r.few = false
-		}
-	}
-	for octet := range byte(0x80) {
-		if !isPlain(octet) {
-			r.second = r.second.with(octet)
-		}
 	}
 	c.layOut(r)
 }

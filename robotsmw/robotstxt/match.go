@@ -71,10 +71,18 @@ func (r Reason) String() string {
 // Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
 // allocates memory.
 func (r *Rules) Allowed(target string) bool {
-	r.ready()
-	if r.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 && !r.second.has(target[1]) {
-		return true // in a group of a few paths most targets are told to match none at first sight
+	if r.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 {
+		// In a group of a few paths most targets are told at first sight to match none.
+		if !r.second.has(target[1]) {
+			return true
+		}
+		if target[1] != robotsTxt[1] {
+			if decides, sure := r.longestPrefix(target); sure {
+				return decides == none || r.allows(decides)
+			}
+		}
 	}
+	r.ready()
 	if r.count == 0 {
 		return true
 	}
