@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/queue"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -109,4 +111,105 @@ func ExampleStats_Event() {
 	event := collyrobots.Stats{Fetched: 12, Disallowed: 3}.Event()
 	fmt.Println(event.Type, event.Values["fetched"], event.Values["disallowed"])
 	// Output: robots 12 3
+}
+
+// Callbacks of colly do not survive Clone; what the extension does in callbacks comes back with Attach.
+func ExampleExtension_Attach() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /cart",
+		"/item/1":     `<meta name=robots content=nofollow> <a href=/item/2>2</a>`,
+	})
+	list := colly.NewCollector()
+	ext, err := collyrobots.Attach(list, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	detail := list.Clone() // obeys robots.txt already
+	if err := ext.Attach(detail); err != nil {
+		fmt.Println(err)
+		return
+	}
+	detail.OnHTML("a[href]", func(e *colly.HTMLElement) { fmt.Println(e.Request.Visit(e.Attr("href"))) })
+	detail.Visit("http://shop.example/item/1")
+	fmt.Println(detail.Visit("http://shop.example/cart"))
+	// Output:
+	// Max depth limit reached
+	// Get "http://shop.example/cart": robotsmw: disallowed: http://shop.example/cart (rule "Disallow: /cart", line 2 of http://shop.example/robots.txt)
+}
+
+// A URL that is refused stays unvisited.
+func ExampleExtension_Visit() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart"})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = ext.Visit("http://shop.example/cart")
+	visited, _ := c.HasVisited("http://shop.example/cart")
+	fmt.Println(errors.Is(err, colly.ErrRobotsTxtBlocked), visited)
+	// Output: true false
+}
+
+// One thread, and a host that is slow: with PutBack the others need not wait for it.
+func ExampleExtension_Wait() {
+	var web robotstest.Internet
+	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 0.2", "/1": "<p>", "/2": "<p>"})
+	web.Handle("quick.example", robotstest.Site{"/": "<p>"})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: agent,
+		Base:      &web,
+		Limiter:   &politeness.Limiter{Delay: -1, MaxWait: -1},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.PutBack = true
+	c.OnResponse(func(r *colly.Response) { fmt.Println(r.Request.URL) })
+
+	q, err := queue.New(1, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q.AddURL("http://slow.example/1")
+	q.AddURL("http://slow.example/2")
+	q.AddURL("http://quick.example/")
+	q.Run(c)
+	ext.Wait()
+	// Output:
+	// http://slow.example/1
+	// http://quick.example/
+	// http://slow.example/2
+}
+
+func ExampleExtension_Links() {
+	var web robotstest.Internet
+	web.Handle("blog.example", robotstest.Site{"/": `<a href=/post>post</a> <a rel=nofollow href=/login>login</a>`})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c.OnResponse(func(r *colly.Response) {
+		page, err := ext.Links(r)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, l := range page.Links {
+			fmt.Println(l.URL, l.NoFollow)
+		}
+	})
+	c.Visit("http://blog.example/")
+	// Output:
+	// http://blog.example/post false
+	// http://blog.example/login true
 }
