@@ -73,8 +73,14 @@ func (m *member) throttled(r *colly.Response) {
 
 // repeat submits a request again. What goes wrong from then on comes to OnError, but for what keeps colly from trying.
 func (m *member) repeat(r *colly.Request) {
-	if err := r.Retry(); errors.Is(err, colly.ErrMaxRequests) || errors.Is(err, colly.ErrRetryBodyUnseekable) {
+	switch err := r.Retry(); {
+	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
 		m.count.givenUp.Add(1)
+	case err == nil && m.c.CheckHead && !m.c.Async && r.Method == http.MethodHead:
+		// The Visit that sent this HEAD ahead has returned without its GET.
+		page := *r
+		page.Method = http.MethodGet
+		page.Do()
 	}
 }
 

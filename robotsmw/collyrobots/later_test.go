@@ -366,3 +366,27 @@ func TestVisitOfAHostThatIsNotDueIsPutBack(t *testing.T) {
 		}
 	})
 }
+
+func TestCheckHeadIsFollowedByItsGet(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		for _, putBack := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				web := busy(http.StatusServiceUnavailable, 1, "5") // the HEAD, or a GET that overtakes it
+				c := colly.NewCollector(colly.CheckHead(), colly.Async(async))
+				limiter := new(politeness.Limiter)
+				if putBack {
+					limiter = neverWait(0)
+				}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				ext.RetryThrottled, ext.PutBack = 3, putBack
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(r.Request.Method) })
+				c.Visit("http://busy.example/page")
+				ext.Wait()
+				if !slices.Equal(got.sorted(), []string{"GET", "HEAD"}) {
+					t.Errorf("async %v, PutBack %v: answers to %v; asked for %v", async, putBack, got.sorted(), asked(web))
+				}
+			})
+		}
+	}
+}
