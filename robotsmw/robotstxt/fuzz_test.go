@@ -138,6 +138,51 @@ func TestMatchesTwin(t *testing.T) {
 	}
 }
 
+// TestMatchesTwinInLargeGroups has groups that need all indexes, of patterns that have much in common.
+func TestMatchesTwinInLargeGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	words := func(most int) string {
+		var b strings.Builder
+		for range 1 + rng.IntN(most) {
+			b.WriteString(denseTokens[rng.IntN(len(denseTokens)-1)])
+		}
+		return b.String()
+	}
+	pick := func(pool []string, most int) string {
+		var b strings.Builder
+		for range rng.IntN(most) {
+			b.WriteString(pool[rng.IntN(len(pool))])
+		}
+		return b.String()
+	}
+	rounds := 40
+	if testing.Short() {
+		rounds = 4
+	}
+	for range rounds {
+		var pool []string
+		for range 3 + rng.IntN(6) {
+			pool = append(pool, words(6))
+		}
+		var b strings.Builder
+		b.WriteString("user-agent: *\n")
+		for range 1 + rng.IntN(500) {
+			b.WriteString([]string{"allow: /", "disallow: /", "disallow: *"}[rng.IntN(3)])
+			b.WriteString(pick(pool, 4) + words(3) + []string{"", "", "$", "*"}[rng.IntN(4)] + "\n")
+		}
+		f := parse(b.String())
+		rules, twin := f.Rules(), twinRules(f)
+		for range 100 {
+			target := "/" + pick(pool, 6) + words(3)
+			got := rules.Match(target)
+			want, ok := twinMatch(twin, target)
+			if ok != (got.Line > 0) || got.Line != want.line || rules.Allowed(target) != (want.allow || !ok) {
+				t.Fatalf("%q: %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
+			}
+		}
+	}
+}
+
 func randomOctets(rng *rand.Rand, most int) []byte {
 	b := make([]byte, rng.IntN(most))
 	for i := range b {
