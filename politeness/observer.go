@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -57,17 +58,19 @@ type Stats struct {
 	Expired   uint64 // grants that were never Done within the lease
 
 	// Waits counts the granted requests by how long they waited: Waits[i] those
-	// of at most WaitBounds[i], and the last the longer ones.
-	Waits [len(WaitBounds) + 1]uint64
+	// of at most WaitBounds()[i], and the last the longer ones.
+	Waits [len(waitBounds) + 1]uint64
 }
 
-// WaitBounds are the upper bounds of Stats.Waits.
-var WaitBounds = [...]time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond,
+var waitBounds = [...]time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond,
 	time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
+
+// WaitBounds returns the upper bounds of Stats.Waits.
+func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
 
 func (s *Stats) waited(d time.Duration) {
 	i := 0
-	for i < len(WaitBounds) && d > WaitBounds[i] {
+	for i < len(waitBounds) && d > waitBounds[i] {
 		i++
 	}
 	s.Granted++

@@ -669,6 +669,9 @@ func TestStatsAndObserver(t *testing.T) {
 		time.AfterFunc(1, cancel2)
 		l.Acquire(ctx, u)
 		s := l.Stats()
+		if bounds := WaitBounds(); len(bounds)+1 != len(s.Waits) || !slices.IsSorted(bounds) || bounds[3] != time.Second {
+			t.Errorf("the bounds are %v", bounds)
+		}
 		want := Stats{Hosts: 1, BackedOff: 1, Granted: 6, Refused: 1, Cancelled: 1, BackOffs: 1}
 		want.Waits[0], want.Waits[3], want.Waits[4] = 1, 2, 3
 		if s != want {
