@@ -61,6 +61,10 @@ func (s PageState) String() string {
 // itself to the Transport's product tokens. It neither reads nor delays
 // resp.Body: what is in the page is known once the caller has read it.
 //
+// What is said holds for that response, whatever its status: after a 304
+// (Not Modified) what the page said before holds on, and a redirect's header
+// is not its target's. Only the last hop's is told here.
+//
 // Of a response that came through no Transport it returns what the header
 // says to everybody, with PageNotExamined.
 //
