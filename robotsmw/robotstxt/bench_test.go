@@ -6,21 +6,71 @@ import (
 	"testing"
 )
 
-var benchTargets = []string{"/", "/section0/private/x.html", "/articles/2024/05/some-long-title-of-an-article.html", "/search?q=golang&page=3",
-	"/section3/private/1", "/about/contact-us-today.html", "/section22/public", "/p/1234567"}
+// Benchmarks beside other parsers are in integration_test/peers. These are for a look at one part alone.
 
-func BenchmarkSmall(b *testing.B) {
-	for _, n := range []int{1, 2, 3, 5, 10, 100, 1000, 10000} {
-		var robots strings.Builder
-		robots.WriteString("User-agent: *\n")
-		for i := range n {
-			fmt.Fprintf(&robots, "Disallow: /%csection%d/private/\n", 'r'+i%5, i)
+// benchFile has so many rules, one of every few with a wildcard; none for none.
+func benchFile(rules, oneWildOf int) string {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := range rules {
+		star := ""
+		if oneWildOf > 0 && i%oneWildOf == 0 {
+			star = "*/"
 		}
-		rules := Parse([]byte(robots.String())).Rules("bot")
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				rules.Allowed(benchTargets[i&7])
+		fmt.Fprintf(&b, "Disallow: /%csection-%d/%spage-%d\n", 'a'+i%26, i%97, star, i)
+	}
+	return b.String()
+}
+
+var benchTargets = []string{
+	"/", "/asection-0/page-0", "/articles/2026/11/some-long-title-of-an-article.html", "/search?q=golang&page=3",
+	"/csection-2/x/page-2.html", "/about/contact-us-today.html", "/esection-22/public", "/caf%c3%a9/menu",
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, rules := range []int{40, 15_000} {
+		body := []byte(benchFile(rules, 4))
+		b.Run(fmt.Sprintf("octets=%d", len(body)), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Parse(body)
 			}
 		})
+	}
+}
+
+// BenchmarkRules selects and compiles.
+func BenchmarkRules(b *testing.B) {
+	for _, rules := range []int{4, 40, 400, 4000} {
+		f := parse(benchFile(rules, 4))
+		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Rules().ready()
+			}
+		})
+	}
+}
+
+func BenchmarkAllowed(b *testing.B) {
+	for _, oneWildOf := range []int{0, 4, 1} {
+		for _, n := range []int{1, 10, 100, 1000, 10_000} {
+			rules := parse(benchFile(n, oneWildOf)).Rules()
+			b.Run(fmt.Sprintf("wild=1of%d/rules=%d", oneWildOf, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					rules.Allowed(benchTargets[i%len(benchTargets)])
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkLint(b *testing.B) {
+	body := []byte(benchFile(1000, 4))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		Lint(body)
 	}
 }

@@ -45,7 +45,7 @@ const (
 	NoMatch                   // none of the rules in the robot's group matches: allowed
 	ByRule                    // the most specific rule that matches decides: Match.Kind
 	IsRobotsTxt               // the target is /robots.txt, which is always allowed (RFC 9309 §2.2.2)
-	TooMuchWork               // the group was made to take more work than one URL is worth, see [Rules]: disallowed
+	TooMuchWork               // the group was made to take more work than one target is worth (package doc, "Cost"): disallowed
 )
 
 // String returns the reason in a few words.
