@@ -69,6 +69,9 @@ func TestWorkBound(t *testing.T) {
 			if m.Reason == TooMuchWork && m.Allowed {
 				t.Errorf("%+v: who cannot tell stays out", m)
 			}
+			if problems := Lint([]byte(h.robots)); len(problems) > maxProblems+1 {
+				t.Errorf("%d problems", len(problems))
+			}
 			t.Logf("%v, work %d of %d", m.Reason, maxWork-s.left, maxWork)
 		})
 	}

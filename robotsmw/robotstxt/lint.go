@@ -128,6 +128,7 @@ type linter struct {
 	file       *File
 	problems   []Problem
 	more       int  // problems that are not listed
+	work       int  // what looking at rules among each other has cost
 	unreadable bool // there is no point in looking at lines
 }
 

@@ -61,6 +61,7 @@ func (l *linter) newLintGroup(records []record) lintGroup {
 		}
 	}
 	c.finish(g.compiled)
+	g.compiled.ready()
 	return g
 }
 
@@ -122,27 +123,37 @@ const manyFiles = 10
 
 // checkDecides looks whether a rule decides what it says itself.
 func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
+	if l.work > maxLintWork {
+		return
+	}
 	example := exampleOf(l.file.value(r))
-	m := g.compiled.Match(example)
+	s := search{target: string(appendTarget(nil, example)), left: maxWork}
+	winner, _ := g.compiled.longestPrefix(s.target)
+	winner = g.compiled.tryWild(&s, winner)
+	l.work += maxWork - s.left + len(s.target)
 	kind := Disallow
 	if r.field == fieldAllow {
 		kind = Allow
 	}
-	if m.Reason != ByRule || m.Kind == kind {
+	if winner < 0 || g.compiled.allows(winner) == (kind == Allow) {
 		return
 	}
-	winner := string(appendPattern(nil, m.Pattern))
+	form, written, line := g.compiled.pattern(winner), clip(g.compiled.asWritten(winner)), g.compiled.line(winner)
 	switch {
-	case winner == pattern+"$":
+	case form == pattern+"$":
 		// An exception of the page from its directory, or the other way round, is meant.
-	case strings.TrimRight(winner, "*") == strings.TrimRight(pattern, "*"):
-		l.report(r.line, 1, CodeOverridden, Warning, "", "the rule never decides anything: %s: %s of line %d matches the same and is preferred", m.Kind, clip(m.Pattern), m.Line)
+	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
+		l.report(r.line, 1, CodeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case kind == Allow:
-		l.report(r.line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), clip(m.Pattern), m.Line)
+		l.report(r.line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
 	default:
-		l.report(r.line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), clip(m.Pattern), m.Line)
+		l.report(r.line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
 	}
 }
+
+// maxLintWork is how much work, as [Rules] count it, the linter spends on rules among each other. Only files that
+// are made to be expensive need more, and of these it does not say everything.
+const maxLintWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.
 func exampleOf(pattern string) string {
