@@ -174,7 +174,10 @@ func (c *compiler) compile(r *Rules) {
 	r.literals, r.count = uint16(kept), uint16(len(c.drafts))
 	indexed := len(wild) >= minIndexed && c.dialect != Koster1996
 	if len(c.prefixes.nodes) > 1 || indexed {
-		r.index = &index{prefixIndex: prefixIndex{slices.Clone(c.prefixes.nodes), slices.Clone(c.prefixes.sets)}}
+		r.index = new(index)
+	}
+	if len(c.prefixes.nodes) > 1 {
+		r.index.prefixIndex = prefixIndex{slices.Clone(c.prefixes.nodes), slices.Clone(c.prefixes.sets)}
 	}
 	if indexed {
 		c.buildGrams(&r.index.gramIndex, wild, kept)

@@ -87,9 +87,9 @@
 //
 // # Cost
 //
-// [Parse] goes through the file once. [File.Rules] compiles a group, so that the time of [Rules.Allowed] and
-// [Rules.Match] depends on the target and hardly on the number of rules; they allocate nothing. Rules keep about twice
-// the size of their patterns, and not the file.
+// [Parse] goes through the file once. [File.Rules] selects a group and compiles it, a large one when it is asked for
+// the first time, so that from then on the time of [Rules.Allowed] and [Rules.Match] depends on the target and hardly
+// on the number of rules; they allocate nothing. Rules keep about twice the size of their patterns, and not the file.
 //
 // Whoever owns a file may try to make it expensive. Rules without "*" cost no more than a small multiple of the
 // target's length, however many there are. The others are tried at most once for each place at which the target has

@@ -10,9 +10,13 @@ import (
 // A pending group is one that is so large that it is compiled only when its Rules are asked for the first time: who
 // wants a file's sitemaps, or another robot's rules, need not wait for it.
 type pending struct {
-	done   atomic.Bool
-	mu     sync.Mutex // guards what follows, and the Rules until done
-	text   string     // the drafts' spans are parts of this
+	done  atomic.Bool
+	mu    sync.Mutex    // guards group, and the Rules until done
+	group *pendingGroup // nil when done
+}
+
+type pendingGroup struct {
+	text   string // the drafts' spans are parts of this
 	drafts []draft
 	eager  bool
 }
@@ -27,7 +31,7 @@ func (c *compiler) postpone() *pending {
 			size += d.span.len()
 		}
 	}
-	p := &pending{drafts: slices.Clone(c.drafts), eager: c.eager}
+	p := &pendingGroup{drafts: slices.Clone(c.drafts), eager: c.eager}
 	var text strings.Builder
 	text.Grow(size)
 	for i := range p.drafts {
@@ -42,7 +46,7 @@ func (c *compiler) postpone() *pending {
 		}
 	}
 	p.text = text.String()
-	return p
+	return &pending{group: p}
 }
 
 // ready completes Rules that are still to be compiled. Everything but their agents and delay may be looked at only
@@ -60,11 +64,11 @@ func (p *pending) compile(r *Rules) {
 		return
 	}
 	c := compilers.Get().(*compiler)
-	c.reset(p.text, r.dialect)
-	c.canonical, c.eager = p.text, p.eager
-	c.drafts = append(c.drafts, p.drafts...)
+	c.reset(p.group.text, r.dialect)
+	c.canonical, c.eager = p.group.text, p.group.eager
+	c.drafts = append(c.drafts, p.group.drafts...)
 	c.compile(r)
 	c.release()
-	p.text, p.drafts = "", nil
+	p.group = nil
 	p.done.Store(true)
 }
