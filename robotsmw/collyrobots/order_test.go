@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,9 +96,9 @@ func TestQueueAndRetryObey(t *testing.T) {
 	for _, path := range []string{"/", "/cart", "/cart?again", "/shoes"} {
 		q.AddURL("http://shop.example" + path)
 	}
-	tries := 0
+	var tries atomic.Int32 // by both of the queue's threads
 	c.OnError(func(r *colly.Response, err error) {
-		if tries++; tries <= 5 {
+		if tries.Add(1) <= 5 {
 			r.Request.Retry()
 		}
 	})
