@@ -79,22 +79,17 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 
 // googlePath returns what Google's parser takes to be the path and query of a URL.
 func googlePath(url string) string {
+	url = strings.TrimPrefix(url, "//")
 	start := 0
-	if strings.HasPrefix(url, "//") {
-		start = len("//")
-	}
-	if i := strings.Index(url[start:], "://"); i >= 0 && !strings.ContainsAny(url[start:start+i], "/?;") {
-		start += i + len("://")
+	if i := strings.Index(url, "://"); i >= 0 && !strings.ContainsAny(url[:i], "/?;") {
+		start = i + len("://")
 	}
 	i := strings.IndexAny(url[start:], "/?;")
-	if i < 0 {
+	if i < 0 || strings.Contains(url[:start+i], "#") {
 		return ""
 	}
-	path, _, fragment := strings.Cut(url[start+i:], "#")
-	if fragment || !strings.Contains(url[:start+i], "#") {
-		return path
-	}
-	return ""
+	path, _, _ := strings.Cut(url[start+i:], "#")
+	return path
 }
 
 // directoryOfIndex returns what else an Allow for a directory's index page allows by Google's parser.
