@@ -95,8 +95,8 @@ func split(text string, line span) (name, value span, ok bool) {
 		return name, value, false
 	}
 	words := strings.TrimLeft(s[i:], " \t")
-	name = span{line.from, line.from + uint32(i)}
-	return name, span{line.to - uint32(len(words)), line.to}, !strings.ContainsAny(words, " \t")
+	name = trim(text, span{line.from, line.from + uint32(i)})
+	return name, trim(text, span{line.to - uint32(len(words)), line.to}), !strings.ContainsAny(words, " \t")
 }
 
 // trim drops white space from both ends.

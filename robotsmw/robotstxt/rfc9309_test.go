@@ -159,6 +159,12 @@ func TestRFC9309_2_3_1_5_ParsingErrors(t *testing.T) {
 	}
 }
 
+func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
+	for _, robots := range []string{"user-agent\v \f*\ndisallow\f \v/x", "\x00 user-agent \v:\t* \ndisallow:\v\f/x\x00 \x00"} {
+		checkVerdicts(t, parse(robots), []verdict{{"x", false, "/x"}, {"x", true, "/y"}})
+	}
+}
+
 func TestRFC9309_2_5_Limits(t *testing.T) {
 	// The line ends of the last two rules are the octets MaxSize-1 and MaxSize.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
