@@ -105,7 +105,7 @@ func TestAllocationBudgets(t *testing.T) {
 	for raw, budget := range map[string]float64{
 		"https://example.com/section-7/public/page.html":   0,
 		"https://example.com/section-7/private/page.html":  0,
-		"https://example.com/section-7/public/page?id=1":   1,
+		"https://example.com/section-7/public/page?id=1":   0,
 		"https://example.com/section-7/public/%7Epage%20x": 1,
 	} {
 		u := mustURL(t, raw)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -163,7 +164,8 @@ func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
 	}
 	switch rec.inForce(now) {
 	case stateGood, stateOverride:
-		m := rec.doc.rules.Match(target(u))
+		var buf [128]byte
+		m := rec.doc.rules.Match(target(buf[:0], u)) // m keeps nothing of the target
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
 		d.CrawlDelay, _ = rec.doc.rules.CrawlDelay()
@@ -184,8 +186,19 @@ func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
 }
 
 // target is what the rules are matched with: path and query as they go over
-// the wire, never decoded and never re-ordered.
-func target(u *url.URL) string { return u.RequestURI() }
+// the wire, never decoded and never re-ordered. It may be a part of buf, so
+// that a query costs no allocation: it is good until buf is used again.
+func target(buf []byte, u *url.URL) string {
+	if u.Opaque != "" || u.RawQuery == "" {
+		return u.RequestURI()
+	}
+	path := u.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
+	return unsafe.String(unsafe.SliceData(buf), len(buf))
+}
 
 // stateWithoutFile is what a status says that means there is no robots.txt.
 func (c *Checker) stateWithoutFile(status int) state {
