@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func randomTrips(r *rand.Rand, n int) []trip {
 			t.status, t.after = 429, time.Duration(1+r.IntN(20))*time.Second
 		}
 	}
-	slices.SortFunc(trips, func(a, b trip) int { return int(a.arrive - b.arrive) })
+	slices.SortFunc(trips, func(a, b trip) int { return cmp.Compare(a.arrive, b.arrive) })
 	return trips
 }
 
@@ -282,7 +283,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				if replied != len(trips) {
 					t.Fatalf("%d of %d replies", replied, len(trips))
 				}
-				slices.SortFunc(log, func(a, b served) int { return int(a.start - b.start) })
+				slices.SortFunc(log, func(a, b served) int { return cmp.Compare(a.start, b.start) })
 				for i := 1; i < len(log); i++ {
 					a, b := log[i-1], log[i]
 					if b.trip < a.trip && trips[a.trip].crawl != Exempt && trips[b.trip].crawl != Exempt {
@@ -299,7 +300,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 						t.Errorf("%d and %d are %v apart, Crawl-delay is %v", a.trip, b.trip, b.start-from, crawl)
 					}
 				}
-				slices.SortFunc(pauses, func(a, b served) int { return int(a.start - b.start) })
+				slices.SortFunc(pauses, func(a, b served) int { return cmp.Compare(a.start, b.start) })
 				incident := time.Duration(-1)
 				for _, p := range pauses {
 					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start

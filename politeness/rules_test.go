@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -337,7 +338,7 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		slices.SortFunc(starts, func(a, b start) int { return int(a.at - b.at) })
+		slices.SortFunc(starts, func(a, b start) int { return cmp.Compare(a.at, b.at) })
 		last := map[int]time.Duration{0: -time.Hour, 1: -time.Hour, 2: -time.Hour}
 		for i, s := range starts {
 			if i > 0 && s.at-starts[i-1].at < 300*time.Millisecond {

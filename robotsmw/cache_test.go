@@ -112,7 +112,7 @@ func TestCacheInvariants(t *testing.T) {
 		c := newCache(8, 4000)
 		var flights []*flight
 		for range 2000 {
-			now = now.Add(time.Duration(rnd.IntN(int(time.Minute))))
+			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			origin := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
 			switch rnd.IntN(5) {
 			case 0, 1:

@@ -59,7 +59,7 @@ func TestLifetime(t *testing.T) {
 
 func TestNextTryDoublesFromAMinuteToAnHour(t *testing.T) {
 	for n, want := range map[int]time.Duration{
-		1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 6: 32 * time.Minute, 7: time.Hour, 8: time.Hour, 1 << 40: time.Hour,
+		1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 6: 32 * time.Minute, 7: time.Hour, 8: time.Hour, 1 << 30: time.Hour,
 	} {
 		if got := nextTry(n, 0); got != want {
 			t.Errorf("after %d failures: %v, want %v", n, got, want)
