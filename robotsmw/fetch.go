@@ -41,15 +41,12 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 			ans, err = c.get(f, u, host, nil)
 		}
 		now := time.Now()
-		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-			if hops == 0 {
-				return nil, err
-			}
-			return prev.delayed(f.robotsURL, now, delay), nil
-		}
 		event.Bytes += len(ans.body)
-		if err != nil {
-			return prev.failed(f.robotsURL, now, ans.status, err.Error(), ans.retryAfter(now)), nil
+		switch {
+		case err != nil && hops == 0 && isDelay(err):
+			return nil, err
+		case err != nil:
+			return prev.afterError(f.robotsURL, now, ans.status, err, ans.retryAfter(now)), nil
 		}
 		switch {
 		case ans.status == http.StatusNotModified && ans.conditional:
@@ -79,10 +76,7 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 			case loop:
 				return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
 			case err != nil:
-				if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-					return prev.delayed(f.robotsURL, now, delay), nil
-				}
-				return prev.failed(f.robotsURL, now, ans.status, err.Error(), 0), nil
+				return prev.afterError(f.robotsURL, now, ans.status, err, 0), nil
 			case other != nil:
 				return c.redirected(f, prev, other, hops+1, ans.status), nil
 			}

@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"errors"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -158,6 +159,15 @@ func (r *record) failed(url string, now time.Time, status int, cause string, ret
 	f.retry = now.Add(nextTry(f.count, retryAfter))
 	next.failure = f
 	return next
+}
+
+// afterError is the record after a fetch that ended in err: failed, or
+// delayed if err is a limiter's refusal.
+func (r *record) afterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *record {
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		return r.delayed(url, now, delay)
+	}
+	return r.failed(url, now, status, err.Error(), retryAfter)
 }
 
 // delayed is the record after a fetch that a limiter did not let go on beyond
