@@ -135,7 +135,7 @@ func TestCacheInvariants(t *testing.T) {
 				case 1:
 					rec = f.prev.failed(f.robotsURL, now, 503, "status 503", 0)
 				case 2:
-					doc := c.docs.of(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)), []string{"ExampleBot"})
+					doc := c.docs.of(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)), []string{"ExampleBot"}, false)
 					rec = &record{state: stateGood, doc: doc, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
 				default:
 					rec = &record{state: stateUnavailable, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}

@@ -209,7 +209,9 @@ func (c *Checker) stateWithoutFile(status int) state {
 }
 
 // document is what a body says to this crawler.
-func (c *Checker) document(body []byte) *document { return c.cache.docs.of(body, c.cfg.tokens) }
+func (c *Checker) document(body []byte) *document {
+	return c.cache.docs.of(body, c.cfg.tokens, c.cfg.KeepFiles)
+}
 
 func (c *Checker) storeFailed(op string, err error) {
 	if c.cfg.Observer != nil {

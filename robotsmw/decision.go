@@ -134,6 +134,15 @@ func (d Decision) SHA256() string {
 	return hex.EncodeToString(d.doc.hash[:])
 }
 
+// File is the robots.txt in force, with the lines that are no rules; nil
+// where there is no file, or Options.KeepFiles is not set.
+func (d Decision) File() *robotstxt.File {
+	if d.doc == nil {
+		return nil
+	}
+	return d.doc.file
+}
+
 // String is the decision in a sentence, such as
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)

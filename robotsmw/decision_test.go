@@ -153,3 +153,52 @@ func TestReasonText(t *testing.T) {
 		t.Error("unknown reasons")
 	}
 }
+
+// The lines of a robots.txt that are no rules reach whoever asked for them,
+// from the network, from a store and from an override; the others do not
+// carry the text about.
+func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules+"License: https://a.example/terms\n"))
+		web.Handle("none.example", status(404))
+		store := new(memoryStore)
+		keep := func(o *Options) {
+			o.KeepFiles, o.Store = true, store
+			o.Override = map[string]string{"http://mine.example": "License: https://mine.example/terms\n"}
+		}
+		for _, c := range []struct {
+			name     string
+			checker  *Checker
+			url      string
+			licenses int // -1: no file
+		}{
+			{"fetched", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},
+			{"from the store", newTestTransport(t, &web, keep).Checker(), "http://a.example/", 1},
+			{"overridden", newTestTransport(t, &web, keep).Checker(), "http://mine.example/", 1},
+			{"no robots.txt", newTestTransport(t, &web, keep).Checker(), "http://none.example/", -1},
+			{"not asked for", newTestTransport(t, &web).Checker(), "http://a.example/", -1},
+		} {
+			f := decide(t, c.checker, c.url).File()
+			synctest.Wait()
+			got := -1
+			if f != nil {
+				got = 0
+				for range f.Fields("License") {
+					got++
+				}
+			}
+			if got != c.licenses {
+				t.Errorf("%s: %d License lines, want %d", c.name, got, c.licenses)
+			}
+		}
+		if n := robotsFetches(&web, "a.example"); n != 2 {
+			t.Errorf("%d fetches, want one for the store and one without it", n)
+		}
+		with := newDocument([32]byte{}, []byte(someRules), nil, true)
+		without := newDocument([32]byte{}, []byte(someRules), nil, false)
+		if with.cost() != without.cost()+2*int64(len(someRules)) {
+			t.Errorf("a file of %d octets makes the cost %d, without it %d", len(someRules), with.cost(), without.cost())
+		}
+	})
+}

@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// document is what a crawler needs of a robots.txt, and none of its text.
+// document is what a crawler needs of a robots.txt, and none of its text
+// unless Options.KeepFiles asks for it.
 // Origins with the same file share one: many sites leave the file that came
 // with their software as it is.
 type document struct {
@@ -16,14 +17,18 @@ type document struct {
 	size     int // of the body, in octets
 	rules    *robotstxt.Rules
 	sitemaps []string
+	file     *robotstxt.File // nil without Options.KeepFiles
 
 	cached int // origins in the cache that have it; guarded by documents.mu
 }
 
 // newDocument parses a body for the tokens of the crawler.
-func newDocument(hash [sha256.Size]byte, body []byte, tokens []string) *document {
+func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *document {
 	f := robotstxt.Parse(body)
 	d := &document{hash: hash, size: len(body), rules: f.Rules(tokens...)}
+	if keepFile {
+		d.file = f
+	}
 	if s := f.Sitemaps(); len(s) > 0 {
 		// A copy, because what Sitemaps gives are parts of the text.
 		d.sitemaps = strings.Split(strings.Join(s, "\n"), "\n")
@@ -37,6 +42,9 @@ func (d *document) cost() int64 {
 	for _, s := range d.sitemaps {
 		n += 16 + len(s)
 	}
+	if d.file != nil {
+		n += 2 * d.size // the text, and a record of each line
+	}
 	return int64(n)
 }
 
@@ -47,7 +55,7 @@ type documents struct {
 }
 
 // of is the document of a body: one in the cache, or a new one.
-func (ds *documents) of(body []byte, tokens []string) *document {
+func (ds *documents) of(body []byte, tokens []string, keepFile bool) *document {
 	hash := sha256.Sum256(body)
 	ds.mu.Lock()
 	d := ds.byHash[hash]
@@ -55,7 +63,7 @@ func (ds *documents) of(body []byte, tokens []string) *document {
 	if d != nil {
 		return d
 	}
-	return newDocument(hash, body, tokens)
+	return newDocument(hash, body, tokens, keepFile)
 }
 
 // add notes that one more origin in the cache has the document, and returns

@@ -91,6 +91,13 @@ type Options struct {
 	MaxOrigins int
 	MaxBytes   int64
 
+	// KeepFiles keeps each robots.txt beside the rules taken from it, for
+	// Decision.File: for crawlers that want its other lines too, such as
+	// what an owner says about use (package preference). It takes about
+	// twice the file's size in memory, for each different file. False: the
+	// rules and sitemaps alone are kept.
+	KeepFiles bool
+
 	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one
 	// that disallows everything, as the 1996 draft advised. False: like
 	// any other 4xx it is unavailable, and all is allowed

@@ -1,8 +1,8 @@
 // Package preference reads what the owner of a page says about its use: for search, for training AI, as input to AI.
 //
 //	in := preference.Input{
-//		Robots: file,                         // the origin's robots.txt, parsed
-//		Tokens: []string{"ExampleBot"},
+//		Robots: decision.File(),              // the origin's robots.txt: robotsmw.Options.KeepFiles
+//		Tokens: checker.Tokens(),
 //		Target: "/article?id=1",
 //		Header: resp.Header,
 //		Page:   robotsmw.PageDirectives(resp).Directives,
