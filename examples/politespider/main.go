@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
 // The demo's crawler: its robots.txt files know it by name.
@@ -122,8 +123,9 @@ func crawl(ctx context.Context, cfg config, asJSON bool, stdout, stderr io.Write
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
+	q := frontier.NewMemory(cfg.maxPages)
 	p := newPrinter(out, isTerminal(stdout), asJSON)
-	s, err := newSpider(cfg, newLedger(p, max(cfg.delay, 0)))
+	s, err := newSpider(cfg, q, newLedger(p, max(cfg.delay, 0)))
 	if err != nil {
 		fmt.Fprintf(stderr, "politespider: %v\n", err)
 		return exitUsage

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
 // printer shows a crawl as it goes. The ledger calls it with one thing at a time.
@@ -21,7 +23,7 @@ type printer interface {
 
 // liveness is a printer that also shows, between the records, what the crawl is waiting for.
 type liveness interface {
-	progress(fetched int, q queueState)
+	progress(fetched int, q frontier.State)
 }
 
 // jsonPrinter writes a JSON object a line: the records, then {"summary": …}.
@@ -55,10 +57,10 @@ const progressPeriod = 100 * time.Millisecond
 
 const eraseLine = "\r\x1b[2K"
 
-func (p livePrinter) progress(fetched int, q queueState) {
-	line := fmt.Sprintf("%d fetched, %d queued, %d under way", fetched, q.queued, q.out)
-	if q.next != "" {
-		line += fmt.Sprintf(", next: %s in %s", q.next, seconds(q.wait.Seconds()))
+func (p livePrinter) progress(fetched int, q frontier.State) {
+	line := fmt.Sprintf("%d fetched, %d queued, %d under way", fetched, q.Queued, q.Out)
+	if q.Next != "" {
+		line += fmt.Sprintf(", next: %s in %s", q.Next, seconds(q.Wait.Seconds()))
 	}
 	fmt.Fprintf(p.w, "%s  %s\r", eraseLine, p.paint(dim, line))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -100,7 +101,7 @@ func TestIsTerminal_Not(t *testing.T) {
 func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
 	p := livePrinter{&textPrinter{&out, false}}
-	p.progress(3, queueState{queued: 7, out: 1, next: "a.example", wait: 1400 * time.Millisecond})
+	p.progress(3, frontier.State{Queued: 7, Out: 1, Next: "a.example", Wait: 1400 * time.Millisecond})
 	p.record(Record{Verdict: Fetched, Status: 200, URL: "http://a.example/"})
 	want := "\r\x1b[2K  3 fetched, 7 queued, 1 under way, next: a.example in 1.4s\r" +
 		"\r\x1b[2K   0.0s           fetched       200  http://a.example/\n"

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -158,7 +159,7 @@ func (l *ledger) add(r Record) {
 }
 
 // progress shows how the crawl stands, if the printer does that.
-func (l *ledger) progress(q queueState) {
+func (l *ledger) progress(q frontier.State) {
 	if p, ok := l.print.(liveness); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()

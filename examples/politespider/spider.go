@@ -14,6 +14,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
@@ -44,14 +45,14 @@ type config struct {
 type spider struct {
 	config
 	collector *colly.Collector
-	frontier  *frontier
+	frontier  queue
 	ledger    *ledger
 	visits    sync.Map // URL → *visit, those under way
 }
 
 // visit is one attempt at a page, filled in by those who see a part of it.
 type visit struct {
-	page     *page
+	page     *frontier.Page
 	sent     time.Time          // by witness; zero: nothing was sent
 	decision *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
 	response *colly.Response    // nil: there was none
@@ -60,8 +61,8 @@ type visit struct {
 	links    []string // absolute
 }
 
-func newSpider(cfg config, l *ledger) (*spider, error) {
-	s := &spider{config: cfg, frontier: newFrontier(cfg.maxPages), ledger: l}
+func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
+	s := &spider{config: cfg, frontier: q, ledger: l}
 	c := colly.NewCollector()
 	c.AllowURLRevisit = true        // the frontier knows what was fetched, and 429 wants a second try
 	c.ParseHTTPErrorResponse = true // OnError is then for what has no answer
@@ -102,14 +103,14 @@ func newSpider(cfg config, l *ledger) (*spider, error) {
 func (s *spider) crawl(ctx context.Context) Summary {
 	s.collector.Context = ctx
 	for _, u := range s.start {
-		s.frontier.add(&page{url: u})
+		s.frontier.Add(&frontier.Page{URL: u})
 	}
 	stopProgress := s.showProgress()
 	var workers sync.WaitGroup
 	for range s.hosts {
 		workers.Go(func() {
 			for {
-				p, ok := s.frontier.take(ctx)
+				p, ok := s.frontier.Take(ctx)
 				if !ok {
 					return
 				}
@@ -120,7 +121,7 @@ func (s *spider) crawl(ctx context.Context) Summary {
 	workers.Wait()
 	stopProgress()
 
-	left := len(s.frontier.left())
+	left := s.frontier.State().Queued
 	stopped := ""
 	switch {
 	case ctx.Err() != nil:
@@ -146,7 +147,7 @@ func (s *spider) showProgress() (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				s.ledger.progress(s.frontier.state())
+				s.ledger.progress(s.frontier.State())
 			}
 		}
 	})
@@ -157,9 +158,9 @@ func (s *spider) showProgress() (stop func()) {
 }
 
 // visit fetches one page, says what became of it, and gives it back to the frontier.
-func (s *spider) visit(ctx context.Context, p *page) {
+func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 	v := &visit{page: p}
-	key := p.url.String()
+	key := p.URL.String()
 	s.visits.Store(key, v)
 	collyCtx := colly.NewContext()
 	collyCtx.Put("visit", v)
@@ -167,12 +168,12 @@ func (s *spider) visit(ctx context.Context, p *page) {
 	s.visits.Delete(key)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page has not had its turn
-		s.frontier.putBack(p, time.Now())
+		s.frontier.PutBack(p, time.Now())
 		return
 	}
-	r := Record{URL: key, Host: hostKey(p.url), From: p.from, Decision: v.decision}
+	r := Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}
 	if !v.sent.IsZero() {
-		r.Waited = v.sent.Sub(p.ready).Round(time.Millisecond).Seconds()
+		r.Waited = v.sent.Sub(p.Ready).Round(time.Millisecond).Seconds()
 	}
 	switch {
 	case err == nil && v.response == nil:
@@ -201,54 +202,52 @@ func (s *spider) fetched(v *visit, r Record) {
 		r.Links = s.follow(v.page, v.links)
 	}
 	s.ledger.add(r)
-	s.frontier.done(v.page, s.next(v))
+	s.frontier.Done(v.page, v.sent, s.interval(v))
 }
 
 // follow queues the links that are new and in scope, and returns how many.
-func (s *spider) follow(from *page, links []string) int {
-	n := 0
+func (s *spider) follow(from *frontier.Page, links []string) int {
+	var pages []*frontier.Page
 	for _, link := range links {
 		u, err := withoutFragment(link)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !s.inScope(u) {
 			continue
 		}
-		if s.frontier.add(&page{url: u, from: from.url.String()}) {
-			n++
-		}
+		pages = append(pages, &frontier.Page{URL: u, From: from.URL.String()})
 	}
-	return n
+	return s.frontier.Add(pages...)
 }
 
 // putOff queues a page again whose server asks for time, unless it has done so too often.
 func (s *spider) putOff(v *visit, r Record) {
 	p, now := v.page, time.Now()
-	r.Status, r.Put = v.response.StatusCode, p.puts
-	if p.puts == maxPuts {
+	r.Status, r.Put = v.response.StatusCode, p.Puts
+	if p.Puts == maxPuts {
 		r.Verdict = Missing
 		s.ledger.add(r)
-		s.frontier.done(p, s.next(v))
+		s.frontier.Done(p, v.sent, s.interval(v))
 		return
 	}
-	p.puts++
+	p.Puts++
 	until := now.Add(retryAfter(v.response.Headers, now))
-	r.Verdict, r.Put, r.Again = Later, p.puts, until.Sub(now).Round(time.Millisecond).Seconds()
+	r.Verdict, r.Put, r.Again = Later, p.Puts, until.Sub(now).Round(time.Millisecond).Seconds()
 	s.ledger.add(r)
-	s.frontier.putBack(p, until)
+	s.frontier.PutBack(p, until)
 }
 
 // refused deals with a page that there is no answer for.
-func (s *spider) refused(p *page, r Record, err error) {
+func (s *spider) refused(p *frontier.Page, r Record, err error) {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		r.Verdict, r.Again = Later, time.Until(delay.Until).Round(time.Millisecond).Seconds()
 		s.ledger.add(r)
-		s.frontier.putBack(p, delay.Until)
+		s.frontier.PutBack(p, delay.Until)
 		return
 	}
 	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
 	if !ok {
 		r.Verdict, r.Error = Failed, reason(err)
 		s.ledger.add(r)
-		s.frontier.done(p, time.Now())
+		s.frontier.Done(p, time.Now(), 0)
 		return
 	}
 	r.Decision = &disallowed.Decision
@@ -257,17 +256,17 @@ func (s *spider) refused(p *page, r Record, err error) {
 		r.Verdict, r.Error = Unreachable, "robots.txt: "+disallowed.Decision.Cause
 	}
 	s.ledger.add(r)
-	s.frontier.refund(p)
+	s.frontier.Refund(p)
 }
 
-// next is when the host of a page that was fetched may be asked again, as far as the spider knows: a worker that is
-// early waits in the Limiter, which knows better.
-func (s *spider) next(v *visit) time.Time {
+// interval is how long the host of a page that was fetched is to be left alone, as far as the spider knows: a worker that
+// is early waits in the Limiter, which knows better.
+func (s *spider) interval(v *visit) time.Duration {
 	interval := max(s.delay, 0)
 	if v.decision != nil {
 		interval = max(interval, v.decision.CrawlDelay)
 	}
-	return v.sent.Add(interval)
+	return interval
 }
 
 // observer takes down what robots.txt says, and how it came.
@@ -282,7 +281,7 @@ func (o observer) Decided(d robotsmw.Decision) {
 func (o observer) Fetched(f robotsmw.Fetch) {
 	r := Record{Verdict: RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
 	if u, err := url.Parse(f.URL); err == nil {
-		r.Host = hostKey(u)
+		r.Host = frontier.HostKey(u)
 	}
 	if f.Outcome == robotsmw.FetchUnreachable {
 		r.Error = f.Cause
@@ -305,7 +304,7 @@ func (w witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	if isPage {
 		v.(*visit).sent = now
 	}
-	w.ledger.sent(hostKey(req.URL), isPage, now)
+	w.ledger.sent(frontier.HostKey(req.URL), isPage, now)
 	return w.base.RoundTrip(req)
 }
 

@@ -1,0 +1,226 @@
+package frontier
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// Memory is a frontier in memory. Make one with NewMemory. It is safe for concurrent use.
+type Memory struct {
+	max int
+
+	mu      sync.Mutex
+	seen    map[string]bool       // every URL ever added
+	hosts   map[string]*hostQueue // by HostKey
+	due     hostHeap              // hosts with pages queued and none handed out
+	queued  int
+	out     int // pages handed out
+	spent   int // pages done, but for those refunded
+	err     error
+	changed chan struct{}
+}
+
+// hostQueue is the queue of one host.
+type hostQueue struct {
+	pages    []*Page
+	busy     bool      // a page is handed out
+	due      time.Time // not before; orders the hosts even when it is past
+	idle     time.Time // since when no page is handed out
+	interval time.Duration
+}
+
+// NewMemory returns an empty frontier that hands out at most max pages: those refunded or put back do not count.
+func NewMemory(max int) *Memory {
+	return &Memory{
+		max:     max,
+		seen:    make(map[string]bool),
+		hosts:   make(map[string]*hostQueue),
+		changed: make(chan struct{}),
+	}
+}
+
+// Add queues the pages whose URLs were never added before, and returns how many those are.
+func (m *Memory) Add(pages ...*Page) int {
+	fresh := m.unseen(pages)
+	m.queue(fresh)
+	return len(fresh)
+}
+
+// unseen returns the pages whose URLs were never added before. From now on they were.
+func (m *Memory) unseen(pages []*Page) []*Page {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var fresh []*Page
+	for _, p := range pages {
+		key := p.URL.String()
+		if !m.seen[key] {
+			m.seen[key] = true
+			fresh = append(fresh, p)
+		}
+	}
+	return fresh
+}
+
+func (m *Memory) queue(pages []*Page) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range pages {
+		m.push(p, time.Time{})
+	}
+}
+
+// Take hands out the next page and waits for one if need be. It returns false when the crawl is over for this process:
+// nothing is left, the most pages that there may be were handed out, or the context has ended.
+func (m *Memory) Take(ctx context.Context) (*Page, bool) {
+	for ctx.Err() == nil {
+		p, changed, wait := m.tryTake()
+		if p != nil {
+			return p, true
+		}
+		if changed == nil {
+			return nil, false
+		}
+		var due <-chan time.Time // nil: never
+		if wait > 0 {
+			due = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-due:
+		}
+	}
+	return nil, false
+}
+
+// tryTake returns a page, or else what to wait for: a change and, if positive, a time. No channel means that the crawl is
+// over.
+func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	full := m.spent+m.out >= m.max
+	if m.err != nil || m.out == 0 && (m.queued == 0 || full) {
+		return nil, nil, 0
+	}
+	if len(m.due) == 0 || full {
+		return nil, m.changed, 0
+	}
+	host := m.due[0]
+	if wait := time.Until(host.due); wait > 0 {
+		return nil, m.changed, wait
+	}
+	heap.Pop(&m.due)
+	p := host.pages[0]
+	host.pages = host.pages[1:]
+	host.busy = true
+	if host.idle.After(p.Ready) {
+		p.Ready = host.idle
+	}
+	m.queued--
+	m.out++
+	return p, nil, 0
+}
+
+// Done says that a page is finished with. Its host was last asked at the given time, and may be asked again when the
+// interval is over.
+func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spent++
+	m.hosts[HostKey(p.URL)].interval = interval
+	m.release(p, asked.Add(interval))
+}
+
+// Refund is Done for a page that cost its host nothing: it does not count, and the next one is as due as it was.
+func (m *Memory) Refund(p *Page) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	host := m.hosts[HostKey(p.URL)]
+	idle := host.idle
+	m.release(p, host.due)
+	host.idle = idle
+}
+
+// PutBack queues a page again. Its host is left alone until then.
+func (m *Memory) PutBack(p *Page, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.push(p, until)
+	m.release(p, until)
+}
+
+// State says how the crawl stands.
+func (m *Memory) State() State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Err: m.err}
+	if len(m.due) > 0 && m.spent+m.out < m.max {
+		if wait := time.Until(m.due[0].due); wait > 0 {
+			s.Next, s.Wait = HostKey(m.due[0].pages[0].URL), wait
+		}
+	}
+	return s
+}
+
+// Close is for the sake of those frontiers that have something to close.
+func (m *Memory) Close() error { return nil }
+
+// fail ends the crawl.
+func (m *Memory) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = err
+	}
+	m.signal()
+}
+
+func (m *Memory) push(p *Page, due time.Time) {
+	key := HostKey(p.URL)
+	host := m.hosts[key]
+	if host == nil {
+		host = &hostQueue{due: due}
+		m.hosts[key] = host
+	}
+	p.Ready = time.Now()
+	host.pages = append(host.pages, p)
+	m.queued++
+	if !host.busy && len(host.pages) == 1 {
+		heap.Push(&m.due, host)
+	}
+	m.signal()
+}
+
+func (m *Memory) release(p *Page, due time.Time) {
+	host := m.hosts[HostKey(p.URL)]
+	host.busy = false
+	host.idle = time.Now()
+	host.due = due
+	m.out--
+	if len(host.pages) > 0 {
+		heap.Push(&m.due, host)
+	}
+	m.signal()
+}
+
+// signal wakes everybody who waits in Take.
+func (m *Memory) signal() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// hostHeap orders hosts by the time from which they may be asked.
+type hostHeap []*hostQueue
+
+func (h hostHeap) Len() int           { return len(h) }
+func (h hostHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h hostHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *hostHeap) Push(x any)        { *h = append(*h, x.(*hostQueue)) }
+func (h *hostHeap) Pop() any {
+	old := *h
+	host := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return host
+}
