@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -12,52 +14,29 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// demoWants is every request that the demo's servers are to see, and how often: what is not here is disallowed, linked
-// from nowhere that may be followed, or not there at all. It was written by reading the robots.txt files, not by running
-// the spider.
-var demoWants = map[string]int{
-	"GET town.example/robots.txt":         1,
-	"GET town.example/":                   1,
-	"GET town.example/council/":           1,
-	"GET town.example/robots/library.txt": 1, // the library's robots.txt
-
-	"GET museum.example/robots.txt":             1,
-	"GET museum.example/":                       1,
-	"GET museum.example/hours":                  1,
-	"GET museum.example/archive/1901/catalogue": 1, // an Allow inside a Disallow
-	"GET museum.example/shop":                   1,
-	"GET museum.example/plans.zip.html":         1, // /*.zip$ ends there
-	"GET museum.example/old-tickets":            1, // redirects into a forbidden path
-	"GET museum.example/staff":                  1,
-	"GET museum.example/staff/curator":          1, // noindex is not nofollow
-	"GET museum.example/guestbook":              1,
-	"GET museum.example/guide.pdf":              1,
-
-	"GET bakery.example/robots.txt": 1,
-	"GET bakery.example/":           1,
-	"GET bakery.example/bread":      1,
-	"GET bakery.example/rolls":      1,
-	"GET bakery.example/cakes":      1,
-
-	"GET library.example/robots.txt": 1,
-	"GET library.example/":           1,
-	"GET library.example/books":      1,
-
-	"GET fountain.example/robots.txt": 1,
-	"GET fountain.example/":           1,
-	"GET fountain.example/coins":      1,
-	"GET fountain.example/fish":       1,
-
-	"GET clinic.example/robots.txt": 1,
-
-	"GET station.example/robots.txt": 1,
-	"GET station.example/":           1,
-	"GET station.example/departures": 2, // 429, then an answer
-	"GET station.example/delays":     4, // 503 for ever
-	"GET station.example/platforms":  1,
+// requests is what the demo's servers are to see, and how often, by the conclusions that stand beside their pages: what
+// is not here is disallowed, linked from nowhere that may be followed, or not there at all. They were written by reading
+// the robots.txt files and the pages, not by running the spider.
+func requests(t *testing.T, site *demosite.Site) map[string]int {
+	t.Helper()
+	want := make(map[string]int)
+	for _, page := range site.Pages() {
+		if len(page.Concludes) == 0 {
+			t.Errorf("%s: nothing says what a crawler is to conclude", page.URL)
+			continue
+		}
+		for verdict := range strings.SplitSeq(page.Concludes[0], ", ") {
+			switch Verdict(verdict) {
+			case Fetched, Moved, Later, Missing, "asked for":
+				want["GET "+strings.TrimPrefix(page.URL, "http://")]++
+			}
+		}
+	}
+	return want
 }
 
 // demoInterval is the time that a host is owed between the starts of two requests, robots.txt included.
@@ -83,7 +62,7 @@ func TestDemo(t *testing.T) {
 	defer transport.CloseIdleConnections()
 
 	crawlDemo(t, site, transport)
-	auditRequests(t, site.Log())
+	auditRequests(t, site)
 	// A loaded machine may let a request reach its server late, and the next one in time: what a server's log can
 	// prove is that no n intervals ever hold more than n+1 starts.
 	for host, log := range byHost(site.Log()) {
@@ -102,19 +81,12 @@ func TestDemo(t *testing.T) {
 // The demo in a bubble, where time is exact.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, err := demosite.New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var internet robotstest.Internet
-		for _, host := range site.Hosts() {
-			internet.Handle(host, site)
-		}
-		summary, _ := crawlDemo(t, site, &internet)
+		site, internet := demoInternet(t)
+		summary, _ := crawlDemo(t, site, internet)
 		if summary.Seconds > 15 {
 			t.Errorf("the demo takes %.1f s of politeness alone; it is to end within 20", summary.Seconds)
 		}
-		auditRequests(t, site.Log())
+		auditRequests(t, site)
 		for host, log := range byHost(site.Log()) {
 			for i := 1; i < len(log); i++ {
 				gap, owed := log[i].At.Sub(log[i-1].At), demoInterval(host, log[i-1].Target)
@@ -129,88 +101,134 @@ func TestDemo_Pace(t *testing.T) {
 	})
 }
 
-// What the spider says agrees with what the servers saw, and every URL that it met is accounted for.
-func TestDemo_Report(t *testing.T) {
+// What the spider concludes about each page is what stands beside it, in its JSON lines and on a terminal alike.
+func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, err := demosite.New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var internet robotstest.Internet
-		for _, host := range site.Hosts() {
-			internet.Handle(host, site)
-		}
-		summary, records := crawlDemo(t, site, &internet)
+		site, internet := demoInternet(t)
+		summary, records := crawlDemo(t, site, internet)
 
-		got := make(map[string]Verdict) // the last word on each URL
+		got := make(map[string][]line) // by URL
 		for _, r := range records {
-			if r.Verdict != RobotsTxt {
-				got[r.URL] = r.Verdict
-			}
+			got[r.URL] = append(got[r.URL], r)
 		}
-		want := map[string]Verdict{
-			"http://town.example/council/minutes/1901-05-02": Blocked,
-			"http://museum.example/archive/":                 Blocked,
-			"http://museum.example/shop?session=42":          Blocked,
-			"http://museum.example/plans.zip":                Blocked,
-			"http://museum.example/tickets/today":            Blocked,
-			"http://museum.example/old-tickets":              Moved,
-			"http://bakery.example/orders/17":                Blocked,
-			"http://library.example/reading-room/":           Blocked,
-			"http://clinic.example/":                         Unreachable,
-			"http://clinic.example/appointments":             Unreachable,
-			"http://lighthouse.example/":                     Unreachable,
-			"http://station.example/delays":                  Missing,
-		}
-		for request := range demoWants {
-			url := "http://" + strings.TrimPrefix(request, "GET ")
-			if _, ok := want[url]; !ok && !strings.HasSuffix(url, ".txt") {
-				want[url] = Fetched
+		for _, page := range site.Pages() {
+			if said := conclusions(site, page.URL, got[page.URL]); !slices.Equal(said, page.Concludes) {
+				t.Errorf("%s (%s)\n got %q\nwant %q", page.URL, page.Purpose, said, page.Concludes)
 			}
+			delete(got, page.URL)
 		}
-		for url, verdict := range want {
-			if got[url] != verdict {
-				t.Errorf("%s: %q, want %q", url, got[url], verdict)
-			}
+		// Of one host there is nothing but links to it.
+		if r := got["http://lighthouse.example/"]; len(r) != 1 || r[0].Verdict != Unreachable {
+			t.Errorf("the lighthouse: %v", r)
 		}
-		for url, verdict := range got {
-			if _, ok := want[url]; !ok {
-				t.Errorf("%s: %q, but nothing leads there", url, verdict)
-			}
+		delete(got, "http://lighthouse.example/")
+		delete(got, "http://lighthouse.example/robots.txt")
+		for url := range got {
+			t.Errorf("%s: nothing leads there, and yet the spider speaks of it", url)
 		}
 
-		for _, r := range records {
-			if r.Verdict != Blocked {
-				continue
-			}
-			if r.Decision.Line == 0 || !strings.HasPrefix(r.Decision.Rule, "Disallow: /") {
-				t.Errorf("%s: blocked by no rule", r.URL)
-			}
-		}
-		flags := make(map[string]string)
-		for _, r := range records {
-			if r.NoIndex {
-				flags[r.URL] += "noindex "
-			}
-			if r.NoFollow {
-				flags[r.URL] += "nofollow "
-			}
-		}
-		if want := map[string]string{
-			"http://museum.example/staff":         "noindex ",
-			"http://museum.example/staff/curator": "noindex ",
-			"http://museum.example/guestbook":     "nofollow ",
-			"http://museum.example/guide.pdf":     "noindex nofollow ",
-		}; !maps.Equal(flags, want) {
-			t.Errorf("directives %q, want %q", flags, want)
-		}
 		if summary.Left != 0 || summary.Stopped != "" {
 			t.Errorf("stopped %q with %d left, want a crawl that ends by itself", summary.Stopped, summary.Left)
 		}
 		if lost := len(summary.Lost); lost != 4 {
 			t.Errorf("%d URLs in the list of those lost, want 4", lost)
 		}
+		for _, signal := range []preference.Signal{preference.ContentUsage, preference.PolicyToken, preference.TDMReservation} {
+			if summary.Drafts[signal] == "" {
+				t.Errorf("the summary does not name the draft of %s", signal)
+			}
+		}
 	})
+}
+
+// conclusions is what the spider says about a URL, as the demo's files put it.
+func conclusions(site *demosite.Site, url string, records []line) []string {
+	var verdicts, rest []string
+	for _, r := range records {
+		switch r.Verdict {
+		case RobotsTxt:
+			verdicts = append(verdicts, "asked for")
+		case Blocked:
+			verdicts = append(verdicts, fmt.Sprintf("blocked by line %d", r.Decision.Line))
+		default:
+			verdicts = append(verdicts, string(r.Verdict))
+		}
+		if flags := r.flags(); flags != nil {
+			rest = append(rest, strings.Join(flags, ", "))
+		}
+		for _, e := range r.evidence() {
+			rest = append(rest, e.text)
+		}
+	}
+	if verdicts == nil { // nothing is said of what a robots.txt redirects to
+		verdicts = []string{"never asked for"}
+		for _, r := range site.Log() {
+			if "http://"+r.Host+r.Target == url {
+				verdicts = []string{"asked for"}
+			}
+		}
+	}
+	return append([]string{strings.Join(verdicts, ", ")}, rest...)
+}
+
+// On a terminal, too: directives on the page's line, evidence below it, what robots.txt says once for each host.
+func TestDemo_Text(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, internet := demoInternet(t)
+		cfg := testConfig(internet)
+		if err := cfg.demo(site); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if status := crawl(t.Context(), cfg, false, &out, io.Discard); status != exitOK {
+			t.Errorf("exit status %d", status)
+		}
+		said := make(map[string]string) // by URL: its line and those below it
+		url := ""
+		for l := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(l, evidenceIndent) {
+				_, url, _ = strings.Cut(l, "fetched       200  ")
+				url, _, _ = strings.Cut(strings.TrimSpace(url), " ")
+			}
+			said[url] += l
+		}
+		for _, page := range site.Pages() {
+			for _, conclusion := range page.Concludes[1:] {
+				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // see below
+				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
+					t.Errorf("%s: nothing is printed of %q:\n%s", page.URL, conclusion, said[page.URL])
+				}
+			}
+		}
+		for text, want := range map[string]int{
+			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // holds for two pages
+			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // likewise
+			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // on three hosts
+			"train-ai    ":                  1, // the summary
+			"draft-ietf-aipref-vocab-08":    1,
+			"not examined (br)":             1,
+			"nofollow, examined to 256 KiB": 1,
+			"noindex from 2045-06-25":       1,
+		} {
+			if got := strings.Count(out.String(), text); got != want {
+				t.Errorf("%q is printed %d times, want %d", text, got, want)
+			}
+		}
+	})
+}
+
+// demoInternet is the demo without sockets.
+func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
+	t.Helper()
+	site, err := demosite.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	internet := new(robotstest.Internet)
+	for _, host := range site.Hosts() {
+		internet.Handle(host, site)
+	}
+	return site, internet
 }
 
 // crawlDemo crawls the demo and returns what was printed.
@@ -250,23 +268,28 @@ func parseOutput(t *testing.T, out io.Reader) (Summary, []line) {
 	}
 }
 
-func auditRequests(t *testing.T, log []demosite.Request) {
+func auditRequests(t *testing.T, site *demosite.Site) {
 	t.Helper()
-	got := make(map[string]int)
-	for _, r := range log {
+	got, want := make(map[string]int), requests(t, site)
+	for _, r := range site.Log() {
 		got[r.Method+" "+r.Host+r.Target]++
 		if r.UserAgent != demoAgent {
 			t.Errorf("%s%s was asked for as %q", r.Host, r.Target, r.UserAgent)
 		}
 	}
-	for _, request := range slices.Sorted(maps.Keys(got)) {
-		if got[request] != demoWants[request] {
-			t.Errorf("%s: %d times, want %d", request, got[request], demoWants[request])
+	for _, host := range site.Hosts() {
+		if n := want["GET "+host+"/robots.txt"]; n != 1 {
+			t.Errorf("the robots.txt of %s is to be asked for %d times; once is right", host, n)
 		}
 	}
-	for _, request := range slices.Sorted(maps.Keys(demoWants)) {
+	for _, request := range slices.Sorted(maps.Keys(got)) {
+		if got[request] != want[request] {
+			t.Errorf("%s: %d times, want %d", request, got[request], want[request])
+		}
+	}
+	for _, request := range slices.Sorted(maps.Keys(want)) {
 		if got[request] == 0 {
-			t.Errorf("%s: never, want %d times", request, demoWants[request])
+			t.Errorf("%s: never, want %d times", request, want[request])
 		}
 	}
 }

@@ -7,6 +7,10 @@
 // when a server asks for time. Each URL that it finds is accounted for: fetched, blocked by a rule (and which), or lost
 // (and why). It follows links within the hosts of the URLs it was given.
 //
+// Of each page it says what the page and its robots.txt ask for, and where they do: directives such as noindex, and
+// whether the owner agrees to search, to the training of AI, and to its use as input to AI. That changes nothing about
+// fetching. What is marked as a draft is read by a document that may still change; the summary names it.
+//
 // The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched or its
 // output could not be written, 2 if it was called wrongly, and 130 if it was interrupted: by Ctrl-C, after which it still
 // prints its summary.
@@ -29,6 +33,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
 // The demo's crawler: its robots.txt files know it by name.
@@ -58,6 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		hosts     = flags.Int("hosts", 32, "hosts to crawl at a time")
 		asJSON    = flags.Bool("json", false, "print a JSON object for each line, and one for the summary")
 	)
+	var cfg config
+	flags.Func("policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated", cfg.policyToken)
 	flags.Usage = func() {
 		fmt.Fprint(stderr, "Politespider crawls websites as their robots.txt asks.\n\n"+
 			"  politespider                  crawl a demo internet on loopback\n"+
@@ -74,13 +81,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 
-	cfg := config{
-		userAgent: *userAgent,
-		maxPages:  *maxPages,
-		delay:     *delay,
-		hosts:     *hosts,
-		logger:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}
+	cfg.userAgent, cfg.maxPages, cfg.delay, cfg.hosts = *userAgent, *maxPages, *delay, *hosts
+	cfg.logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	switch {
 	case cfg.maxPages < 0:
 		return fail("-max-pages %d: write a positive number, or 0 for no limit", cfg.maxPages)
@@ -152,6 +154,9 @@ func (c *config) demo(site *demosite.Site) error {
 	front, err := normalize(site.Front())
 	if err != nil {
 		return err
+	}
+	if c.policyTokens == nil {
+		c.policyTokens = map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}}
 	}
 	c.what = "a demo internet on loopback"
 	c.start = []*url.URL{front}

@@ -35,6 +35,8 @@ func TestRun_Mistakes(t *testing.T) {
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
 		{"negative delay", []string{"-delay=-1s"}, "-delay"},
 		{"no hosts", []string{"-hosts=0"}, "-hosts"},
+		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
+		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 	}
 	for _, tt := range tests {
@@ -55,7 +57,7 @@ func TestRun_Help(t *testing.T) {
 	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json"} {
+	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token"} {
 		if !strings.Contains(stderr.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}
@@ -69,7 +71,7 @@ func TestRun_URLs(t *testing.T) {
 	defer elsewhere.Close()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		w.Write([]byte("User-agent: *\nDisallow: /no"))
+		w.Write([]byte("User-agent: *\nDisallow: /no\n\nUser-agent: OtherBot-AI\nDisallow: /yes"))
 	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -81,7 +83,7 @@ func TestRun_URLs(t *testing.T) {
 	defer site.Close()
 
 	var stdout, stderr bytes.Buffer
-	status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", site.URL}, &stdout, &stderr)
+	status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-policy-token=ai-input=OtherBot-AI", site.URL}, &stdout, &stderr)
 	if status != exitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
@@ -94,6 +96,8 @@ func TestRun_URLs(t *testing.T) {
 	for _, want := range []string{
 		"fetched       200  " + site.URL + "/yes",
 		"line 2: Disallow: /no",
+		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
+		"ai-input    1 allow,   1 deny", // of / its group says nothing, which allows it
 		"1 host in ",
 		"2 pages fetched, 1 blocked",
 	} {

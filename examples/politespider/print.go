@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +49,7 @@ func (p jsonPrinter) summary(s Summary) {
 type textPrinter struct {
 	w      io.Writer
 	colour bool
+	told   map[string]bool // what a host's robots.txt says, printed already
 }
 
 // livePrinter is a textPrinter for a terminal: below the records it keeps a line on what the crawl is waiting for.
@@ -77,6 +80,9 @@ func (p livePrinter) summary(s Summary) {
 
 // lineFormat is that of a line up to its note: time, waited, verdict, status, URL.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
+
+// evidenceIndent stands before a line on what a page says, below the page's own.
+const evidenceIndent = "                     "
 
 // urlWidth is that of most URLs; longer ones push their note to the right.
 const urlWidth = 42
@@ -127,6 +133,23 @@ func (p *textPrinter) record(r Record) {
 		line += "  " + note
 	}
 	fmt.Fprintln(p.w, line)
+	for _, e := range r.evidence() {
+		if !e.ofSite || p.tellOnce(r.Host+" "+e.text) {
+			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.text))
+		}
+	}
+}
+
+// tellOnce reports whether it is called with this text for the first time.
+func (p *textPrinter) tellOnce(text string) bool {
+	if p.told[text] {
+		return false
+	}
+	if p.told == nil {
+		p.told = make(map[string]bool)
+	}
+	p.told[text] = true
+	return true
 }
 
 // note is what there is to say about a record beyond its verdict.
@@ -139,11 +162,8 @@ func (p *textPrinter) note(r Record) string {
 	if r.Location != "" {
 		add("-> %s", r.Location)
 	}
-	if r.NoIndex {
-		add("%s", p.paint(magenta, "noindex"))
-	}
-	if r.NoFollow {
-		add("%s", p.paint(magenta, "nofollow"))
+	for _, flag := range r.flags() {
+		add("%s", p.paint(magenta, flag))
 	}
 	if r.Links > 0 {
 		add("%s", count(r.Links, "new link"))
@@ -177,6 +197,7 @@ func (p *textPrinter) summary(s Summary) {
 
 	p.hosts(s.Hosts)
 	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(Record) string { return "" })
+	p.uses(s)
 	p.list("\nLost", s.Lost, func(r Record) string {
 		if r.Status != 0 {
 			return fmt.Sprintf("%s: %d, %s", r.Verdict, r.Status, p.note(r))
@@ -206,6 +227,20 @@ func (p *textPrinter) hosts(hosts []HostSummary) {
 		fmt.Fprintf(p.w, format, width, h.Host, number(h.Requests), number(h.Fetched), number(h.Blocked), number(h.Lost), seconds(h.Interval), closest, h.RobotsTxt)
 	}
 	fmt.Fprintln(p.w, p.paint(dim, "  interval: the least time owed to the host between two pages; closest: the least that there was"))
+}
+
+// uses says how many pages allow and deny a use, and which drafts that was read by.
+func (p *textPrinter) uses(s Summary) {
+	if len(s.Uses) == 0 {
+		return
+	}
+	fmt.Fprintln(p.w, "\nWhat owners say about use, in pages:")
+	for _, u := range s.Uses {
+		fmt.Fprintf(p.w, "  %-9s %3d allow, %3d deny\n", u.Use, u.Allow, u.Deny)
+	}
+	for _, signal := range slices.Sorted(maps.Keys(s.Drafts)) {
+		fmt.Fprintln(p.w, p.paint(dim, fmt.Sprintf("  (draft) %s: %s", signal, s.Drafts[signal])))
+	}
 }
 
 func (p *textPrinter) list(title string, records []Record, note func(Record) string) {
@@ -259,9 +294,9 @@ func newPrinter(w io.Writer, terminal, asJSON bool) printer {
 	case asJSON:
 		return newJSONPrinter(w)
 	case terminal:
-		return livePrinter{&textPrinter{w, os.Getenv("NO_COLOR") == ""}} // https://no-color.org
+		return livePrinter{&textPrinter{w: w, colour: os.Getenv("NO_COLOR") == ""}} // https://no-color.org
 	}
-	return &textPrinter{w, false}
+	return &textPrinter{w: w}
 }
 
 // checkedWriter keeps the first error of w, and calls failed then.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -44,8 +46,8 @@ func TestTextPrinter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var plain, colour bytes.Buffer
-		(&textPrinter{&plain, false}).record(tt.record)
-		(&textPrinter{&colour, true}).record(tt.record)
+		(&textPrinter{w: &plain}).record(tt.record)
+		(&textPrinter{w: &colour, colour: true}).record(tt.record)
 		if got := strings.TrimSuffix(plain.String(), "\n"); got != tt.want {
 			t.Errorf("plain\n got %q\nwant %q", got, tt.want)
 		}
@@ -55,6 +57,47 @@ func TestTextPrinter(t *testing.T) {
 		if !strings.Contains(colour.String(), "\x1b[") {
 			t.Errorf("no colour: %q", colour.String())
 		}
+	}
+}
+
+// Evidence stands below the page that it is about. What robots.txt says is printed once for each host, and a page may
+// hold anything.
+func TestTextPrinter_Evidence(t *testing.T) {
+	ofSite := Use{preference.TrainAI, preference.Deny, []Statement{{preference.Statement{
+		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
+		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n"}, "draft-x"}}}
+	page := Record{Verdict: Fetched, URL: "http://a.example/", Host: "a.example", Said: Said{
+		Directives: []robotsmeta.Rule{
+			{Source: robotsmeta.Meta, Line: 3, Name: "noarchive", Known: true, Raw: "noarchive"},
+			{Source: robotsmeta.Meta, Line: 3, Name: "no\x1b[2J", Raw: "no\x1b[2J"},
+			{Source: robotsmeta.XRobotsTag, Line: 1, Scope: "examplebot", Name: "nosnippet", Known: true, Raw: "nosnippet"},
+		},
+		Uses:        []Use{ofSite},
+		NotFollowed: []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4", "http://a.example/5"},
+	}}
+	other := Record{Verdict: Fetched, URL: "http://b.example/", Host: "b.example", Said: Said{Uses: []Use{ofSite}}}
+	again := Record{Verdict: Fetched, URL: "http://a.example/again", Host: "a.example", Said: Said{Uses: []Use{ofSite}}}
+	var out bytes.Buffer
+	p := &textPrinter{w: &out}
+	for _, r := range []Record{page, again, other} {
+		p.record(r)
+	}
+	const want = `   0.0s           fetched            http://a.example/                           no train-ai
+                     meta, line 3: noarchive, no\x1b[2J (unknown)
+                     X-Robots-Tag, line 1, to examplebot: nosnippet
+                     uses: train-ai deny
+                     robots.txt, line 2: Content-Usage: /a train-ai=n (draft)
+                     rel=nofollow: http://a.example/1
+                     rel=nofollow: http://a.example/2
+                     rel=nofollow: http://a.example/3
+                     rel=nofollow: 2 links more
+   0.0s           fetched            http://a.example/again                      no train-ai
+   0.0s           fetched            http://b.example/                           no train-ai
+                     uses: train-ai deny
+                     robots.txt, line 2: Content-Usage: /a train-ai=n (draft)
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
 
@@ -100,7 +143,7 @@ func TestIsTerminal_Not(t *testing.T) {
 
 func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
-	p := livePrinter{&textPrinter{&out, false}}
+	p := livePrinter{&textPrinter{w: &out}}
 	p.progress(3, frontier.State{Queued: 7, Out: 1, Next: "a.example", Wait: 1400 * time.Millisecond})
 	p.record(Record{Verdict: Fetched, Status: 200, URL: "http://a.example/"})
 	want := "\r\x1b[2K  3 fetched, 7 queued, 1 under way, next: a.example in 1.4s\r" +

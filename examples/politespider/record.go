@@ -8,6 +8,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
 // Verdict is what became of a URL.
@@ -37,11 +38,13 @@ type Record struct {
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // likewise
 	Links     int     `json:"links,omitempty"`      // on it, not seen before: queued
-	LinksLeft int     `json:"links_left,omitempty"` // on it, not followed because it asks so
+	LinksLeft int     `json:"links_left,omitempty"` // on it, not followed because it or they ask so
 	Put       int     `json:"put,omitempty"`        // how often it has been put off, of Later and Missing
 	Again     float64 `json:"again,omitempty"`      // seconds until its next turn, of Later
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
 	Error     string  `json:"error,omitempty"`
+
+	Said // of what was fetched
 
 	// Decision is what robots.txt says, with the rule and its line; nil if nothing was decided.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
@@ -49,7 +52,7 @@ type Record struct {
 
 // brief is the record as the summary lists it: the evidence stands where it was first printed.
 func (r Record) brief() Record {
-	r.Decision = nil
+	r.Decision, r.Said = nil, Said{}
 	return r
 }
 
@@ -66,9 +69,20 @@ type Summary struct {
 	Left        int           `json:"left"` // URLs still queued
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
-	Hosts       []HostSummary `json:"hosts"`       // by name
-	Lost        []Record      `json:"lost"`        // what is Unreachable, Missing or Failed
-	NotToKeep   []Record      `json:"not_to_keep"` // fetched, and noindex
+	Hosts       []HostSummary `json:"hosts"`          // by name
+	Lost        []Record      `json:"lost"`           // what is Unreachable, Missing or Failed
+	NotToKeep   []Record      `json:"not_to_keep"`    // fetched, and noindex
+	Uses        []UseSummary  `json:"uses,omitempty"` // those that any page says something about
+
+	// Drafts are the documents by which statements about use were read that may still change, by signal.
+	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
+}
+
+// UseSummary counts the pages by what they say about a use.
+type UseSummary struct {
+	Use   preference.Use `json:"use"`
+	Allow int            `json:"allow"`
+	Deny  int            `json:"deny"`
 }
 
 // HostSummary is the part of one host.
@@ -155,7 +169,35 @@ func (l *ledger) add(r Record) {
 	if r.NoFollow {
 		l.total.NoFollow++
 	}
+	for _, u := range r.Uses {
+		l.heard(u)
+	}
 	l.print.record(r)
+}
+
+// heard counts what was said about a use.
+func (l *ledger) heard(u Use) {
+	for _, statement := range u.Evidence {
+		if statement.Draft != "" {
+			if l.total.Drafts == nil {
+				l.total.Drafts = make(map[preference.Signal]string)
+			}
+			l.total.Drafts[statement.Signal] = statement.Draft
+		}
+	}
+	if u.Answer == preference.Unknown {
+		return
+	}
+	i := slices.IndexFunc(l.total.Uses, func(s UseSummary) bool { return s.Use == u.Use })
+	if i < 0 {
+		i = len(l.total.Uses)
+		l.total.Uses = append(l.total.Uses, UseSummary{Use: u.Use})
+	}
+	if u.Answer == preference.Allow {
+		l.total.Uses[i].Allow++
+	} else {
+		l.total.Uses[i].Deny++
+	}
 }
 
 // progress shows how the crawl stands, if the printer does that.

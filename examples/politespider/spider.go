@@ -18,6 +18,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
 // maxPuts is how often a page that answers 429 or 503 goes back into the queue.
@@ -29,15 +30,16 @@ const maxWait = 5 * time.Second
 
 // config is what a crawl is to be.
 type config struct {
-	what      string // in a few words
-	start     []*url.URL
-	inScope   func(*url.URL) bool // whether a link is to be followed
-	maxPages  int
-	userAgent string
-	delay     time.Duration     // between requests to a host; negative: none
-	hosts     int               // crawled at a time
-	base      http.RoundTripper // nil: http.DefaultTransport
-	logger    *slog.Logger
+	what         string // in a few words
+	start        []*url.URL
+	inScope      func(*url.URL) bool // whether a link is to be followed
+	maxPages     int
+	userAgent    string
+	delay        time.Duration               // between requests to a host; negative: none
+	hosts        int                         // crawled at a time
+	policyTokens map[preference.Use][]string // names that stand for a use
+	base         http.RoundTripper           // nil: http.DefaultTransport
+	logger       *slog.Logger
 }
 
 // spider crawls with colly. The frontier decides what is next, colly fetches and reads it, and the extension sees to it
@@ -52,13 +54,16 @@ type spider struct {
 
 // visit is one attempt at a page, filled in by those who see a part of it.
 type visit struct {
-	page     *frontier.Page
-	sent     time.Time          // by witness; zero: nothing was sent
-	decision *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
-	response *colly.Response    // nil: there was none
-	noIndex  bool
-	noFollow bool
-	links    []string // absolute
+	page       *frontier.Page
+	sent       time.Time          // by witness; zero: nothing was sent
+	decision   *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
+	response   *colly.Response    // nil: there was none
+	noIndex    bool
+	noFollow   bool
+	said       Said
+	links      []string // absolute; to be followed
+	left       []string // not to be
+	linksError error    // they could not be read
 }
 
 func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
@@ -79,22 +84,13 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 		Base:      witness{base, s},
 		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Logger: cfg.logger},
 		Observer:  observer{s},
+		KeepFiles: true, // for what they say about use
 		Logger:    cfg.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.OnResponse(func(r *colly.Response) {
-		v := visitOf(r.Ctx)
-		said := ext.Directives(r)
-		v.response, v.noIndex, v.noFollow = r, said.NoIndex(), said.NoFollow()
-	})
-	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
-		v := visitOf(e.Request.Ctx)
-		if link := e.Request.AbsoluteURL(e.Attr("href")); link != "" {
-			v.links = append(v.links, link)
-		}
-	})
+	c.OnResponse(func(r *colly.Response) { s.hear(visitOf(r.Ctx), r, ext) })
 	s.collector = c
 	return s, nil
 }
@@ -191,14 +187,19 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 func (s *spider) fetched(v *visit, r Record) {
 	resp := v.response
 	r.Verdict, r.Status = Fetched, resp.StatusCode
-	r.NoIndex, r.NoFollow = v.noIndex, v.noFollow
+	r.NoIndex, r.NoFollow, r.Said = v.noIndex, v.noFollow, v.said
+	if v.linksError != nil {
+		r.Error = reason(v.linksError)
+	}
 	if location := resp.Headers.Get("Location"); location != "" && r.Status >= 300 && r.Status <= 399 {
 		r.Verdict, r.Location = Moved, resp.Request.AbsoluteURL(location)
-		v.links = []string{r.Location}
+		v.links, v.left = []string{r.Location}, nil
+		if r.NoFollow {
+			v.links, v.left = v.left, v.links
+		}
 	}
-	if r.NoFollow {
-		r.LinksLeft = len(v.links)
-	} else if r.Status <= 399 {
+	r.LinksLeft = len(v.left)
+	if r.Status <= 399 {
 		r.Links = s.follow(v.page, v.links)
 	}
 	s.ledger.add(r)
@@ -209,8 +210,8 @@ func (s *spider) fetched(v *visit, r Record) {
 func (s *spider) follow(from *frontier.Page, links []string) int {
 	var pages []*frontier.Page
 	for _, link := range links {
-		u, err := withoutFragment(link)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !s.inScope(u) {
+		u, err := normalize(link)
+		if err != nil || !s.inScope(u) {
 			continue
 		}
 		pages = append(pages, &frontier.Page{URL: u, From: from.URL.String()})

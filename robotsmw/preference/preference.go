@@ -39,6 +39,20 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
+// MarshalText is String.
+func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (a *Answer) UnmarshalText(text []byte) error {
+	for _, known := range []Answer{Unknown, Allow, Deny} {
+		if string(text) == known.String() {
+			*a = known
+			return nil
+		}
+	}
+	return fmt.Errorf("preference: %q is no answer: write unknown, allow or deny", text)
+}
+
 // A Signal is a way of saying it.
 type Signal string
 
@@ -84,14 +98,14 @@ type Input struct {
 
 // A Statement is one thing that was said.
 type Statement struct {
-	Use    Use
-	Answer Answer
-	Signal Signal
-	Where  string // "robots.txt", "header", "meta" or "tdmrep.json"
-	Line   int    // of robots.txt or the page, or among the header's lines of that field; 0: not known
-	Path   string // what a line of robots.txt or tdmrep.json is limited to, as written; empty: nothing
-	Raw    string // the words, such as "train-ai=n"
-	Policy string // TDMRep's tdm-policy, the address of the terms; empty: none
+	Use    Use    `json:"use"`
+	Answer Answer `json:"answer"`
+	Signal Signal `json:"signal"`
+	Where  string `json:"where"`            // "robots.txt", "header", "meta" or "tdmrep.json"
+	Line   int    `json:"line,omitempty"`   // of robots.txt or the page, or among the header's lines of that field; 0: not known
+	Path   string `json:"path,omitempty"`   // what a line of robots.txt or tdmrep.json is limited to, as written; empty: nothing
+	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
+	Policy string `json:"policy,omitempty"` // TDMRep's tdm-policy, the address of the terms; empty: none
 }
 
 // String returns for example "deny by Content-Usage in robots.txt, line 2: train-ai=n".
@@ -107,9 +121,9 @@ func (s Statement) String() string {
 
 // A Verdict is the sum of what was said about one use.
 type Verdict struct {
-	Use      Use
-	Answer   Answer
-	Evidence []Statement // all that bears on it, also what was outweighed
+	Use      Use         `json:"use"`
+	Answer   Answer      `json:"answer"`
+	Evidence []Statement `json:"evidence,omitempty"` // all that bears on it, also what was outweighed
 }
 
 // String returns the statement that decided, or "unknown".

@@ -101,10 +101,10 @@ func signals(text string) func(yield func(name, value string) bool) {
 
 // A License is the address of terms for which an owner licenses the use of a page (RSL 1.0).
 type License struct {
-	URL   string // as written
-	Where string // "robots.txt" or "header"
-	Line  int    // of robots.txt, or among the header's lines of that field
-	Raw   string
+	URL   string `json:"url"`   // as written
+	Where string `json:"where"` // "robots.txt" or "header"
+	Line  int    `json:"line"`  // of robots.txt, or among the header's lines of that field
+	Raw   string `json:"raw"`
 }
 
 // Licenses returns the licences that robots.txt (License lines, for the whole origin) and the header (Link with

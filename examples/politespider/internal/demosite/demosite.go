@@ -1,5 +1,6 @@
 // Package demosite is a small internet on loopback: a handful of host names with everything on them that a polite
-// crawler meets. Each host is a text file in hosts/, its robots.txt first, which reads as the site does.
+// crawler meets. Each host is a text file in hosts/, its robots.txt first, which reads as the site does. Beside each page
+// stands what it is there for, and what a crawler has to conclude: [Site.Pages] is the table that a test checks against.
 //
 // All hosts are served by one listener. [Site.DialContext] takes the place of DNS: it leads every host name of the
 // demo to that listener and knows no other, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
@@ -82,6 +83,18 @@ func (s *Site) Front() string { return "http://town.example/" }
 
 // Hosts returns the host names, sorted. The site is the handler of each of them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
+
+// Pages returns every target of every host, by host name and then in the order of its file.
+func (s *Site) Pages() []Page {
+	var pages []Page
+	for _, name := range s.Hosts() {
+		for _, page := range s.hosts[name].pages {
+			page.URL = "http://" + name + page.URL
+			pages = append(pages, page)
+		}
+	}
+	return pages
+}
 
 // DialContext connects to the listener if the address is that of a host of the demo. Any other name does not exist: a
 // [net.DNSError] inside a [net.OpError], as from the real dialer.

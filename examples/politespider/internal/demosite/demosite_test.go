@@ -1,11 +1,14 @@
 package demosite
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -81,9 +84,41 @@ func TestParseHost_Mistakes(t *testing.T) {
 		"-- / --\n":                "want -- /target STATUS --",
 		"-- hours 200 --\n":        "want -- /target STATUS --",
 		"-- / 200 --\nno header\n": "is not a header",
+		"-- / 429 --\n\n\n-- / 200 --\n=> fetched\n": "beside the target's first answer",
 	} {
 		if _, err := parseHost(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
+	}
+}
+
+// A page goes out in the charset and the coding that its header names, and as often as it says.
+func TestParseHost_Body(t *testing.T) {
+	for _, test := range []struct{ name, header, body, want string }{
+		{"as it is", "A: b", "x\ny\n", "x\ny"},
+		{"repeated lines", "A: b", "<ul>\n3 × <li>\n</ul>\n", "<ul>\n<li>\n<li>\n<li>\n</ul>"},
+		{"no number", "A: b", "a × b\n", "a × b"},
+		{"UTF-16", "Content-Type: text/html; charset=utf-16", "é\n", "\xff\xfe\xe9\x00"},
+	} {
+		h, err := parseHost("-- / 200 --\n" + test.header + "\n\n" + test.body)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		} else if got := string(h.answers["/"][0].body); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	h, err := parseHost("-- / 200 --\n# Why.\n# Really.\n=> fetched\n=> noindex\nContent-Encoding: gzip\n\nhello\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(h.answers["/"][0].body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(z); err != nil || string(body) != "hello" {
+		t.Errorf("gzip: %q, %v", body, err)
+	}
+	if want := (Page{"/", "Why. Really.", []string{"fetched", "noindex"}}); !reflect.DeepEqual(h.pages[0], want) {
+		t.Errorf("got %+v, want %+v", h.pages[0], want)
 	}
 }

@@ -1,7 +1,10 @@
 package demosite
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -9,30 +12,49 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf16"
 )
 
 // files holds a file for each host, named after it. A file is a remark, then the answers of that host:
 //
 //	-- TARGET STATUS --
+//	# What is to be seen here.
+//	=> What a polite crawler concludes.
 //	Header: value
 //
 //	body
 //
 // The target is what a request asks for, query included. Where it is given more than once, the answers follow each
-// other, and the last one stays.
+// other, and the last one stays. The remark and the conclusions are for readers and tests: see [Page].
+//
+// The body is sent in the charset (utf-16) and the coding (gzip) that the header names. A line "N × text" is sent N
+// times.
 //
 //go:embed hosts/*.txt
 var files embed.FS
+
+// A Page is a target of a host, what it is there for, and what a crawler that obeys has to make of it.
+type Page struct {
+	URL     string
+	Purpose string // may be empty
+
+	// Concludes is what becomes of the URL ("fetched", "blocked by line 9", "never asked for"; one verdict for each
+	// time that it has its turn), then, if the page says something about itself, what follows from that, then the
+	// evidence.
+	Concludes []string
+}
 
 // answer is one response of a host.
 type answer struct {
 	status int
 	header http.Header
-	body   string
+	body   []byte
 }
 
 // host answers for one host name.
 type host struct {
+	pages []Page // in the order of the file; URLs are targets still
+
 	mu      sync.Mutex
 	answers map[string][]answer // by target; not empty
 }
@@ -69,10 +91,19 @@ func parseHost(text string) (*host, error) {
 			return nil, fmt.Errorf("section %q: want -- /target STATUS --", title)
 		}
 		head, body, _ := strings.Cut(rest, "\n\n")
-		a := answer{status: status, header: make(http.Header), body: strings.TrimSuffix(body, "\n")}
+		a := answer{status: status, header: make(http.Header)}
+		page := Page{URL: target}
 		for line := range strings.Lines(head) {
 			line = strings.TrimSpace(line)
 			if line == "" {
+				continue
+			}
+			if remark, ok := strings.CutPrefix(line, "# "); ok {
+				page.Purpose = strings.TrimPrefix(page.Purpose+" "+remark, " ")
+				continue
+			}
+			if conclusion, ok := strings.CutPrefix(line, "=> "); ok {
+				page.Concludes = append(page.Concludes, conclusion)
 				continue
 			}
 			name, value, ok := strings.Cut(line, ":")
@@ -81,9 +112,54 @@ func parseHost(text string) (*host, error) {
 			}
 			a.header.Add(textproto.TrimString(name), textproto.TrimString(value))
 		}
+		if a.body, err = encode(repeated(strings.TrimSuffix(body, "\n")), a.header); err != nil {
+			return nil, fmt.Errorf("section %q: %w", title, err)
+		}
+		if len(h.answers[target]) == 0 {
+			h.pages = append(h.pages, page)
+		} else if page.Concludes != nil {
+			return nil, fmt.Errorf("section %q: the conclusions stand beside the target's first answer", title)
+		}
 		h.answers[target] = append(h.answers[target], a)
 	}
 	return h, nil
+}
+
+// repeated writes out the lines that are to be sent many times.
+func repeated(body string) string {
+	var b strings.Builder
+	for line := range strings.Lines(body) {
+		count, text, _ := strings.Cut(line, " × ")
+		if n, err := strconv.Atoi(count); err == nil && n > 0 {
+			b.WriteString(strings.Repeat(text, n))
+		} else {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// encode writes a body in the charset and the coding that its header names.
+func encode(body string, h http.Header) ([]byte, error) {
+	b := []byte(body)
+	if strings.Contains(h.Get("Content-Type"), "utf-16") {
+		b = []byte{0xff, 0xfe} // the byte order mark of the little end
+		for _, unit := range utf16.Encode([]rune(body)) {
+			b = binary.LittleEndian.AppendUint16(b, unit)
+		}
+	}
+	if h.Get("Content-Encoding") != "gzip" {
+		return b, nil
+	}
+	var coded bytes.Buffer
+	z := gzip.NewWriter(&coded)
+	if _, err := z.Write(b); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return coded.Bytes(), nil
 }
 
 // ServeHTTP gives the next answer for the request's target, or 404.
@@ -97,7 +173,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(a.status)
-	fmt.Fprint(w, a.body) // a HEAD's is dropped by net/http
+	w.Write(a.body) // a HEAD's is dropped by net/http
 }
 
 func (h *host) next(target string) (answer, bool) {

@@ -1,0 +1,41 @@
+package preference
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A verdict goes into a log of JSON lines with its evidence, in words, and comes back the same.
+func TestVerdict_JSON(t *testing.T) {
+	in := Input{
+		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),
+		Target: "/a",
+		Header: http.Header{"Tdm-Reservation": {"1"}, "Tdm-Policy": {"/terms"}},
+	}
+	v := in.For(TrainAI)
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"use":"train-ai","answer":"deny","evidence":[` +
+		`{"use":"train-ai","answer":"allow","signal":"Content-Usage","where":"robots.txt","line":2,"path":"/a","raw":"train-ai=y"},` +
+		`{"use":"train-ai","answer":"deny","signal":"TDM-Reservation","where":"header","line":1,"raw":"TDM-Reservation: 1","policy":"/terms"}]}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	var back Verdict
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, v) {
+		t.Errorf("read back: %+v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`"perhaps"`), &back.Answer); err == nil {
+		t.Error("no error for an answer that there is not")
+	}
+	if err := json.Unmarshal([]byte(`"header"`), new(robotsmeta.Source)); err == nil {
+		t.Error("no error for a source that there is not")
+	}
+}
