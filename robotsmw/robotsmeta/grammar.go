@@ -188,9 +188,11 @@ func everybody(name string) bool {
 
 // names reports whether name is one of the product tokens, a version on either side aside.
 func names(name string, tokens []string) bool {
-	name = product(name)
 	for _, token := range tokens {
-		if token = product(token); token != "" && strings.EqualFold(name, token) {
+		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {
+			continue // the usual case, at a glance
+		}
+		if token = product(token); token != "" && strings.EqualFold(product(name), token) {
 			return true
 		}
 	}
@@ -200,7 +202,18 @@ func names(name string, tokens []string) bool {
 // product returns the product token of name: "ExampleBot" of "ExampleBot/1.0".
 func product(name string) string {
 	name, _, _ = strings.Cut(name, "/")
-	return strings.Trim(name, space)
+	return trim(name)
+}
+
+// trim is s without the white space around it.
+func trim(s string) string {
+	for s != "" && isSpace(s[0]) {
+		s = s[1:]
+	}
+	for s != "" && isSpace(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

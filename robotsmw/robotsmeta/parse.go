@@ -43,7 +43,7 @@ func ParseContent(content string) Directives {
 // noimageai and noml speak; of tdm-reservation and tdm-policy the content is kept as a Rule's Value; any other name
 // gives the zero Directives.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
-	name = strings.Trim(name, space)
+	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}
 	switch kind := metaKind(name, tokens); kind {
 	case metaRobots:
@@ -55,7 +55,7 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 		known, _ := lookup(name)
 		r.say(known, name)
 	case metaKept:
-		value := strings.Trim(content, space)
+		value := trim(content)
 		if len(value) > maxLine {
 			r.flags |= truncated
 			value = ""
@@ -67,7 +67,7 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 
 // MetaSpeaks reports whether ParseMeta reads a <meta> of this name for these tokens.
 func MetaSpeaks(name string, tokens ...string) bool {
-	return metaKind(strings.Trim(name, space), tokens) != metaOther
+	return metaKind(trim(name), tokens) != metaOther
 }
 
 type metaSort uint8
@@ -79,15 +79,26 @@ const (
 	metaKept            // not a directive, but kept for those who ask
 )
 
+// metaKind is asked of every meta of every page: it looks at the first letter before anything else.
 func metaKind(name string, tokens []string) metaSort {
-	switch {
-	case strings.EqualFold(name, "robots"):
-		return metaRobots
-	case strings.EqualFold(name, "noai"), strings.EqualFold(name, "noimageai"), strings.EqualFold(name, "noml"):
-		return metaBare
-	case strings.EqualFold(name, "tdm-reservation"), strings.EqualFold(name, "tdm-policy"):
-		return metaKept
-	case names(name, tokens):
+	if name == "" {
+		return metaOther
+	}
+	switch name[0] | ' ' {
+	case 'r':
+		if strings.EqualFold(name, "robots") {
+			return metaRobots
+		}
+	case 'n':
+		if strings.EqualFold(name, "noai") || strings.EqualFold(name, "noimageai") || strings.EqualFold(name, "noml") {
+			return metaBare
+		}
+	case 't':
+		if strings.EqualFold(name, "tdm-reservation") || strings.EqualFold(name, "tdm-policy") {
+			return metaKept
+		}
+	}
+	if names(name, tokens) {
 		return metaRobots
 	}
 	return metaOther

@@ -25,7 +25,7 @@ func (r *reader) readRobotsTag(lines, tokens []string) {
 // member reads "token;directive;directive=value".
 func (r *reader) member(s string, tokens []string) {
 	name, params := cutOutsideQuotes(s, ';')
-	name = strings.Trim(unquote(strings.Trim(name, space)), space)
+	name = trim(unquote(trim(name)))
 	if !isName(name) {
 		return
 	}
@@ -33,7 +33,7 @@ func (r *reader) member(s string, tokens []string) {
 	for params != "" {
 		var param string
 		param, params = cutOutsideQuotes(params, ';')
-		raw := strings.Trim(param, space)
+		raw := trim(param)
 		key, value, _ := strings.Cut(raw, "=")
 		value = unquote(value)
 		known, ok := lookup(key)

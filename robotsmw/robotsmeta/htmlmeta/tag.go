@@ -1,46 +1,6 @@
 package htmlmeta
 
-import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
-)
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// nextM returns the first i at or after from where b[i:] begins with "<m" in either case, or may if b were longer;
-// len(b) if there is none. Nearly all of a page is passed over here, so it goes by 32 octets, then by eight: at a
-// third of the cost of looking at each "<".
-func nextM(b []byte, from int) int {
-	i := from
-	for ; i+33 <= len(b); i += 32 {
-		w := b[i : i+33]
-		if (beginM(w, 0)|beginM(w, 8)|beginM(w, 16)|beginM(w, 24))&highs != 0 {
-			break
-		}
-	}
-	for ; i+9 <= len(b); i += 8 {
-		if found := beginM(b, i) & highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for ; i < len(b); i++ {
-		if b[i] == '<' && (i+1 == len(b) || b[i+1]|' ' == 'm') {
-			return i
-		}
-	}
-	return len(b)
-}
-
-// beginM compares eight octets with "<" and those after them with "m". The lowest octet of the result whose high bit is
-// set stands where both are equal; none is set where nothing is. (Zero octets of a word: Hacker's Delight §6-1.)
-func beginM(b []byte, i int) uint64 {
-	v := (binary.LittleEndian.Uint64(b[i:]) ^ '<'*ones) | ((binary.LittleEndian.Uint64(b[i+1:]) | ' '*ones) ^ 'm'*ones)
-	return (v - ones) &^ v
-}
+import "bytes"
 
 // A tagReader reads the attributes of b, what follows "<meta", by the rules of the tokenizer (WHATWG HTML §13.2.5.32
 // to 40).
@@ -59,69 +19,88 @@ const (
 
 // next reads one attribute; key and value are as written.
 func (t *tagReader) next() (key, value []byte, state tagState) {
-	if t.space() {
-		return nil, nil, tagCut
-	}
 	b := t.b
-	if b[t.i] == '>' {
-		t.i++
+	i := skipSpace(b, t.i)
+	if i == len(b) {
+		return t.cut()
+	}
+	if b[i] == '>' {
+		t.i = i + 1
 		return nil, nil, tagEnd
 	}
-	start := t.i
-	if b[t.i] == '=' {
-		t.i++
+	start := i
+	if b[i] == '=' {
+		i++
 	}
-	for t.i < len(b) && b[t.i] != '=' && b[t.i] != '/' && b[t.i] != '>' && !isSpace(b[t.i]) {
-		t.i++
+	for i < len(b) && octets[b[i]]&endsKey == 0 {
+		i++
 	}
-	key = b[start:t.i]
-	if t.space() {
-		return nil, nil, tagCut
+	key = b[start:i]
+	if i = skipSpace(b, i); i == len(b) {
+		return t.cut()
 	}
-	switch b[t.i] {
-	case '/':
-		t.i++
-		return key, nil, tagMore
-	case '=':
-		t.i++
-	default:
-		return key, nil, tagMore
-	}
-	if t.space() {
-		return nil, nil, tagCut
-	}
-	if quote := b[t.i]; quote == '"' || quote == '\'' {
-		t.i++
-		n := bytes.IndexByte(b[t.i:], quote)
-		if n < 0 {
-			t.i = len(b)
-			return nil, nil, tagCut
+	if b[i] != '=' {
+		if b[i] == '/' {
+			i++
 		}
-		value = b[t.i : t.i+n]
-		t.i += n + 1
-		return key, value, tagMore
+		t.i = i
+		return key, nil, tagMore
 	}
-	start = t.i
-	for t.i < len(b) && b[t.i] != '>' && !isSpace(b[t.i]) {
-		t.i++
+	if i = skipSpace(b, i+1); i == len(b) {
+		return t.cut()
 	}
-	if t.i == len(b) {
-		return nil, nil, tagCut
+	if quote := b[i]; quote == '"' || quote == '\'' {
+		i++
+		n := bytes.IndexByte(b[i:], quote)
+		if n < 0 {
+			return t.cut()
+		}
+		t.i = i + n + 1
+		return key, b[i : i+n], tagMore
 	}
-	return key, b[start:t.i], tagMore
+	start = i
+	for i < len(b) && octets[b[i]]&endsValue == 0 {
+		i++
+	}
+	if i == len(b) {
+		return t.cut()
+	}
+	t.i = i
+	return key, b[start:i], tagMore
 }
 
-// space skips white space and reports whether b ends with it.
-func (t *tagReader) space() bool {
-	for t.i < len(t.b) && isSpace(t.b[t.i]) {
-		t.i++
-	}
-	return t.i == len(t.b)
+func (t *tagReader) cut() (key, value []byte, state tagState) {
+	t.i = len(t.b)
+	return nil, nil, tagCut
 }
+
+// skipSpace returns the first i at or after from where b has no white space.
+func skipSpace(b []byte, from int) int {
+	for from < len(b) && isSpace(b[from]) {
+		from++
+	}
+	return from
+}
+
+// octets tells of each octet what it ends.
+var octets = func() (e [256]uint8) {
+	for _, c := range []byte(" \t\n\r\f") {
+		e[c] = white | endsKey | endsValue
+	}
+	e['='], e['/'] = endsKey, endsKey
+	e['>'] = endsKey | endsValue
+	return e
+}()
+
+const (
+	white     = 1 << iota
+	endsKey   // an attribute's name
+	endsValue // a value without quotes
+)
 
 // isNameKey reports whether key is "name" in any case.
 func isNameKey(key []byte) bool {
 	return len(key) == 4 && key[0]|' ' == 'n' && key[1]|' ' == 'a' && key[2]|' ' == 'm' && key[3]|' ' == 'e'
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
+func isSpace(c byte) bool { return octets[c]&white != 0 }

@@ -1,0 +1,67 @@
+package htmlmeta
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// nextMSlowly is what nextM must find, octet by octet.
+func nextMSlowly(b []byte, from int) int {
+	for i := from; i < len(b); i++ {
+		if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func checkNextM(t *testing.T, b []byte, from int) {
+	t.Helper()
+	if got, want := nextM(b, from), nextMSlowly(b, from); got != want {
+		t.Errorf("nextM(%q, %d) = %d, want %d", b, from, got, want)
+	}
+	// Each way of skipping, whichever this machine takes, stops before what is looked for.
+	for name, skip := range map[string]func([]byte) int{"skipM": skipM, "skipWords": skipWords} {
+		if got, most := from+skip(b[from:]), nextMSlowly(b, from); got > most {
+			t.Errorf("%s passes over %q at %d, to %d", name, b, most, got)
+		}
+	}
+}
+
+// A tag is found wherever it stands among the blocks that are skipped at once.
+func TestNextM_AtEveryOffset(t *testing.T) {
+	for size := range 200 {
+		for at := range size {
+			for _, tag := range []string{"<m", "<M", "<n", "m<", "<"} {
+				b := bytes.Repeat([]byte("x"), size)
+				copy(b[at:], tag)
+				checkNextM(t, b, 0)
+				checkNextM(t, b, at)
+			}
+		}
+	}
+}
+
+// Nothing beyond the slice is read into the answer.
+func TestNextM_LooksNoFurtherThanItsEnd(t *testing.T) {
+	whole := []byte(strings.Repeat("<", 300) + strings.Repeat("m", 300))
+	for end := range 300 {
+		checkNextM(t, whole[:end:end], 0)
+	}
+	for size := range 200 {
+		b := append(bytes.Repeat([]byte("x"), size), "<meta"...)
+		if got := nextM(b[:size], 0); got != size {
+			t.Fatalf("of %d octets: found %d beyond the end", size, got)
+		}
+	}
+}
+
+func FuzzNextM(f *testing.F) {
+	f.Add([]byte(strings.Repeat("<p><M", 40)), byte(0))
+	f.Add([]byte(strings.Repeat(" ", 63)+"<m"), byte(1))
+	f.Add([]byte(strings.Repeat("\x3c\x80\xbc\x4d\xcd", 30)), byte(7))
+	f.Fuzz(func(t *testing.T, b []byte, from byte) {
+		checkNextM(t, b, min(int(from), len(b)))
+	})
+}
