@@ -39,6 +39,7 @@ var arrows = map[string]struct {
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"politeness":            {[]string{"golang.org/x/time/rate", "golang.org/x/net/publicsuffix"}, "pacing knows nothing of robots.txt"},
+	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
 	"politeness/redislimit": {[]string{"politeness", "github.com/redis/go-redis/v9"}, "the pace of a fleet"},
 }
 
@@ -92,6 +93,7 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/diskstore", nil},
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
 		{"politeness", []string{"golang.org/x/net", "golang.org/x/time"}},
+		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/time"}},
 		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/sync", "golang.org/x/text", "golang.org/x/time"}},
 	}
 	existing := make(map[string]bool)

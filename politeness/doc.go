@@ -80,6 +80,12 @@
 // request and [Grant.Done] after it, with the [Outcome]: it feeds back-off and
 // adaptive pace just as the Transport does.
 //
+// # A fleet
+//
+// Ten polite processes are one rude crawler. Limiters with the same
+// [Limiter.Shared] keep one pace together; package redislimit is such a [Backend] in
+// Redis or Valkey.
+//
 // # What it costs
 //
 // Acquire and Done take about 300 ns and one allocation. A host costs under

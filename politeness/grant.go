@@ -37,6 +37,7 @@ type Grant struct {
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
+	turn       *turn // with Limiter.Shared, once it has been its turn
 
 	// What the Transport tells of the response.
 	response atomic.Pointer[url.URL] // set while its body is open
@@ -128,8 +129,10 @@ func (g *Grant) keep(d time.Duration) {
 // begin takes g from the queue into flight.
 func (l *Limiter) begin(g *Grant, now time.Duration) {
 	h := g.host
-	g.token = nil // spent: dequeue must not give it back
+	turn := g.turn
+	g.token, g.turn = nil, nil // spent: dequeue must not give them back
 	l.dequeue(g)
+	g.turn = turn
 	h.flight.push(g)
 	h.inFlight++
 	l.stats.InFlight++
@@ -145,6 +148,7 @@ func (l *Limiter) begin(g *Grant, now time.Duration) {
 // release ends g, and wakes the first of those who waited for its slot.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
+	g.turn.drop()
 	if g.state == flying {
 		l.land(g)
 		if l.EndToStart {
@@ -175,6 +179,7 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 			if l.EndToStart {
 				h.stamp(g.expires, g.exempt)
 			}
+			g.turn.drop()
 			g.state = expired
 			l.stats.Expired++
 		}

@@ -133,7 +133,7 @@ func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	if head == nil {
 		return max(now, l.due(h, g))
 	}
-	return l.estimate(h, g, max(now, l.due(h, head)), h.ahead(g))
+	return l.estimate(h, g, max(now, l.due(h, head), h.line(g).pledged()), h.ahead(g))
 }
 
 // refuses reports whether a request that can start at the earliest at est, with
@@ -157,7 +157,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	if g == nil {
 		return
 	}
-	first := max(now, l.due(h, g))
+	first := max(now, l.due(h, g), line.pledged())
 	ahead := 0
 	for last := g.prev; ; {
 		this, next := g, g.next

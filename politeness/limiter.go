@@ -93,6 +93,13 @@ type Limiter struct {
 	// its host. It may be shared with other users of the same line.
 	GlobalRate *rate.Limiter
 
+	// Shared, if not nil, keeps one pace together with the Limiters of other
+	// processes that share it: Delay, Crawl-delay, back-off and Concurrency then
+	// hold for all of them together. Give all of them the same fields. Next and
+	// the queues' estimates know only what this Limiter has met itself. A
+	// Limiter with Shared cannot be Within another.
+	Shared Backend
+
 	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
 	// kept is forgotten soon, or when the room is needed if it has a Crawl-delay,
 	// an adaptive pace or a history of refusals. One that must still wait never
@@ -222,10 +229,13 @@ func (l *Limiter) check() error {
 		}
 		seen[w] = true
 	}
-	if l.Within != nil {
-		return l.Within.Validate()
+	if l.Within == nil {
+		return nil
 	}
-	return nil
+	if l.Within.Shared != nil {
+		return bad("Within", "a Limiter with Shared", "give Shared to the outer one alone: only one pace is a fleet's")
+	}
+	return l.Within.Validate()
 }
 
 // now is the time by the monotonic clock, so setting the wall clock moves nothing.
@@ -251,7 +261,7 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	if ctx.Err() != nil {
 		return nil, l.ended(ctx, g, 0)
 	}
-	look := g.try()
+	look := g.try(true)
 	if look.started && look.notice == nil {
 		l.granted(g, 0)
 		return g, nil
@@ -345,6 +355,17 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error
 		if look.refused {
 			return nil, l.refuse(g, time.Since(asked), look.wait)
 		}
+		if look.consult {
+			err := l.consult(ctx, g)
+			switch {
+			case ctx.Err() != nil:
+				return nil, l.ended(ctx, g, time.Since(asked))
+			case err != nil:
+				return nil, l.unshared(g, err, time.Since(asked))
+			}
+			*look = g.try(true)
+			continue
+		}
 		if g.trace != nil && g.trace.Queued != nil && look.until != told {
 			told = look.until
 			g.trace.Queued(at(told - l.now()))
@@ -367,7 +388,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error
 		if ctx.Err() != nil {
 			return nil, l.ended(ctx, g, time.Since(asked))
 		}
-		*look = g.try()
+		*look = g.try(true)
 	}
 }
 

@@ -112,6 +112,9 @@ func (l *Limiter) tellBackOff(e Event) {
 		return
 	}
 	e.Until = at(e.Wait)
+	if l.Shared != nil {
+		l.Shared.Pause(e.Host, e.Wait)
+	}
 	l.logger().Debug("politeness: a host asks to be left alone",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
 	l.observe(e)

@@ -10,6 +10,7 @@ import (
 type look struct {
 	started bool
 	refused bool
+	consult bool          // the backend has to be asked first, when no lock is held
 	notice  *notice       // to be reported, when no lock is held
 	wait    time.Duration // until the next look; if refused, until it may ask again
 	until   time.Duration // the estimated start
@@ -25,8 +26,9 @@ type notice struct {
 // try starts g if all limiters are ready for it. If not, g stays in the queue
 // of each limiter up to the first that is not ready, and out of those after it.
 // A limiter stays locked while the next one is asked, in the order of the
-// chain, so that either all of them start g or none.
-func (g *Grant) try() (v look) {
+// chain, so that either all of them start g or none. Without commit it
+// starts nothing: it only looks.
+func (g *Grant) try(commit bool) (v look) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +49,11 @@ func (g *Grant) try() (v look) {
 	}
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
+		if v.started && l.Shared != nil {
+			v = g.shared(now)
+		}
 		if g.then != nil {
-			v = g.tryThen(v, now)
+			v = g.tryThen(v, now, commit)
 		}
 	} else {
 		v = look{wait: forever, until: g.until}
@@ -58,7 +63,9 @@ func (g *Grant) try() (v look) {
 	}
 	switch {
 	case v.started:
-		l.begin(g, now)
+		if commit {
+			l.begin(g, now)
+		}
 		return v
 	case !v.refused && g.timed && now >= g.limit:
 		v.refused, v.wait = true, l.comeAgain(g, now)
@@ -79,13 +86,21 @@ func (g *Grant) try() (v look) {
 }
 
 // tryThen asks the next limiter, once this one is ready.
-func (g *Grant) tryThen(v look, now time.Duration) look {
-	if !v.started {
+func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
+	if v.consult && g.then.state != queued {
+		return v
+	}
+	if !v.started && !v.consult {
 		g.leaveThen() // its turn there must not hold up the requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
-	inner := g.then.try()
+	// The backend is not asked for another slot before the other limiters, which
+	// have held g up until its slot had passed, are ready.
+	inner := g.then.try(commit && v.started)
+	if v.consult && inner.started {
+		return v
+	}
 	// Each limiter counts time from its own epoch.
 	inner.until += g.then.limiter.epoch.Sub(g.limiter.epoch)
 	return inner
@@ -127,6 +142,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	h.waiting--
 	l.stats.Waiting--
 	g.state = asking
+	g.turn.drop()
 	if g.token != nil {
 		g.token.CancelAt(time.Now())
 		g.token = nil

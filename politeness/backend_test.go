@@ -1,0 +1,179 @@
+package politeness_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/limittest"
+)
+
+var shop = &url.URL{Scheme: "http", Host: "shop.example"}
+
+// backend is a Backend that a test may break.
+type backend struct {
+	limittest.Memory
+	take func(ctx context.Context) error
+}
+
+func (b *backend) Take(ctx context.Context, host string, terms politeness.Terms) (politeness.Slot, error) {
+	if b.take != nil {
+		if err := b.take(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return b.Memory.Take(ctx, host, terms)
+}
+
+func start(t *testing.T, l *politeness.Limiter) *politeness.Grant {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+var ok = politeness.Outcome{Status: http.StatusOK}
+
+// What the backend cannot answer fails that request alone.
+func TestSharedTakeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		b := &backend{take: func(context.Context) error { return broken }}
+		l := &politeness.Limiter{Shared: b}
+		if _, err := l.Acquire(t.Context(), shop); !errors.Is(err, broken) {
+			t.Errorf("%v, want what the backend says", err)
+		}
+		b.take = nil
+		start(t, l).Done(ok)
+		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 || s.Granted != 1 || s.Cancelled != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A deadline ends a Take that is under way, as it does any wait.
+func TestSharedDeadlineDuringTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &backend{take: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		l := &politeness.Limiter{Shared: b}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Acquire(ctx, shop); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if s := l.Stats(); s.Waiting != 0 || s.Refused != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Others have the host for the next hour: whoever waits behind the first in
+// line is refused as soon as that is known, and takes no slot.
+func TestSharedRefusesThoseWhoCannotMakeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := new(limittest.Memory)
+		other := &politeness.Limiter{Delay: time.Hour, Shared: fleet}
+		start(t, other).Done(ok)
+
+		l := &politeness.Limiter{Delay: time.Hour, Shared: fleet}
+		go func() {
+			g, err := l.Acquire(t.Context(), shop)
+			if err != nil {
+				t.Error(err)
+			}
+			g.Done(ok)
+		}()
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+		defer cancel()
+		_, err := l.Acquire(ctx, shop)
+		delay, is := errors.AsType[*politeness.DelayError](err)
+		if !is || time.Since(began) != 0 || delay.Until.Sub(began) != 2*time.Hour {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+	})
+}
+
+// The caller's patience goes along with the question.
+func TestSharedDeadlineIsRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := new(limittest.Memory)
+		start(t, &politeness.Limiter{Delay: time.Hour, Shared: fleet}).Done(ok)
+		began := time.Now()
+		l := &politeness.Limiter{Delay: time.Hour, Shared: fleet, MaxWait: time.Minute}
+		_, err := l.Acquire(t.Context(), shop)
+		if delay, is := errors.AsType[*politeness.DelayError](err); !is || delay.Until.Sub(began) != time.Hour || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		// A Crawl-delay beyond MaxCrawlDelay is not waited for, however patient the caller.
+		l = &politeness.Limiter{Shared: fleet}
+		ctx := politeness.WithCrawlDelay(t.Context(), 2*time.Hour)
+		if _, err := l.Acquire(ctx, shop); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// A request that gives up while it has a slot lets the others have it.
+func TestSharedCancelledSlotIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := new(limittest.Memory)
+		a, b := &politeness.Limiter{Shared: fleet}, &politeness.Limiter{Shared: fleet}
+		began := time.Now()
+		start(t, a).Done(ok)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second / 2)
+			cancel()
+		}()
+		if _, err := b.Acquire(ctx, shop); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		start(t, a).Done(ok)
+		if got := time.Since(began); got != time.Second {
+			t.Errorf("the next starts after %v", got)
+		}
+	})
+}
+
+// While GlobalConcurrency held it up, its slot has passed: it takes another,
+// and only when its turn has come.
+func TestSharedSlotThatPassedWhileOthersHeldItUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes := 0
+		b := &backend{take: func(context.Context) error { takes++; return nil }}
+		l := &politeness.Limiter{Shared: b, GlobalConcurrency: 1}
+		began := time.Now()
+		first, err := l.Acquire(t.Context(), &url.URL{Host: "slow.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { first.Done(ok) })
+		start(t, l).Done(ok)
+		if got := time.Since(began); got != time.Minute || takes != 3 {
+			t.Errorf("started after %v, by %d slots", got, takes)
+		}
+		start(t, l).Done(ok)
+		if got := time.Since(began); got != time.Minute+time.Second {
+			t.Errorf("the next after %v", got)
+		}
+	})
+}
+
+func TestSharedWithinIsAnError(t *testing.T) {
+	l := &politeness.Limiter{Within: &politeness.Limiter{Shared: new(limittest.Memory)}}
+	if err := l.Validate(); err == nil || !strings.Contains(err.Error(), "Shared") {
+		t.Error(err)
+	}
+}
