@@ -2,7 +2,6 @@ package robotsmw
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -70,42 +69,4 @@ func openFiles(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(fds)
-}
-
-// BenchmarkLoopback compares fetching a page from a real server through the
-// bare client and through ours, in turns.
-func BenchmarkLoopback(b *testing.B) {
-	page := make([]byte, 16<<10)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			io.WriteString(w, typicalRobots())
-			return
-		}
-		w.Header().Set("Content-Type", "text/html")
-		w.Write(page)
-	}))
-	defer server.Close()
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.MaxIdleConnsPerHost = 16
-	defer base.CloseIdleConnections()
-	clients := []struct {
-		name string
-		rt   http.RoundTripper
-	}{{"bare", base}, {"robots", newTestTransport(b, base)}}
-	for round := range 2 {
-		for _, c := range clients {
-			b.Run(fmt.Sprintf("%s-%d", c.name, round), func(b *testing.B) {
-				client := &http.Client{Transport: c.rt}
-				b.SetBytes(int64(len(page)))
-				for b.Loop() {
-					resp, err := client.Get(server.URL + "/section-7/public/page.html")
-					if err != nil {
-						b.Fatal(err)
-					}
-					io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-				}
-			})
-		}
-	}
 }

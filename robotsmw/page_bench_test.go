@@ -27,60 +27,81 @@ func benchPage(size int, head string) string {
 	return b.String()
 }
 
-// BenchmarkReadPage reads a page over loopback without the transport and
-// with it, in turns, and tells what the transport adds to the median, in
-// percent: "read" while the caller reads, "asked" with a call of
-// PageDirectives at the end.
-func BenchmarkReadPage(b *testing.B) {
-	for _, size := range []int{68 << 10, 440 << 10} {
-		for _, meta := range []string{"", robotsMeta} {
-			page := benchPage(size, meta)
-			for _, ask := range []bool{false, true} {
-				b.Run(fmt.Sprintf("%dKB/metas=%v/asked=%v", size>>10, meta != "", ask), func(b *testing.B) {
-					server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						w.Header().Set("Content-Type", "text/html; charset=utf-8")
-						io.WriteString(w, page)
-					}))
-					defer server.Close()
-					robots := newTestTransport(b, http.DefaultTransport, func(o *Options) {
-						o.Override = map[string]string{server.URL: AllowAll}
-					})
-					req, err := http.NewRequest("GET", server.URL+"/page", nil)
+const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
+
+// BenchmarkLoopback fetches pages from a real server through the bare client and through ours, a hundred by each in
+// turns, and tells the throughput of ours as a part of the bare one's: the median of the turns, and the quarters around
+// it. "asked" calls PageDirectives after each page.
+func BenchmarkLoopback(b *testing.B) {
+	for _, page := range []struct {
+		name, kind, body string
+		ask              bool
+	}{
+		{"text/16KB", "text/plain", benchPage(16<<10, ""), false},
+		{"html/16KB", "text/html", benchPage(16<<10, ""), false},
+		{"html/68KB", "text/html; charset=utf-8", benchPage(68<<10, ""), false},
+		{"html/68KB/asked", "text/html; charset=utf-8", benchPage(68<<10, ""), true},
+		{"html/68KB/metas/asked", "text/html; charset=utf-8", benchPage(68<<10, robotsMeta), true},
+		{"html/440KB", "text/html; charset=utf-8", benchPage(440<<10, ""), false},
+		{"html/440KB/metas/asked", "text/html; charset=utf-8", benchPage(440<<10, robotsMeta), true},
+	} {
+		b.Run(page.name, func(b *testing.B) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					io.WriteString(w, typicalRobots())
+					return
+				}
+				w.Header().Set("Content-Type", page.kind)
+				io.WriteString(w, page.body)
+			}))
+			defer server.Close()
+			base := http.DefaultTransport.(*http.Transport).Clone()
+			defer base.CloseIdleConnections()
+			bare := &http.Client{Transport: base}
+			ours := &http.Client{Transport: newTestTransport(b, base)}
+			req, err := http.NewRequest("GET", server.URL+"/section-7/public/page.html", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			req.Header.Set("User-Agent", testAgent)
+			buf := make([]byte, 32<<10)
+			noindex := strings.Contains(page.body, robotsMeta)
+			fetch := func(client *http.Client, ask bool) time.Duration {
+				start := time.Now()
+				for range 100 {
+					resp, err := client.Do(req)
 					if err != nil {
 						b.Fatal(err)
 					}
-					req.Header.Set("User-Agent", testAgent)
-					buf := make([]byte, 32<<10)
-					read := func(rt http.RoundTripper, ask bool) time.Duration {
-						start := time.Now()
-						resp, err := rt.RoundTrip(req)
-						if err != nil {
-							b.Fatal(err)
-						}
-						for err == nil {
-							_, err = resp.Body.Read(buf)
-						}
-						resp.Body.Close()
-						if ask && PageDirectives(resp).NoIndex() != (meta != "") {
-							b.Fatal("wrong answer")
-						}
-						return time.Since(start)
+					for err == nil {
+						_, err = resp.Body.Read(buf)
 					}
-					var without, with []time.Duration
-					for b.Loop() {
-						without = append(without, read(http.DefaultTransport, false))
-						with = append(with, read(robots, ask))
+					resp.Body.Close()
+					if ask && PageDirectives(resp).NoIndex() != noindex {
+						b.Fatal("wrong answer")
 					}
-					slices.Sort(without)
-					slices.Sort(with)
-					a, z := float64(without[len(without)/2]), float64(with[len(with)/2])
-					b.ReportMetric(0, "ns/op")
-					b.ReportMetric(a/1000, "µs-without")
-					b.ReportMetric((z-a)/a*100, "%-added")
-				})
+				}
+				return time.Since(start)
 			}
-		}
+			var times []time.Duration
+			var ratios []float64
+			for turn := 0; b.Loop(); turn++ {
+				var with, without time.Duration
+				if turn%2 == 0 {
+					without, with = fetch(bare, false), fetch(ours, page.ask)
+				} else {
+					with, without = fetch(ours, page.ask), fetch(bare, false)
+				}
+				times = append(times, without)
+				ratios = append(ratios, float64(without)/float64(with))
+			}
+			slices.Sort(times)
+			slices.Sort(ratios)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(times[len(times)/2].Seconds()*1e4, "µs-bare")
+			b.ReportMetric(ratios[len(ratios)/4], "of-bare-low")
+			b.ReportMetric(ratios[len(ratios)/2], "of-bare")
+			b.ReportMetric(ratios[len(ratios)*3/4], "of-bare-high")
+		})
 	}
 }
-
-const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`

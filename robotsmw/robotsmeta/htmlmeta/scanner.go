@@ -45,7 +45,9 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
 	}
-	s.pooled = grown(s.pooled, len(s.buf)+min(len(p), Window-len(s.buf)))
+	if need := len(s.buf) + len(p); s.pooled == nil || need > cap(*s.pooled) {
+		s.pooled = grown(s.pooled, 2*need) // as much again may come
+	}
 	s.buf = s.decoder.append((*s.pooled)[:len(s.buf)], p, s.Charset, Window)
 	*s.pooled = s.buf
 	s.full = len(s.buf) >= Window
