@@ -24,7 +24,14 @@ const maxDate = 64
 // a zone is UTC. Two digits of a year are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, the second 60. Whether
 // the weekday is right is not asked.
 func readDate(s string) (t time.Time, n int) {
-	d := dateReader{s: s[:min(len(s), maxDate)]}
+	if len(s) > maxDate {
+		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // it would end in the middle of a word
+			s = s[:strings.LastIndexAny(s, space+",;")+1]
+		} else {
+			s = s[:maxDate]
+		}
+	}
+	d := dateReader{s: s}
 	d.date()
 	if d.end == 0 {
 		return time.Time{}, 0
@@ -55,13 +62,16 @@ func (d *dateReader) accept() bool {
 	if midnight.Day() != d.day { // 31 June
 		return false
 	}
-	if d.i == len(d.s) || isSpace(d.s[d.i]) || d.s[d.i] == ',' || d.s[d.i] == ';' {
+	if d.i == len(d.s) || endsDate(d.s[d.i]) {
 		d.best = midnight.Add(time.Duration(d.hour)*time.Hour + time.Duration(d.minute)*time.Minute +
 			time.Duration(d.sec-d.offset)*time.Second + time.Duration(d.nano))
 		d.end = d.i
 	}
 	return true
 }
+
+// endsDate reports whether a date may end before c.
+func endsDate(c byte) bool { return isSpace(c) || c == ',' || c == ';' }
 
 func (d *dateReader) date() {
 	d.spaces()

@@ -52,6 +52,15 @@ func TestFlags(t *testing.T) {
 		{"noindex;nofollow", Directives.NoFollow, true},
 		{"noindex,\n\n\tnofollow", Directives.NoFollow, true},
 		{", ,noindex,,", Directives.NoIndex, true},
+		{"noindex,\u00a0nofollow", Directives.NoFollow, true}, // &nbsp;
+		{"noindex\u00a0nofollow", Directives.NoFollow, true},
+		{"noindex\u3000nofollow", Directives.NoFollow, true},
+		{"noindex，nofollow", Directives.NoFollow, true},
+		{"max-snippet：0", Directives.NoSnippet, true},
+		{"\u200bnoindex\ufeff", Directives.NoIndex, true},
+		{"noindéx", Directives.NoIndex, false},
+		{"index,\u00a0max-snippet:\u00a00", Directives.NoSnippet, true},
+		{"index\u00a0max-snippet:0", Directives.NoSnippet, true},
 		{"", Directives.NoIndex, false},
 	} {
 		if got := test.is(read(t, test.content)); got != test.want {
@@ -168,7 +177,9 @@ func TestRobotsTag(t *testing.T) {
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
 		{"(a b);noindex, *;nofollow", "nofollow"}, // one faulty member
-		{"noindex", ""}, // that is a robot's name here
+		{"noindex", "noindex"},                    // hardly a robot's name
+		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
+		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},
 		{"*;unavailable_after=\"2001-01-01\"", "expired 2001-01-01T00:00:00"},
 		{";;,=,\"", ""},

@@ -57,5 +57,5 @@
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
-// It is read beside X-Robots-Tag and adds up with it.
+// It is read beside X-Robots-Tag and adds up with it. A directive in place of the robot's name speaks to everybody.
 package robotsmeta

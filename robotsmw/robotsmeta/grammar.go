@@ -1,6 +1,9 @@
 package robotsmeta
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	maxLine  = 8 << 10  // octets read of one header line or meta
@@ -28,6 +31,25 @@ type reader struct {
 	scopes bool   // whether names are looked for
 }
 
+// inASCII returns s with spaces and commas beyond ASCII as those of ASCII. "noindex,&nbsp;nofollow" and "noindex，nofollow"
+// look right to those who write them.
+func inASCII(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return wide.Replace(s)
+		}
+	}
+	return s
+}
+
+var wide = func() *strings.Replacer {
+	pairs := []string{"\uff0c", ",", "\u3001", ",", "\uff1b", ";", "\uff1a", ":"}
+	for _, c := range "\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b\u2028\u2029\u202f\u205f\u3000\ufeff" {
+		pairs = append(pairs, string(c), " ")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
 // limit cuts s to n octets, whole items only.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
@@ -39,7 +61,7 @@ func (r *reader) limit(s string, n int) string {
 
 // read reads one text. (The tokens are no field of r: what is stored beside the rules would have to live as long.)
 func (r *reader) read(s string, tokens []string) {
-	s = r.limit(s, maxLine)
+	s = inASCII(r.limit(s, maxLine))
 	for {
 		for s != "" && (isSpace(s[0]) || s[0] == ',' || s[0] == ';') {
 			s = s[1:]
@@ -114,7 +136,11 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	// A colon before a digit is that of a time whose date could not be read. To take it for a scope would give the
 	// rest of the line to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
-		r.enter(name, tokens)
+		if isNearly(name) {
+			r.unknown(name, s[start:colon+1])
+		} else {
+			r.enter(name, tokens)
+		}
 		return colon + 1
 	}
 	end := colon
@@ -153,6 +179,28 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	}
 	r.unknown(d.name, s[start:colon+1])
 	return colon + 1
+}
+
+// isNearly reports whether name is that of a directive with a value but for hyphens, underscores and spaces. It is not
+// taken for that directive, and neither for a robot, to which the rest of the line would then be given.
+func isNearly(name string) bool {
+	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
+		i, j := 0, 0
+		for ; j < len(name); j++ {
+			c := lower(name[j])
+			if c == '-' || c == '_' || isSpace(c) {
+				continue
+			}
+			if i == len(letters) || c != letters[i] {
+				break
+			}
+			i++
+		}
+		if i == len(letters) && j == len(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // enter begins a scope.

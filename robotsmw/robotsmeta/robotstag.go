@@ -29,7 +29,13 @@ func (r *reader) member(s string, tokens []string) {
 	if !isName(name) {
 		return
 	}
-	r.enter(name, tokens)
+	if known, ok := lookup(name); ok && known.kind == bare && !everybody(name) {
+		// "Robots-Tag: noindex" as in X-Robots-Tag. It might be a robot's name; more likely the robot is missing.
+		r.scope, r.mine = "", true
+		r.say(known, name)
+	} else {
+		r.enter(name, tokens)
+	}
 	for params != "" {
 		var param string
 		param, params = cutOutsideQuotes(params, ';')

@@ -62,6 +62,6 @@ type Rule struct {
 	// page that the element begins in. It is 0 for a text given to ParseContent.
 	Line int `json:"line,omitempty"`
 
-	// Raw is the text as written, such as "Max-Snippet : 20".
+	// Raw is the text as written, such as "Max-Snippet : 20". Spaces and commas beyond ASCII are those of ASCII here.
 	Raw string `json:"raw"`
 }
