@@ -44,7 +44,7 @@
 //
 // At most 256 such lines of a robots.txt are read.
 //
-// Content-Signal is read likewise, but leniently: yes and no in any case, 1 and 0.
+// Content-Signal is read likewise, but leniently: yes and no in any case, 1 and 0, and without commas between.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta supersedes the header, and the header the
 // file, in which the first matching location counts.

@@ -3,7 +3,10 @@ package preference
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -101,14 +104,15 @@ type Statement struct {
 	Use    Use    `json:"use"`
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
-	Where  string `json:"where"`            // "robots.txt", "header", "meta" or "tdmrep.json"
+	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta" or "tdmrep.json"
 	Line   int    `json:"line,omitempty"`   // of robots.txt or the page, or among the header's lines of that field; 0: not known
 	Path   string `json:"path,omitempty"`   // what a line of robots.txt or tdmrep.json is limited to, as written; empty: nothing
 	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // TDMRep's tdm-policy, the address of the terms; empty: none
 }
 
-// String returns for example "deny by Content-Usage in robots.txt, line 2: train-ai=n".
+// String returns for example "deny by Content-Usage in robots.txt, line 2: train-ai=n". What cannot be printed is
+// replaced: the words are a stranger's, and must not write to a terminal.
 func (s Statement) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s in %s", s.Answer, s.Signal, s.Where)
@@ -116,7 +120,12 @@ func (s Statement) String() string {
 		fmt.Fprintf(&b, ", line %d", s.Line)
 	}
 	fmt.Fprintf(&b, ": %s", s.Raw)
-	return b.String()
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, b.String())
 }
 
 // A Verdict is the sum of what was said about one use.
@@ -206,6 +215,15 @@ func (in Input) directives(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: where, Line: r.Line, Raw: r.Raw})
 	}
+	// Of a page that says hundreds of things not all are kept as rules. They hold all the same.
+	add := func(signal Signal, said bool) {
+		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
+			all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: "header or meta", Raw: string(signal)})
+		}
+	}
+	add(NoAI, in.Page.NoAI())
+	add(NoML, in.Page.NoML())
+	add(NoImageAI, use == TrainAIImages && in.Page.NoImageAI() && !in.Page.NoAI())
 	return all
 }
 

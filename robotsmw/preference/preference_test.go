@@ -90,6 +90,9 @@ func TestContentSignal(t *testing.T) {
 		{"another's group", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: googlebot", "Content-Signal: ai-input=no", "Allow: /", "", "User-agent: *", "Allow: /")}, "unknown unknown unknown"},
 		{"the header", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-input=yes")}, "unknown deny allow"},
 		{"no outweighs yes", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-train=yes")}, "unknown deny unknown"},
+		{"without commas", Input{Header: header("Content-Signal", "search=yes ai-train=no;ai-input = no")}, "allow deny deny"},
+		{"in quotes", Input{Header: header("Content-Signal", `ai-train="no"`)}, "unknown deny unknown"},
+		{"no value", Input{Header: header("Content-Signal", "ai-train=, search=yes, =no, ai-input=")}, "allow unknown unknown"},
 		{"absent is neither", Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")}, "unknown unknown unknown"},
 	})
 	in := Input{Robots: robots("User-agent: *", "Content-Signal: search=yes, use=Reference")}
@@ -159,6 +162,33 @@ func TestNoAI(t *testing.T) {
 		if v := (Input{Page: metas(t, "robots", text)}).For(TrainAIImages); v.Answer != Deny {
 			t.Errorf("%s: images: %v", text, v)
 		}
+	}
+}
+
+// robotsmeta keeps so many rules of a page and no more; what it says beyond them holds.
+func TestNoAI_BeyondTheRulesKept(t *testing.T) {
+	many := strings.Repeat("a,", 300)
+	for text, want := range map[string]string{
+		"noai":      "deny by noai in header or meta: noai",
+		"noml":      "deny by noml in header or meta: noml",
+		"noimageai": "deny by noimageai in header or meta: noimageai",
+	} {
+		in := Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", many+text))}
+		if got := in.For(TrainAIImages); got.String() != want || len(got.Evidence) != 1 {
+			t.Errorf("%s: images: %v", text, got)
+		}
+		if got := in.For(TrainAI).Answer; (got == Deny) != (text != "noimageai") {
+			t.Errorf("%s: training: %v", text, got)
+		}
+	}
+}
+
+// A stranger's words may be logged.
+func TestStatementString_Printable(t *testing.T) {
+	in := Input{Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff")}
+	const want = "deny by Content-Signal in robots.txt, line 2: ai-train=no, \ufffd[2Jx=\ufffdy\ufffd"
+	if got := in.For(TrainAI).String(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -87,12 +87,24 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 	}
 }
 
-// signals yields the names and values of a Content-Signal.
+// signals yields the names and values of a Content-Signal. They are parted by commas; where they are parted by white
+// space or semicolons alone, they are told apart all the same, lest a "no" be lost.
 func signals(text string) func(yield func(name, value string) bool) {
+	const parts = ",; \t"
 	return func(yield func(name, value string) bool) {
-		for item := range strings.SplitSeq(text, ",") {
-			name, value, ok := strings.Cut(item, "=")
-			if ok && !yield(strings.TrimSpace(name), strings.TrimSpace(value)) {
+		for {
+			name, rest, ok := strings.Cut(text, "=")
+			if !ok {
+				return
+			}
+			name = strings.TrimRight(name, " \t")
+			name = name[strings.LastIndexAny(name, parts)+1:]
+			value := strings.TrimLeft(rest, " \t")
+			text = ""
+			if end := strings.IndexAny(value, parts); end >= 0 {
+				value, text = value[:end], value[end:]
+			}
+			if !yield(name, strings.Trim(value, `"`)) {
 				return
 			}
 		}
