@@ -30,7 +30,6 @@ package pagelinks
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -49,6 +48,10 @@ type Options struct {
 	// FollowRel follows links that say rel="nofollow", which Google calls a hint. False: they are left out.
 	FollowRel bool
 
+	// MaxBytes bounds what Read takes of a body, in octets. What follows is left unread, and Page.Truncated says so.
+	// 0 or less: 16 MiB.
+	MaxBytes int
+
 	// SkipUGC and SkipSponsored leave out links that say so. False: they are followed.
 	SkipUGC, SkipSponsored bool
 }
@@ -62,6 +65,7 @@ type Page struct {
 	Refresh   *Refresh      // where the page sends its reader; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
 	Licenses  []License     // <link rel="license">
+	Truncated bool          // Read stopped at Options.MaxBytes
 
 	opts Options
 }
@@ -93,22 +97,6 @@ type Refresh struct {
 type License struct {
 	URL  *url.URL
 	Type string
-}
-
-// Read reads the HTML page in resp, which a robotsmw.Transport delivered, closes its body, and returns its links.
-//
-// The error is that of the body, or ctx's while a Checker waited; then the links judged so far are returned with it.
-// That a single link could not be judged is in its Err.
-func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
-	defer resp.Body.Close()
-	if resp.Request == nil || resp.Request.URL == nil {
-		return nil, fmt.Errorf("pagelinks: the response names no request, so its links lead nowhere: set Response.Request")
-	}
-	doc, err := goquery.NewDocumentFromReader(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("pagelinks: reading %s: %w", resp.Request.URL, err)
-	}
-	return FromDocument(ctx, doc, resp.Request.URL, robotsmw.PageDirectives(resp), opts)
 }
 
 // FromDocument returns the links of the page doc, which was had from the address u and says about itself what

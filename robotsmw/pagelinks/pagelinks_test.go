@@ -2,6 +2,7 @@ package pagelinks
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -236,6 +238,74 @@ func TestReadErrors(t *testing.T) {
 	broken := &http.Response{Request: req, Body: io.NopCloser(io.MultiReader(strings.NewReader("<a href=x>"), errReader{}))}
 	if _, err := Read(t.Context(), broken, Options{}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		t.Error(err)
+	}
+}
+
+// serve makes a client of a server that has one page.
+func serve(t *testing.T, header http.Header, page string) *http.Client {
+	t.Helper()
+	web := new(robotstest.Internet)
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		io.WriteString(w, page)
+	}))
+	client, _ := newClient(t, web)
+	return client
+}
+
+func TestReadBodies(t *testing.T) {
+	const link = "<a href=/x>x</a>"
+	wide := func(order binary.AppendByteOrder, mark string) string {
+		b := []byte(mark)
+		for _, unit := range utf16.Encode([]rune("<p>ü" + link)) {
+			b = order.AppendUint16(b, unit)
+		}
+		return string(b)
+	}
+	for _, test := range []struct {
+		name, contentType, coding, page string
+		opts                            Options
+		links                           int // -1: an error
+		truncated                       bool
+	}{
+		{name: "HTML", contentType: "text/html", page: link, links: 1},
+		{name: "no HTML", contentType: "application/pdf", page: link, links: 0},
+		{name: "no HTML, in a coding", contentType: "application/pdf", coding: "br", page: link, links: 0},
+		{name: "a coding", contentType: "text/html", coding: "br", page: link, links: -1},
+		{name: "a coding that is none", contentType: "text/html", coding: "identity", page: link, links: 1},
+		{name: "longer than is read", contentType: "text/html", page: link + "<a href=/y>", opts: Options{MaxBytes: len(link)}, links: 1, truncated: true},
+		{name: "as long as is read", contentType: "text/html", page: link, opts: Options{MaxBytes: len(link)}, links: 1},
+		{name: "UTF-16 with a mark", contentType: "text/html", page: wide(binary.LittleEndian, "\xff\xfe"), links: 1},
+		{name: "UTF-16 big-endian, with a mark", contentType: "text/html", page: wide(binary.BigEndian, "\xfe\xff"), links: 1},
+		{name: "UTF-16 without a mark", contentType: "text/html", page: wide(binary.BigEndian, ""), links: 1},
+		{name: "UTF-16 by its charset", contentType: "text/html; charset=UTF-16", page: wide(binary.LittleEndian, "x\x00"), links: 1},
+		{name: "UTF-16 by its charset, cut", contentType: "text/html; charset=UTF-16BE", page: wide(binary.BigEndian, "\x00x") + "\x00", links: 1},
+		{name: "UTF-16 is not what it is", contentType: "text/html; charset=UTF-16", page: link, links: 1},
+		{name: "empty", contentType: "text/html; charset=UTF-16", page: "", links: 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			header := http.Header{"Content-Type": {test.contentType}}
+			if test.coding != "" {
+				header.Set("Content-Encoding", test.coding)
+			}
+			resp, err := serve(t, header, test.page).Get("http://a.example/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Read(t.Context(), resp, test.opts)
+			switch {
+			case err != nil && (test.links >= 0 || !strings.Contains(err.Error(), test.coding)):
+				t.Error(err)
+			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated || p.Base == nil):
+				t.Errorf("%d links, truncated %v; want %d, %v", len(p.Links), p.Truncated, test.links, test.truncated)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,78 @@
+package pagelinks
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+const defaultMaxBytes = 16 << 20
+
+// Read reads the HTML page in resp, which a robotsmw.Transport delivered, closes its body, and returns its links. A
+// response that has no HTML has none, and is not read.
+//
+// The error is that of the body, or ctx's while a Checker waited; then the links judged so far are returned with it.
+// That a single link could not be judged is in its Err. A body in a content coding is an error: a caller who set
+// Accept-Encoding undoes it and takes FromHTML.
+func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
+	defer resp.Body.Close()
+	if resp.Request == nil || resp.Request.URL == nil {
+		return nil, errors.New("pagelinks: the response names no request, so its links lead nowhere: set Response.Request")
+	}
+	u := resp.Request.URL
+	if says := robotsmw.PageDirectives(resp); says.State == robotsmw.PageHeaderOnly {
+		return &Page{URL: u, Base: u, Says: says, opts: opts}, nil
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, fmt.Errorf("pagelinks: the body of %s is in the coding %q: undo it and call FromHTML, or leave Accept-Encoding to http.Transport", u, coding)
+	}
+	limit := opts.MaxBytes
+	if limit <= 0 {
+		limit = defaultMaxBytes
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
+	}
+	truncated := len(body) > limit
+	if truncated {
+		body = body[:limit]
+	}
+	p, err := FromHTML(ctx, inUTF8(body, resp.Header.Get("Content-Type")), u, robotsmw.PageDirectives(resp), opts)
+	if p != nil {
+		p.Truncated = truncated
+	}
+	return p, err
+}
+
+// inUTF8 returns a page in UTF-16 as UTF-8. Others are returned as they are: addresses and rel are found in every
+// charset that contains ASCII.
+func inUTF8(page []byte, contentType string) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	kind := strings.ToLower(contentType)
+	switch {
+	case bytes.HasPrefix(page, []byte{0xfe, 0xff}), bytes.HasPrefix(page, []byte{0, '<'}):
+		order = binary.BigEndian
+	case bytes.HasPrefix(page, []byte{0xff, 0xfe}), bytes.HasPrefix(page, []byte{'<', 0}):
+	case bytes.HasPrefix(page, []byte{'<'}):
+		return page
+	case strings.Contains(kind, "utf-16be"):
+		order = binary.BigEndian
+	case strings.Contains(kind, "utf-16"):
+	default:
+		return page
+	}
+	units := make([]uint16, len(page)/2)
+	for i := range units {
+		units[i] = order.Uint16(page[2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
+}
