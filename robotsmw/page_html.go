@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,12 +64,23 @@ func hasHTML(resp *http.Response, method string) bool {
 	if resp.Body == nil || resp.Body == http.NoBody || method == http.MethodHead || method == http.MethodConnect {
 		return false
 	}
-	kind := resp.Header.Get("Content-Type")
-	if end := strings.IndexAny(kind, ";,"); end >= 0 {
+	kinds := resp.Header["Content-Type"]
+	return len(kinds) == 0 || slices.ContainsFunc(kinds, mayBeHTML)
+}
+
+// mayBeHTML reports whether a Content-Type is that of HTML, or says nothing:
+// a body of no type, or of an unknown one, is HTML to a browser if it looks
+// so (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
+func mayBeHTML(contentType string) bool {
+	kind := strings.TrimSpace(contentType)
+	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
 		kind = kind[:end]
 	}
-	kind = strings.TrimSpace(kind)
-	return kind == "" || strings.EqualFold(kind, "text/html") || strings.EqualFold(kind, "application/xhtml+xml")
+	switch strings.ToLower(kind) {
+	case "text/html", "application/xhtml+xml", "unknown/unknown", "application/unknown", "*/*":
+		return true
+	}
+	return !strings.Contains(kind, "/")
 }
 
 // charset returns the one kind of charset that matters to htmlmeta.

@@ -105,6 +105,22 @@ func TestPageStates(t *testing.T) {
 			w.Header()["Content-Type"] = nil
 			io.WriteString(w, noIndexPage)
 		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "a type without its semicolon", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "Text/HTML charset=utf-8")
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "a type that says nothing", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "html")
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "two types", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = []string{"application/octet-stream", "text/html"}
+			io.WriteString(w, noIndexPage)
+		}, before: PagePending, after: PageComplete, noIndex: true},
+		{name: "text that is not HTML", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html-template")
+			io.WriteString(w, noIndexPage)
+		}, before: PageHeaderOnly, after: PageHeaderOnly},
 		{name: "an error page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			w.WriteHeader(404)

@@ -58,8 +58,10 @@ func isHTML(page *colly.Response) bool {
 	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
-	mediaType, _, _ := strings.Cut(contentType, ";")
-	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	mediaType := strings.ToLower(strings.TrimSpace(contentType))
+	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // on some servers the semicolon is missing
+		mediaType = mediaType[:end]
+	}
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 

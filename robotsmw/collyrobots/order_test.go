@@ -190,6 +190,7 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 		{name: "a text", header: map[string]string{"Content-Type": "text/plain"}, body: nofollow, state: robotsmw.PageHeaderOnly},
 		{name: "a text with a header", header: map[string]string{"Content-Type": "text/plain", "X-Robots-Tag": "none"}, state: robotsmw.PageHeaderOnly, says: true, body: "x"},
 		{name: "no type", header: map[string]string{"Content-Type": ""}, body: "<!doctype html>" + nofollow, state: robotsmw.PageComplete, says: true},
+		{name: "a type without its semicolon", header: map[string]string{"Content-Type": "text/html charset=utf-8"}, body: nofollow, state: robotsmw.PageComplete, says: true},
 		{name: "brotli", header: map[string]string{"Content-Type": "text/html", "Content-Encoding": "br"}, body: "\x0b\x02\x80", state: robotsmw.PageNotExamined},
 		{name: "switched off", header: map[string]string{"Content-Type": "text/html"}, body: nofollow, page: robotsmw.PageOptions{Off: true}, state: robotsmw.PageNotExamined},
 		{name: "head only", header: map[string]string{"Content-Type": "text/html"}, body: "<body><p>x" + nofollow, page: robotsmw.PageOptions{HeadOnly: true}, state: robotsmw.PageComplete},

@@ -58,6 +58,8 @@ func TestScanFindsMetasWhereverTheyStand(t *testing.T) {
 		{"UTF-16 with a mark", "\xff\xfe" + utf16le(robots), "noindex"},
 		{"UTF-16 without", utf16le(robots), "noindex"},
 		{"big-endian UTF-16", "\xfe\xff" + utf16be(robots), "noindex"},
+		{"UTF-16 without a mark, after a line break", utf16le("\n" + robots), "noindex"},
+		{"big-endian, likewise", utf16be("\n" + robots), "noindex"},
 		{"beyond the window", strings.Repeat(" ", Window) + robots, ""},
 		{"at its end", strings.Repeat(" ", Window-len(robots)) + robots, "noindex"},
 		{"cut by it", strings.Repeat(" ", Window-len(robots)+1) + robots, ""},

@@ -15,14 +15,14 @@ const (
 	bigEndian
 )
 
-// sniff tells the encoding by the first two octets of a page and its declared charset. A mark, or a first "<", beats
-// the declaration.
+// sniff tells the encoding by the first two octets of a page and its declared charset. A mark beats the declaration,
+// and so does a first "<" or white space.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {
-		case a == 0xfe && b == 0xff, a == 0 && b == '<':
+		case a == 0xfe && b == 0xff, a == 0 && (b == '<' || isSpace(b)):
 			return bigEndian
-		case a == 0xff && b == 0xfe, a == '<' && b == 0:
+		case a == 0xff && b == 0xfe, (a == '<' || isSpace(a)) && b == 0:
 			return littleEndian
 		case a == '<':
 			return eightBit
