@@ -2,6 +2,7 @@ package preference
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,6 +255,17 @@ func TestLicenses(t *testing.T) {
 	}
 	if c := Challenge(header("WWW-Authenticate", "Basic realm=x", "WWW-Authenticate", `License error="x"`)); c != `License error="x"` {
 		t.Errorf("challenge %q", c)
+	}
+	if c := Challenge(header("WWW-Authenticate", `Basic realm="a, License b", license error="x", scope=y`)); c != `license error="x", scope=y` {
+		t.Errorf("challenge behind another %q", c)
+	}
+	many := Input{Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...), Header: header("Link", strings.Repeat("<x>;rel=license,", 1000))}
+	if n := len(many.Licenses()); n != maxFields {
+		t.Errorf("%d licences of a thousand", n)
+	}
+	many.Robots = nil
+	if n := len(many.Licenses()); n != maxFields {
+		t.Errorf("%d licences of a thousand in a header", n)
 	}
 	if c := Challenge(nil); c != "" {
 		t.Errorf("challenge %q", c)

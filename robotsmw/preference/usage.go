@@ -120,10 +120,13 @@ type License struct {
 }
 
 // Licenses returns the licences that robots.txt (License lines, for the whole origin) and the header (Link with
-// rel="license") name. Those in the page itself are told by package pagelinks.
+// rel="license") name, up to 256 of them. Those in the page itself are told by package pagelinks.
 func (in Input) Licenses() (all []License) {
 	if in.Robots != nil {
 		for f := range in.Robots.Fields("License") {
+			if len(all) == maxFields {
+				return all
+			}
 			if f.Value != "" {
 				all = append(all, License{f.Value, "robots.txt", f.Line, f.Name + ": " + f.Value})
 			}
@@ -139,7 +142,7 @@ func (in Input) Licenses() (all []License) {
 			for _, param := range parts[1:] {
 				name, value, _ := strings.Cut(param, "=")
 				rel := strings.Trim(strings.TrimSpace(value), `"`)
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
+				if len(all) < maxFields && strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
 					all = append(all, License{target[1 : len(target)-1], "header", i + 1, strings.TrimSpace(link)})
 					break
 				}
@@ -149,12 +152,16 @@ func (in Input) Licenses() (all []License) {
 	return all
 }
 
-// Challenge returns the WWW-Authenticate header with which a server demands a licence (RSL 1.0, with 401 or 402), as
-// written; empty if there is none.
+// Challenge returns the challenge in WWW-Authenticate with which a server demands a licence (RSL 1.0, with 401 or 402),
+// as written and to the end of its line; empty if there is none. Other challenges may stand before it.
 func Challenge(h http.Header) string {
 	for _, line := range h.Values("WWW-Authenticate") {
-		if scheme, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.EqualFold(scheme, "License") {
-			return line
+		from := 0
+		for _, part := range splitOutside(line, ',') {
+			if scheme, _, _ := strings.Cut(strings.TrimSpace(part), " "); strings.EqualFold(scheme, "License") {
+				return strings.TrimSpace(line[from:])
+			}
+			from += len(part) + len(",")
 		}
 	}
 	return ""
