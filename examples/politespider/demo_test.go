@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -30,8 +31,8 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 			continue
 		}
 		for verdict := range strings.SplitSeq(page.Concludes[0], ", ") {
-			switch Verdict(verdict) {
-			case Fetched, Moved, Later, Missing, "asked for":
+			switch record.Verdict(verdict) {
+			case record.Fetched, record.Moved, record.Later, record.Missing, "asked for":
 				want["GET "+strings.TrimPrefix(page.URL, "http://")]++
 			}
 		}
@@ -118,7 +119,7 @@ func TestDemo_Conclusions(t *testing.T) {
 			delete(got, page.URL)
 		}
 		// Of one host there is nothing but links to it.
-		if r := got["http://lighthouse.example/"]; len(r) != 1 || r[0].Verdict != Unreachable {
+		if r := got["http://lighthouse.example/"]; len(r) != 1 || r[0].Verdict != record.Unreachable {
 			t.Errorf("the lighthouse: %v", r)
 		}
 		delete(got, "http://lighthouse.example/")
@@ -146,18 +147,18 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
 		switch r.Verdict {
-		case RobotsTxt:
+		case record.RobotsTxt:
 			verdicts = append(verdicts, "asked for")
-		case Blocked:
+		case record.Blocked:
 			verdicts = append(verdicts, fmt.Sprintf("blocked by line %d", r.Decision.Line))
 		default:
 			verdicts = append(verdicts, string(r.Verdict))
 		}
-		if flags := r.flags(); flags != nil {
+		if flags := r.Flags(); flags != nil {
 			rest = append(rest, strings.Join(flags, ", "))
 		}
-		for _, e := range r.evidence() {
-			rest = append(rest, e.text)
+		for _, e := range r.Evidence() {
+			rest = append(rest, e.Text)
 		}
 	}
 	if verdicts == nil { // nothing is said of what a robots.txt redirects to
@@ -232,7 +233,7 @@ func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 }
 
 // crawlDemo crawls the demo and returns what was printed.
-func crawlDemo(t *testing.T, site *demosite.Site, base http.RoundTripper) (Summary, []line) {
+func crawlDemo(t *testing.T, site *demosite.Site, base http.RoundTripper) (record.Summary, []line) {
 	t.Helper()
 	cfg := testConfig(base)
 	if err := cfg.demo(site); err != nil {
@@ -243,16 +244,16 @@ func crawlDemo(t *testing.T, site *demosite.Site, base http.RoundTripper) (Summa
 
 // line is a line of the JSON output as a reader in another language sees it.
 type line struct {
-	Record
+	record.Record
 	Decision struct {
 		Rule string `json:"rule"`
 		Line int    `json:"line"`
 	} `json:"decision"`
-	Summary *Summary `json:"summary"`
+	Summary *record.Summary `json:"summary"`
 }
 
 // parseOutput reads the JSON lines of a crawl.
-func parseOutput(t *testing.T, out io.Reader) (Summary, []line) {
+func parseOutput(t *testing.T, out io.Reader) (record.Summary, []line) {
 	t.Helper()
 	var lines []line
 	dec := json.NewDecoder(out)

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -181,7 +182,7 @@ func TestCrawl_BrokenSites(t *testing.T) {
 			t.Errorf("%d fetched, %d unreachable, %d failed; want one of each", summary.Fetched, summary.Unreachable, summary.Failed)
 		}
 		for _, l := range lines {
-			if (l.Verdict == Unreachable || l.Verdict == Failed) && l.Error == "" {
+			if (l.Verdict == record.Unreachable || l.Verdict == record.Failed) && l.Error == "" {
 				t.Errorf("%s: %s, without saying why", l.URL, l.Verdict)
 			}
 		}
@@ -228,7 +229,7 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 }
 
 // crawlInternet crawls an internet of the test's own and returns what was printed.
-func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Internet, maxPages, wantStatus int, urls ...string) (Summary, []line) {
+func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Internet, maxPages, wantStatus int, urls ...string) (record.Summary, []line) {
 	t.Helper()
 	cfg := testConfig(internet)
 	cfg.maxPages = maxPages
@@ -249,7 +250,7 @@ func testConfig(base http.RoundTripper) config {
 	}
 }
 
-func testCrawl(t *testing.T, ctx context.Context, cfg config, wantStatus int) (Summary, []line) {
+func testCrawl(t *testing.T, ctx context.Context, cfg config, wantStatus int) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
 	if status := crawl(ctx, cfg, true, &out, io.Discard); status != wantStatus {

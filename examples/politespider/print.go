@@ -7,20 +7,18 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 // printer shows a crawl as it goes. The ledger calls it with one thing at a time.
 type printer interface {
 	begin(what, userAgent string)
-	record(Record)
-	summary(Summary)
+	record(record.Record)
+	summary(record.Summary)
 }
 
 // liveness is a printer that also shows, between the records, what the crawl is waiting for.
@@ -37,11 +35,11 @@ func newJSONPrinter(w io.Writer) jsonPrinter {
 	return jsonPrinter{enc}
 }
 
-func (p jsonPrinter) begin(string, string) {}
-func (p jsonPrinter) record(r Record)      { p.enc.Encode(r) }
-func (p jsonPrinter) summary(s Summary) {
+func (p jsonPrinter) begin(string, string)   {}
+func (p jsonPrinter) record(r record.Record) { p.enc.Encode(r) }
+func (p jsonPrinter) summary(s record.Summary) {
 	p.enc.Encode(struct {
-		Summary Summary `json:"summary"`
+		Summary record.Summary `json:"summary"`
 	}{s})
 }
 
@@ -68,12 +66,12 @@ func (p livePrinter) progress(fetched int, q frontier.State) {
 	fmt.Fprintf(p.w, "%s  %s\r", eraseLine, p.paint(dim, line))
 }
 
-func (p livePrinter) record(r Record) {
+func (p livePrinter) record(r record.Record) {
 	fmt.Fprint(p.w, eraseLine)
 	p.textPrinter.record(r)
 }
 
-func (p livePrinter) summary(s Summary) {
+func (p livePrinter) summary(s record.Summary) {
 	fmt.Fprint(p.w, eraseLine)
 	p.textPrinter.summary(s)
 }
@@ -98,15 +96,15 @@ const (
 	cyan    = "36"
 )
 
-var verdictColour = map[Verdict]string{
-	Fetched:     green,
-	Moved:       green,
-	Blocked:     yellow,
-	Later:       cyan,
-	Missing:     red,
-	Unreachable: red,
-	Failed:      red,
-	RobotsTxt:   dim,
+var verdictColour = map[record.Verdict]string{
+	record.Fetched:     green,
+	record.Moved:       green,
+	record.Blocked:     yellow,
+	record.Later:       cyan,
+	record.Missing:     red,
+	record.Unreachable: red,
+	record.Failed:      red,
+	record.RobotsTxt:   dim,
 }
 
 func (p *textPrinter) begin(what, userAgent string) {
@@ -114,7 +112,7 @@ func (p *textPrinter) begin(what, userAgent string) {
 	fmt.Fprintln(p.w, p.paint(dim, fmt.Sprintf(lineFormat, "time", "waited", fmt.Sprintf("%-11s", "verdict"), "", "URL")))
 }
 
-func (p *textPrinter) record(r Record) {
+func (p *textPrinter) record(r record.Record) {
 	waited, status := "", ""
 	if r.Waited >= 0.05 {
 		waited = seconds(r.Waited)
@@ -133,9 +131,9 @@ func (p *textPrinter) record(r Record) {
 		line += "  " + note
 	}
 	fmt.Fprintln(p.w, line)
-	for _, e := range r.evidence() {
-		if !e.ofSite || p.tellOnce(r.Host+" "+e.text) {
-			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.text))
+	for _, e := range r.Evidence() {
+		if !e.OfSite || p.tellOnce(r.Host+" "+e.Text) {
+			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.Text))
 		}
 	}
 }
@@ -153,52 +151,52 @@ func (p *textPrinter) tellOnce(text string) bool {
 }
 
 // note is what there is to say about a record beyond its verdict.
-func (p *textPrinter) note(r Record) string {
+func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if d := r.Decision; r.Verdict == Blocked && d != nil {
-		add("line %d: %s", d.Line, p.paint(bold, printable(fmt.Sprintf("%v: %s", d.Kind, d.Rule))))
+	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
+		add("line %d: %s", d.Line, p.paint(bold, record.Printable(fmt.Sprintf("%v: %s", d.Kind, d.Rule))))
 	}
 	if r.Location != "" {
 		add("-> %s", r.Location)
 	}
-	for _, flag := range r.flags() {
+	for _, flag := range r.Flags() {
 		add("%s", p.paint(magenta, flag))
 	}
 	if r.Links > 0 {
-		add("%s", count(r.Links, "new link"))
+		add("%s", record.Count(r.Links, "new link"))
 	}
 	if r.LinksLeft > 0 {
-		add("%s not followed", count(r.LinksLeft, "link"))
+		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
 	switch {
-	case r.Verdict == Later && r.Put > 0 && r.Again == 0: // the server did not say when
+	case r.Verdict == record.Later && r.Put > 0 && r.Again == 0: // the server did not say when
 		add("again later (%d of %d)", r.Put, maxPuts)
-	case r.Verdict == Later && r.Put > 0:
+	case r.Verdict == record.Later && r.Put > 0:
 		add("again in %s (%d of %d)", seconds(r.Again), r.Put, maxPuts)
-	case r.Verdict == Later:
+	case r.Verdict == record.Later:
 		add("its turn is in %s", seconds(r.Again))
-	case r.Verdict == Missing:
+	case r.Verdict == record.Missing:
 		add("given up after %d more tries", r.Put)
 	}
 	if r.Redirects > 0 {
-		add("after %s", count(r.Redirects, "redirect"))
+		add("after %s", record.Count(r.Redirects, "redirect"))
 	}
 	if r.Error != "" {
-		add("%s", printable(r.Error))
+		add("%s", record.Printable(r.Error))
 	}
 	return strings.Join(notes, ", ")
 }
 
-func (p *textPrinter) summary(s Summary) {
+func (p *textPrinter) summary(s record.Summary) {
 	fmt.Fprintln(p.w)
 	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
 	fmt.Fprintln(p.w)
 
 	p.hosts(s.Hosts)
-	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(Record) string { return "" })
+	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
 	p.uses(s)
-	p.list("\nLost", s.Lost, func(r Record) string {
+	p.list("\nLost", s.Lost, func(r record.Record) string {
 		if r.Status != 0 {
 			return fmt.Sprintf("%s: %d, %s", r.Verdict, r.Status, p.note(r))
 		}
@@ -206,13 +204,13 @@ func (p *textPrinter) summary(s Summary) {
 	})
 	switch {
 	case s.Stopped == "interrupted":
-		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", count(s.Left, "URL"))
+		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	case s.Left > 0:
-		fmt.Fprintf(p.w, "\nStopped at -max-pages: %s still in the queue.\n", count(s.Left, "URL"))
+		fmt.Fprintf(p.w, "\nStopped at -max-pages: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	}
 }
 
-func (p *textPrinter) hosts(hosts []HostSummary) {
+func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	width := len("host")
 	for _, h := range hosts {
 		width = max(width, len(h.Host))
@@ -230,7 +228,7 @@ func (p *textPrinter) hosts(hosts []HostSummary) {
 }
 
 // uses says how many pages allow and deny a use, and which drafts that was read by.
-func (p *textPrinter) uses(s Summary) {
+func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return
 	}
@@ -243,7 +241,7 @@ func (p *textPrinter) uses(s Summary) {
 	}
 }
 
-func (p *textPrinter) list(title string, records []Record, note func(Record) string) {
+func (p *textPrinter) list(title string, records []record.Record, note func(record.Record) string) {
 	if len(records) == 0 {
 		return
 	}
@@ -253,8 +251,8 @@ func (p *textPrinter) list(title string, records []Record, note func(Record) str
 	}
 }
 
-func headline(s Summary) string {
-	parts := []string{count(s.Fetched, "page") + " fetched"}
+func headline(s record.Summary) string {
+	parts := []string{record.Count(s.Fetched, "page") + " fetched"}
 	for _, part := range []struct {
 		n    int
 		what string
@@ -265,7 +263,7 @@ func headline(s Summary) string {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	return fmt.Sprintf("%s in %s: %s", count(len(s.Hosts), "host"), seconds(s.Seconds), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s in %s: %s", record.Count(len(s.Hosts), "host"), seconds(s.Seconds), strings.Join(parts, ", "))
 }
 
 func (p *textPrinter) paint(sgr, text string) string {
@@ -276,14 +274,14 @@ func (p *textPrinter) paint(sgr, text string) string {
 }
 
 // robotsSummary says in a few words how a robots.txt answered.
-func robotsSummary(r Record) string {
+func robotsSummary(r record.Record) string {
 	switch {
 	case r.Error != "":
-		return "nothing allowed: " + printable(r.Error)
+		return "nothing allowed: " + record.Printable(r.Error)
 	case r.Status >= 400:
 		return fmt.Sprintf("%d: everything allowed", r.Status)
 	case r.Redirects > 0:
-		return fmt.Sprintf("%d after %s", r.Status, count(r.Redirects, "redirect"))
+		return fmt.Sprintf("%d after %s", r.Status, record.Count(r.Redirects, "redirect"))
 	}
 	return fmt.Sprint(r.Status)
 }
@@ -325,31 +323,11 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// printable is a stranger's text, made fit for a terminal: it cannot move the cursor, and has an end.
-func printable(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "..."
-	}
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	quoted := strconv.QuoteToGraphic(s)
-	return quoted[1 : len(quoted)-1]
-}
-
 func seconds(s float64) string {
 	if d := time.Duration(s * float64(time.Second)); d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
 	return fmt.Sprintf("%.1fs", s)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func number(n int) string {

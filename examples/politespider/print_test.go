@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
@@ -20,28 +21,28 @@ import (
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {
-		record Record
+		record record.Record
 		want   string
 	}{
-		{Record{Seconds: 0.04, Verdict: RobotsTxt, URL: u + "robots.txt", Status: 200},
+		{record.Record{Seconds: 0.04, Verdict: record.RobotsTxt, URL: u + "robots.txt", Status: 200},
 			"   0.0s           robots.txt    200  http://a.example/robots.txt"},
-		{Record{Seconds: 1, Verdict: RobotsTxt, URL: u + "robots.txt", Status: 200, Redirects: 1},
+		{record.Record{Seconds: 1, Verdict: record.RobotsTxt, URL: u + "robots.txt", Status: 200, Redirects: 1},
 			"   1.0s           robots.txt    200  http://a.example/robots.txt                 after 1 redirect"},
-		{Record{Seconds: 1.04, Verdict: Fetched, URL: u, Status: 200, Waited: 1.04, Links: 2},
+		{record.Record{Seconds: 1.04, Verdict: record.Fetched, URL: u, Status: 200, Waited: 1.04, Links: 2},
 			"   1.0s     1.0s  fetched       200  http://a.example/                           2 new links"},
-		{Record{Seconds: 2, Verdict: Fetched, URL: u + "staff", Status: 200, NoIndex: true, NoFollow: true, LinksLeft: 1},
+		{record.Record{Seconds: 2, Verdict: record.Fetched, URL: u + "staff", Status: 200, NoIndex: true, NoFollow: true, LinksLeft: 1},
 			"   2.0s           fetched       200  http://a.example/staff                      noindex, nofollow, 1 link not followed"},
-		{Record{Seconds: 3, Verdict: Blocked, URL: u + "private/", Decision: &robotsmw.Decision{Reason: robotsmw.ByRule, Kind: robotstxt.Disallow, Rule: "/private/", Line: 7}},
+		{record.Record{Seconds: 3, Verdict: record.Blocked, URL: u + "private/", Decision: &robotsmw.Decision{Reason: robotsmw.ByRule, Kind: robotstxt.Disallow, Rule: "/private/", Line: 7}},
 			"   3.0s           blocked            http://a.example/private/                   line 7: Disallow: /private/"},
-		{Record{Seconds: 4, Verdict: Moved, URL: u + "old", Status: 301, Location: u + "new"},
+		{record.Record{Seconds: 4, Verdict: record.Moved, URL: u + "old", Status: 301, Location: u + "new"},
 			"   4.0s           moved         301  http://a.example/old                        -> http://a.example/new"},
-		{Record{Seconds: 75, Verdict: Later, URL: u + "busy", Status: 429, Put: 1, Again: 3},
+		{record.Record{Seconds: 75, Verdict: record.Later, URL: u + "busy", Status: 429, Put: 1, Again: 3},
 			"  1m15s           later         429  http://a.example/busy                       again in 3.0s (1 of 3)"},
-		{Record{Seconds: 75, Verdict: Later, URL: u + "slow", Again: 300},
+		{record.Record{Seconds: 75, Verdict: record.Later, URL: u + "slow", Again: 300},
 			"  1m15s           later              http://a.example/slow                       its turn is in 5m0s"},
-		{Record{Seconds: 80, Verdict: Missing, URL: u + "busy", Status: 503, Put: 3},
+		{record.Record{Seconds: 80, Verdict: record.Missing, URL: u + "busy", Status: 503, Put: 3},
 			"  1m20s           missing       503  http://a.example/busy                       given up after 3 more tries"},
-		{Record{Seconds: 80, Verdict: Unreachable, URL: u, Error: "robots.txt: 503 Service Unavailable"},
+		{record.Record{Seconds: 80, Verdict: record.Unreachable, URL: u, Error: "robots.txt: 503 Service Unavailable"},
 			"  1m20s           unreachable        http://a.example/                           robots.txt: 503 Service Unavailable"},
 	}
 	for _, tt := range tests {
@@ -63,23 +64,23 @@ func TestTextPrinter(t *testing.T) {
 // Evidence stands below the page that it is about. What robots.txt says is printed once for each host, and a page may
 // hold anything.
 func TestTextPrinter_Evidence(t *testing.T) {
-	ofSite := Use{preference.TrainAI, preference.Deny, []Statement{{preference.Statement{
+	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
-		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n"}, "draft-x"}}}
-	page := Record{Verdict: Fetched, URL: "http://a.example/", Host: "a.example", Said: Said{
+		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n"}, Draft: "draft-x"}}}
+	page := record.Record{Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Said: record.Said{
 		Directives: []robotsmeta.Rule{
 			{Source: robotsmeta.Meta, Line: 3, Name: "noarchive", Known: true, Raw: "noarchive"},
 			{Source: robotsmeta.Meta, Line: 3, Name: "no\x1b[2J", Raw: "no\x1b[2J"},
 			{Source: robotsmeta.XRobotsTag, Line: 1, Scope: "examplebot", Name: "nosnippet", Known: true, Raw: "nosnippet"},
 		},
-		Uses:        []Use{ofSite},
+		Uses:        []record.Use{ofSite},
 		NotFollowed: []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4", "http://a.example/5"},
 	}}
-	other := Record{Verdict: Fetched, URL: "http://b.example/", Host: "b.example", Said: Said{Uses: []Use{ofSite}}}
-	again := Record{Verdict: Fetched, URL: "http://a.example/again", Host: "a.example", Said: Said{Uses: []Use{ofSite}}}
+	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", Said: record.Said{Uses: []record.Use{ofSite}}}
+	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", Said: record.Said{Uses: []record.Use{ofSite}}}
 	var out bytes.Buffer
 	p := &textPrinter{w: &out}
-	for _, r := range []Record{page, again, other} {
+	for _, r := range []record.Record{page, again, other} {
 		p.record(r)
 	}
 	const want = `   0.0s           fetched            http://a.example/                           no train-ai
@@ -101,25 +102,9 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	}
 }
 
-// A robots.txt may hold anything, and its lines are shown.
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"Disallow: /a*b$":            "Disallow: /a*b$",
-		"Disallow: /ツ":               "Disallow: /ツ",
-		"Disallow: /\x1b[2J\x1b[31m": `Disallow: /\x1b[2J\x1b[31m`,
-		"Disallow: /\xff":            `Disallow: /\xff`,
-		"Disallow: /\u202egpj.exe":   `Disallow: /\u202egpj.exe`,
-		strings.Repeat("/", 1<<20):   strings.Repeat("/", 100) + "...",
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("%.40q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	var out bytes.Buffer
-	newJSONPrinter(&out).record(Record{Verdict: Fetched, URL: "http://a.example/?a=1&b=<2>"})
+	newJSONPrinter(&out).record(record.Record{Verdict: record.Fetched, URL: "http://a.example/?a=1&b=<2>"})
 	if !strings.Contains(out.String(), `"url":"http://a.example/?a=1&b=<2>"`) {
 		t.Errorf("got %s", out.String())
 	}
@@ -145,7 +130,7 @@ func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
 	p := livePrinter{&textPrinter{w: &out}}
 	p.progress(3, frontier.State{Queued: 7, Out: 1, Next: "a.example", Wait: 1400 * time.Millisecond})
-	p.record(Record{Verdict: Fetched, Status: 200, URL: "http://a.example/"})
+	p.record(record.Record{Verdict: record.Fetched, Status: 200, URL: "http://a.example/"})
 	want := "\r\x1b[2K  3 fetched, 7 queued, 1 under way, next: a.example in 1.4s\r" +
 		"\r\x1b[2K   0.0s           fetched       200  http://a.example/\n"
 	if out.String() != want {

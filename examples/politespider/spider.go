@@ -15,6 +15,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
@@ -60,7 +61,7 @@ type visit struct {
 	response   *colly.Response    // nil: there was none
 	noIndex    bool
 	noFollow   bool
-	said       Said
+	said       record.Said
 	links      []string // absolute; to be followed
 	left       []string // not to be
 	linksError error    // they could not be read
@@ -96,7 +97,7 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 }
 
 // crawl fetches what there is to fetch, until it is over or the context ends.
-func (s *spider) crawl(ctx context.Context) Summary {
+func (s *spider) crawl(ctx context.Context) record.Summary {
 	s.collector.Context = ctx
 	for _, u := range s.start {
 		s.frontier.Add(&frontier.Page{URL: u})
@@ -167,7 +168,7 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 		s.frontier.PutBack(p, time.Now())
 		return
 	}
-	r := Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}
+	r := record.Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}
 	if !v.sent.IsZero() {
 		r.Waited = v.sent.Sub(p.Ready).Round(time.Millisecond).Seconds()
 	}
@@ -184,15 +185,15 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 }
 
 // fetched deals with an answer: its directives, and the URLs that it leads to.
-func (s *spider) fetched(v *visit, r Record) {
+func (s *spider) fetched(v *visit, r record.Record) {
 	resp := v.response
-	r.Verdict, r.Status = Fetched, resp.StatusCode
+	r.Verdict, r.Status = record.Fetched, resp.StatusCode
 	r.NoIndex, r.NoFollow, r.Said = v.noIndex, v.noFollow, v.said
 	if v.linksError != nil {
 		r.Error = reason(v.linksError)
 	}
 	if location := resp.Headers.Get("Location"); location != "" && r.Status >= 300 && r.Status <= 399 {
-		r.Verdict, r.Location = Moved, resp.Request.AbsoluteURL(location)
+		r.Verdict, r.Location = record.Moved, resp.Request.AbsoluteURL(location)
 		v.links, v.left = []string{r.Location}, nil
 		if r.NoFollow {
 			v.links, v.left = v.left, v.links
@@ -220,41 +221,41 @@ func (s *spider) follow(from *frontier.Page, links []string) int {
 }
 
 // putOff queues a page again whose server asks for time, unless it has done so too often.
-func (s *spider) putOff(v *visit, r Record) {
+func (s *spider) putOff(v *visit, r record.Record) {
 	p, now := v.page, time.Now()
 	r.Status, r.Put = v.response.StatusCode, p.Puts
 	if p.Puts == maxPuts {
-		r.Verdict = Missing
+		r.Verdict = record.Missing
 		s.ledger.add(r)
 		s.frontier.Done(p, v.sent, s.interval(v))
 		return
 	}
 	p.Puts++
 	until := now.Add(retryAfter(v.response.Headers, now))
-	r.Verdict, r.Put, r.Again = Later, p.Puts, until.Sub(now).Round(time.Millisecond).Seconds()
+	r.Verdict, r.Put, r.Again = record.Later, p.Puts, until.Sub(now).Round(time.Millisecond).Seconds()
 	s.ledger.add(r)
 	s.frontier.PutBack(p, until)
 }
 
 // refused deals with a page that there is no answer for.
-func (s *spider) refused(p *frontier.Page, r Record, err error) {
+func (s *spider) refused(p *frontier.Page, r record.Record, err error) {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		r.Verdict, r.Again = Later, time.Until(delay.Until).Round(time.Millisecond).Seconds()
+		r.Verdict, r.Again = record.Later, time.Until(delay.Until).Round(time.Millisecond).Seconds()
 		s.ledger.add(r)
 		s.frontier.PutBack(p, delay.Until)
 		return
 	}
 	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
 	if !ok {
-		r.Verdict, r.Error = Failed, reason(err)
+		r.Verdict, r.Error = record.Failed, reason(err)
 		s.ledger.add(r)
 		s.frontier.Done(p, time.Now(), 0)
 		return
 	}
 	r.Decision = &disallowed.Decision
-	r.Verdict = Blocked
+	r.Verdict = record.Blocked
 	if errors.Is(err, robotsmw.ErrUnreachable) {
-		r.Verdict, r.Error = Unreachable, "robots.txt: "+disallowed.Decision.Cause
+		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+disallowed.Decision.Cause
 	}
 	s.ledger.add(r)
 	s.frontier.Refund(p)
@@ -280,7 +281,7 @@ func (o observer) Decided(d robotsmw.Decision) {
 }
 
 func (o observer) Fetched(f robotsmw.Fetch) {
-	r := Record{Verdict: RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
+	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
 	if u, err := url.Parse(f.URL); err == nil {
 		r.Host = frontier.HostKey(u)
 	}

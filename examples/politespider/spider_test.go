@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -76,7 +77,7 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 		}
 		for _, l := range lines {
 			switch {
-			case l.Verdict != Fetched:
+			case l.Verdict != record.Fetched:
 			case l.Host == "busy.example" && l.Seconds < 600:
 				t.Errorf("%s was fetched after %.0f s, before its Retry-After was over", l.URL, l.Seconds)
 			case l.Host == "a.example" && l.Seconds > 60:

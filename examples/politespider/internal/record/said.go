@@ -1,0 +1,182 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// Said is what a page says about itself and its use: to everybody, and to this crawler by name.
+type Said struct {
+	// Examined is how much of the page was looked at: "complete", "partial" (it is longer than what is looked at),
+	// "header only" (there is no HTML), or "not examined" (its coding is unknown).
+	Examined string `json:"examined,omitempty"`
+	Coding   string `json:"coding,omitempty"` // of a page that was not examined
+
+	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
+	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
+
+	Uses     []Use     `json:"uses,omitempty"` // one for each use; none if nothing was said about any
+	Licenses []License `json:"licenses,omitempty"`
+
+	NotFollowed []string `json:"not_followed,omitempty"` // links that say rel=nofollow
+	Canonical   string   `json:"canonical,omitempty"`
+	Refresh     string   `json:"refresh,omitempty"` // where the page sends its reader, and when
+}
+
+// Use is what an owner says about one use.
+type Use struct {
+	Use      preference.Use    `json:"use"`
+	Answer   preference.Answer `json:"answer"`
+	Evidence []Statement       `json:"evidence,omitempty"`
+}
+
+// Statement is one thing that was said about a use.
+type Statement struct {
+	preference.Statement
+	Draft string `json:"draft,omitempty"` // the documents that it was read by, if they may still change
+}
+
+// License is an address of terms.
+type License struct {
+	URL   string `json:"url"`
+	Where string `json:"where"`          // "robots.txt", "header" or "link"
+	Line  int    `json:"line,omitempty"` // not of a link
+}
+
+// Flags is what a page says no to, in a few words, and how much of it was not looked at.
+func (r Record) Flags() (flags []string) {
+	if r.NoIndex {
+		flags = append(flags, "noindex")
+	} else if !r.UnavailableAfter.IsZero() {
+		flags = append(flags, "noindex from "+r.UnavailableAfter.Format(time.DateOnly))
+	}
+	if r.NoFollow {
+		flags = append(flags, "nofollow")
+	}
+	switch r.Examined {
+	case robotsmw.PageNotExamined.String():
+		flags = append(flags, fmt.Sprintf("not examined (%s)", Printable(r.Coding)))
+	case robotsmw.PagePartial.String():
+		flags = append(flags, fmt.Sprintf("examined to %d KiB", htmlmeta.Window>>10))
+	}
+	for _, u := range r.Uses {
+		if u.Answer == preference.Deny {
+			flags = append(flags, fmt.Sprintf("no %s", u.Use))
+		}
+	}
+	return flags
+}
+
+// Evidence is a line on what was said, and where.
+type Evidence struct {
+	Text   string
+	OfSite bool // robots.txt alone says so, and may for other pages too
+}
+
+// mostLinks is how many links of a page are named that are not followed. The others are counted.
+const mostLinks = 3
+
+// Evidence is what was said, a line for each place where something was, and what it comes to for each use.
+func (s Said) Evidence() (lines []Evidence) {
+	add := func(format string, args ...any) {
+		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
+	}
+	for i := 0; i < len(s.Directives); {
+		r, said := s.Directives[i], []string(nil)
+		for ; i < len(s.Directives) && samePlace(s.Directives[i], r); i++ {
+			said = append(said, wording(s.Directives[i]))
+		}
+		if strings.HasPrefix(r.Name, "tdm-") {
+			continue // no directive; it is among the uses
+		}
+		to := ""
+		if r.Scope != "" {
+			to = ", to " + Printable(r.Scope)
+		}
+		add("%v, line %d%s: %s", r.Source, r.Line, to, Printable(strings.Join(said, ", ")))
+	}
+	if s.Uses != nil {
+		sum := Evidence{OfSite: true}
+		var answers []string
+		for _, u := range s.Uses {
+			answers = append(answers, fmt.Sprintf("%s %v", u.Use, u.Answer))
+			for _, statement := range u.Evidence {
+				sum.OfSite = sum.OfSite && statement.ofSite()
+			}
+		}
+		sum.Text = "uses: " + strings.Join(answers, ", ")
+		lines = append(lines, sum)
+	}
+	for _, u := range s.Uses {
+		for _, statement := range u.Evidence {
+			line := Evidence{Text: statement.text(), OfSite: statement.ofSite()}
+			isDirective := slices.Contains([]preference.Signal{preference.NoAI, preference.NoImageAI, preference.NoML}, statement.Signal)
+			if !isDirective && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	for _, l := range s.Licenses {
+		where := l.Where
+		if l.Line > 0 {
+			where = fmt.Sprintf("%s, line %d", where, l.Line)
+		}
+		lines = append(lines, Evidence{Text: where + ": License: " + Printable(l.URL), OfSite: l.Where == "robots.txt"})
+	}
+	if s.Canonical != "" {
+		add("canonical: %s", Printable(s.Canonical))
+	}
+	if s.Refresh != "" {
+		add("refresh: %s", Printable(s.Refresh))
+	}
+	for i, link := range s.NotFollowed {
+		if i == mostLinks {
+			add("rel=nofollow: %s more", Count(len(s.NotFollowed)-i, "link"))
+			break
+		}
+		add("rel=nofollow: %s", Printable(link))
+	}
+	return lines
+}
+
+// samePlace reports whether two rules stand in one header line or meta.
+func samePlace(a, b robotsmeta.Rule) bool {
+	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
+}
+
+// wording is a rule as written.
+func wording(r robotsmeta.Rule) string {
+	if !r.Known {
+		return r.Raw + " (unknown)"
+	}
+	return r.Raw
+}
+
+func (s Statement) ofSite() bool { return s.Where == "robots.txt" }
+
+// text is the statement as it stands there.
+func (s Statement) text() string {
+	words := s.Raw
+	switch s.Signal {
+	case preference.ContentUsage, preference.ContentSignal:
+		if s.Path != "" {
+			words = s.Path + " " + words
+		}
+		words = string(s.Signal) + ": " + words
+	}
+	text := fmt.Sprintf("%s, line %d: %s", s.Where, s.Line, Printable(words))
+	if s.Policy != "" {
+		text += ", terms: " + Printable(s.Policy)
+	}
+	if s.Draft != "" {
+		text += " (draft)"
+	}
+	return text
+}
