@@ -109,6 +109,24 @@ func ExampleFile_Fields() {
 	// Output: https://example.com/license.xml
 }
 
+// A verdict, shown in its place.
+func ExampleFile_Lines() {
+	file := robotstxt.Parse([]byte("# Come in.\nUser-agent: *\nDisallow: /attic/\nDisallow: /cellar/\n"))
+	match := file.Rules("ExampleBot").Match("/attic/box")
+	for line, text := range file.Lines() {
+		mark := " "
+		if line == match.Line {
+			mark = ">"
+		}
+		fmt.Println(mark, line, text)
+	}
+	// Output:
+	//   1 # Come in.
+	//   2 User-agent: *
+	// > 3 Disallow: /attic/
+	//   4 Disallow: /cellar/
+}
+
 func ExampleFile_Groups() {
 	file := robotstxt.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nAllow: /\n"))
 	for group := range file.Groups() {

@@ -2,8 +2,23 @@ package robotstxt
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 )
+
+// Lines yields the lines of the file with their numbers, counted from 1, as they were sent but for their ends: what to
+// show around the line that decided. It is the part of the file that counts: at most [MaxSize] octets, without a byte
+// order mark.
+func (f *File) Lines() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for lines := newLineReader(f.text); lines.next(); {
+			text := f.text[lines.line.from:lines.line.to]
+			if last := lines.after > len(f.text); last && text == "" || !yield(int(lines.number), text) {
+				return
+			}
+		}
+	}
+}
 
 // A lineReader goes through the lines of a file. A line ends with CR, LF or CRLF (RFC 9309 §2.2), and the last one
 // with the file.

@@ -1,0 +1,42 @@
+package robotstxt
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A line is numbered for a reader as it is for a verdict, whichever way it ends (RFC 9309 §2.2).
+func TestLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                                   nil,
+		"\n":                                 {""},
+		"a":                                  {"a"},
+		"a\nb\n":                             {"a", "b"},
+		"a\r\nb\rc\n\rd":                     {"a", "b", "c", "", "d"},
+		"\xef\xbb\xbfa\n":                    {"a"},
+		"a\n\n":                              {"a", ""},
+		"a # b\n":                            {"a # b"},
+		"a\n" + strings.Repeat("b", MaxSize): {"a"},
+	} {
+		var got []string
+		for n, line := range Parse([]byte(text)).Lines() {
+			if got = append(got, line); n != len(got) {
+				t.Errorf("%.40q: line %d is given as %d", text, len(got), n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+	for range Parse([]byte("a\nb")).Lines() {
+		break // nothing is yielded after that
+	}
+	body := []byte("User-agent: *\r\n\rDisallow: /a\r\n\nDisallow: /b")
+	m := Parse(body).Rules("ExampleBot").Match("/b")
+	for n, line := range Parse(body).Lines() {
+		if n == m.Line && line != "Disallow: /b" {
+			t.Errorf("line %d decides, which is %q", m.Line, line)
+		}
+	}
+}
