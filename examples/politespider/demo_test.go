@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -138,6 +139,54 @@ func TestDemo_Conclusions(t *testing.T) {
 			if summary.Drafts[signal] == "" {
 				t.Errorf("the summary does not name the draft of %s", signal)
 			}
+		}
+	})
+}
+
+// The records account for each request that the servers saw: those for robots.txt, and where these redirect to, as well.
+func TestDemo_Requests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		site, internet := demoInternet(t)
+		_, records := crawlDemo(t, site, internet)
+		var got, want []string
+		for _, r := range records {
+			for _, request := range r.Requests {
+				url := cmp.Or(request.URL, r.URL)
+				got = append(got, fmt.Sprintf("%s at %.3f", url, request.At))
+				owed := 1.0
+				if strings.HasPrefix(url, "http://bakery.example/") && r.Verdict != record.RobotsTxt {
+					owed = 2 // its Crawl-delay
+				}
+				if request.Interval != owed {
+					t.Errorf("after %s its host is owed %v s, want %v", url, request.Interval, owed)
+				}
+			}
+			wantPause := 0.0
+			switch {
+			case r.Status == http.StatusTooManyRequests:
+				wantPause = 3 // its Retry-After
+			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
+				wantPause = 1 // likewise
+			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
+				wantPause = 5 // the Limiter's, and up to a tenth more
+			}
+			if r.Pause < wantPause || r.Pause > wantPause*1.1 {
+				t.Errorf("%s, answered with %d, pauses its host for %v s, want %v", r.URL, r.Status, r.Pause, wantPause)
+			}
+		}
+		for _, r := range site.Log() {
+			want = append(want, fmt.Sprintf("http://%s%s at %.3f", r.Host, r.Target, r.At.Sub(began).Seconds()))
+		}
+		if lighthouse := "http://lighthouse.example/robots.txt at 1.000"; !slices.Contains(got, lighthouse) {
+			t.Errorf("what has no answer is no request: want %s", lighthouse)
+		} else {
+			want = append(want, lighthouse) // it has no server to see it
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("of the records\n%s\nof the servers\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

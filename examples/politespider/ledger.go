@@ -137,8 +137,14 @@ func (l *ledger) finish(stopped string, left int) record.Summary {
 	return s
 }
 
-// since is the time from then to now in seconds, to the millisecond.
-func since(then time.Time) float64 { return time.Since(then).Round(time.Millisecond).Seconds() }
+// offset is a moment in seconds since the crawl began.
+func (l *ledger) offset(at time.Time) float64 { return inSeconds(at.Sub(l.start)) }
+
+// since is the time from then to now in seconds.
+func since(then time.Time) float64 { return inSeconds(time.Since(then)) }
+
+// inSeconds is exact to the millisecond.
+func inSeconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 func (l *ledger) host(name string) *record.HostSummary {
 	h := l.hosts[name]

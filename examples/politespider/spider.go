@@ -51,12 +51,15 @@ type spider struct {
 	frontier  queue
 	ledger    *ledger
 	visits    sync.Map // URL → *visit, those under way
+	asked     asked
+	pauses    sync.Map // host → until when, of those that no record speaks of yet
 }
 
 // visit is one attempt at a page, filled in by those who see a part of it.
 type visit struct {
 	page       *frontier.Page
 	sent       time.Time          // by witness; zero: nothing was sent
+	took       time.Duration      // by witness, too: until the answer began
 	decision   *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
 	response   *colly.Response    // nil: there was none
 	noIndex    bool
@@ -83,7 +86,7 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent: cfg.userAgent,
 		Base:      witness{base, s},
-		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Logger: cfg.logger},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Observer: s.limited, Logger: cfg.logger},
 		Observer:  observer{s},
 		KeepFiles: true, // for what they say about use
 		Logger:    cfg.logger,
@@ -170,7 +173,9 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 	}
 	r := record.Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}
 	if !v.sent.IsZero() {
-		r.Waited = v.sent.Sub(p.Ready).Round(time.Millisecond).Seconds()
+		r.Waited = inSeconds(v.sent.Sub(p.Ready))
+		r.Requests = []record.Request{{At: s.ledger.offset(v.sent), Took: inSeconds(v.took), Interval: inSeconds(s.interval(v))}}
+		r.Pause = s.pause(r.Host)
 	}
 	switch {
 	case err == nil && v.response == nil:
@@ -288,32 +293,27 @@ func (o observer) Fetched(f robotsmw.Fetch) {
 	if f.Outcome == robotsmw.FetchUnreachable {
 		r.Error = f.Cause
 	}
+	r.Requests, r.Pause = o.asked.take(f.URL), o.pause(r.Host)
 	o.ledger.add(r)
 }
 
 func (observer) Looked(robotsmw.Lookup)    {}
 func (observer) StoreFailed(string, error) {}
 
-// witness is the innermost RoundTripper: it sees what is really sent, and when.
-type witness struct {
-	base http.RoundTripper
-	*spider
+// limited is told what happens in the Limiter.
+func (s *spider) limited(e politeness.Event) {
+	if e.Kind == politeness.EventBackedOff {
+		s.pauses.Store(e.Host, e.Until)
+	}
 }
 
-func (w witness) RoundTrip(req *http.Request) (*http.Response, error) {
-	now := time.Now()
-	v, isPage := w.visits.Load(req.URL.String())
-	if isPage {
-		v.(*visit).sent = now
+// pause is how many seconds a host is left alone from now on, if its latest answer is why.
+func (s *spider) pause(host string) float64 {
+	until, ok := s.pauses.LoadAndDelete(host)
+	if !ok {
+		return 0
 	}
-	w.ledger.sent(frontier.HostKey(req.URL), isPage, now)
-	return w.base.RoundTrip(req)
-}
-
-func (w witness) CloseIdleConnections() {
-	if c, ok := w.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	return inSeconds(max(time.Until(until.(time.Time)), 0))
 }
 
 func visitOf(ctx *colly.Context) *visit { return ctx.GetAny("visit").(*visit) }

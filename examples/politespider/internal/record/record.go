@@ -38,7 +38,11 @@ type Record struct {
 	Put       int     `json:"put,omitempty"`        // how often it has been put off, of Later and Missing
 	Again     float64 `json:"again,omitempty"`      // seconds until its next turn, of Later
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
+	Pause     float64 `json:"pause,omitempty"`      // seconds that the host is left alone for, because it answered 429 or 503
 	Error     string  `json:"error,omitempty"`
+
+	// Requests are what was sent for it: nothing, one request, or those that a robots.txt redirects to as well.
+	Requests []Request `json:"requests,omitempty"`
 
 	Said // of what was fetched
 
@@ -46,9 +50,18 @@ type Record struct {
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
+// Request is one request that was sent.
+type Request struct {
+	URL      string  `json:"url,omitempty"`  // if it is of a robots.txt, which may redirect; else the record's
+	Host     string  `json:"host,omitempty"` // likewise
+	At       float64 `json:"at"`             // its start, in seconds since the crawl began
+	Took     float64 `json:"took"`           // seconds until the answer began
+	Interval float64 `json:"interval"`       // seconds that the host is owed from At on
+}
+
 // Brief is the record as the summary lists it: the evidence stands where it was first printed.
 func (r Record) Brief() Record {
-	r.Decision, r.Said = nil, Said{}
+	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r
 }
 
