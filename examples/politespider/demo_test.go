@@ -230,7 +230,7 @@ func TestDemo_Text(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if status := crawl(t.Context(), cfg, false, &out, io.Discard); status != exitOK {
+		if status := crawl(t.Context(), cfg, inMemory(cfg), false, &out, io.Discard); status != exitOK {
 			t.Errorf("exit status %d", status)
 		}
 		said := make(map[string]string) // by URL: its line and those below it

@@ -20,4 +20,6 @@ type queue interface {
 
 var (
 	_ queue = (*frontier.Memory)(nil)
+	_ queue = (*frontier.Directory)(nil)
+	_ queue = (*frontier.Redis)(nil)
 )

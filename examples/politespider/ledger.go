@@ -123,12 +123,13 @@ func (l *ledger) progress(q frontier.State) {
 }
 
 // finish prints and returns the summary.
-func (l *ledger) finish(stopped string, left int) record.Summary {
+func (l *ledger) finish(stopped string, state frontier.State) record.Summary {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.total
 	s.Seconds = since(l.start)
-	s.Stopped, s.Left = stopped, left
+	s.Stopped, s.Left = stopped, state.Queued
+	s.Elsewhere = max(state.Spent-s.Fetched-s.Moved-s.Missing-s.Failed, 0)
 	for _, h := range l.hosts {
 		s.Hosts = append(s.Hosts, *h)
 	}

@@ -11,9 +11,16 @@
 // whether the owner agrees to search, to the training of AI, and to its use as input to AI. That changes nothing about
 // fetching. What is marked as a draft is read by a document that may still change; the summary names it.
 //
-// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched or its
-// output could not be written, 2 if it was called wrongly, and 130 if it was interrupted: by Ctrl-C, after which it still
-// prints its summary.
+// # Stopping and going on
+//
+// With -resume DIR the state of the crawl is kept in a directory: whatever stops the spider, kill -9 included, the same
+// command goes on where it was, and so does politespider -resume DIR. No page is lost, and none fetched twice but those
+// that were under way. With -redis URL it is kept in Redis or Valkey, and any number of processes take part in one crawl,
+// on one machine or many, started by the same command; what one of them was at that died, the others take over.
+//
+// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched, or the
+// output or the state of the crawl could not be kept, 2 if it was called wrongly, and 130 if it was interrupted: by
+// Ctrl-C, after which it still prints its summary, and how to go on.
 package main
 
 import (
@@ -32,7 +39,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -62,14 +68,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		delay     = flags.Duration("delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
 		hosts     = flags.Int("hosts", 32, "hosts to crawl at a time")
 		asJSON    = flags.Bool("json", false, "print a JSON object for each line, and one for the summary")
+		keep      keeping
 	)
 	var cfg config
-	flags.Func("policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated", cfg.policyToken)
+	flags.Var(&repeated{add: cfg.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
+	flags.StringVar(&keep.dir, "resume", "", "keep the state of the crawl in this `directory`, and go on with what is there")
+	flags.StringVar(&keep.redisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
+	flags.StringVar(&keep.crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
+	flags.DurationVar(&keep.lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over what it was at")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, "Politespider crawls websites as their robots.txt asks.\n\n"+
 			"  politespider                  crawl a demo internet on loopback\n"+
 			"  politespider [flags] URL...   crawl these sites\n\nFlags:\n")
 		flags.PrintDefaults()
+		fmt.Fprint(stderr, "\nExit status:\n"+
+			"  0    the crawl ran to its end, or to -max-pages\n"+
+			"  1    no page could be fetched, or the output or the state of the crawl could not be kept\n"+
+			"  2    called wrongly\n"+
+			"  130  interrupted by Ctrl-C\n")
 	}
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return exitOK
@@ -79,6 +95,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(format string, args ...any) int {
 		fmt.Fprintf(stderr, "politespider: "+format+"\n", args...)
 		return exitUsage
+	}
+	urls, err := keep.recall(flags)
+	if err != nil {
+		return fail("%v", err)
 	}
 
 	cfg.userAgent, cfg.maxPages, cfg.delay, cfg.hosts = *userAgent, *maxPages, *delay, *hosts
@@ -91,13 +111,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case cfg.hosts < 1:
 		return fail("-hosts %d: write a positive number", cfg.hosts)
 	}
+	if err := keep.check(); err != nil {
+		return fail("%v", err)
+	}
 	if cfg.maxPages == 0 {
 		cfg.maxPages = math.MaxInt
 	}
 	if cfg.delay == 0 {
 		cfg.delay = -1
 	}
-	if flags.NArg() == 0 {
+	if len(urls) == 0 {
 		site, err := demosite.Start()
 		if err != nil {
 			return fail("%v", err)
@@ -113,34 +136,58 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if cfg.userAgent == "" {
 			return fail("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 		}
-		if err := cfg.sites(flags.Args()); err != nil {
+		if err := cfg.sites(urls); err != nil {
 			return fail("%v", err)
 		}
+		for n, u := range cfg.start {
+			urls[n] = u.String()
+		}
 	}
-	return crawl(ctx, cfg, *asJSON, stdout, stderr)
+	kept, err := keep.open(ctx, cfg, about(flags, urls))
+	if err != nil {
+		fmt.Fprintf(stderr, "politespider: %v\n", err)
+		return exitFailed
+	}
+	defer kept.close()
+	return crawl(ctx, cfg, kept, *asJSON, stdout, stderr)
 }
 
 // crawl runs a crawl and returns the exit status.
-func crawl(ctx context.Context, cfg config, asJSON bool, stdout, stderr io.Writer) int {
+func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	say := func(format string, args ...any) { fmt.Fprintf(stderr, "politespider: "+format+"\n", args...) }
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
-	q := frontier.NewMemory(cfg.maxPages)
 	p := newPrinter(out, isTerminal(stdout), asJSON)
-	s, err := newSpider(cfg, q, newLedger(p, max(cfg.delay, 0)))
+	cfg.store = kept.store
+	s, err := newSpider(cfg, kept, newLedger(p, max(cfg.delay, 0)))
 	if err != nil {
-		fmt.Fprintf(stderr, "politespider: %v\n", err)
+		say("%v", errors.Join(err, kept.Close()))
 		return exitUsage
 	}
 	p.begin(cfg.what, cfg.userAgent)
 	summary := s.crawl(ctx)
+	failed := kept.State().Err
+	if err := kept.Close(); failed == nil {
+		failed = err
+	}
+	stopped := summary.Stopped != "" || out.err != nil
+	switch {
+	case stopped && kept.goOn != "":
+		say("%s", kept.goOn)
+	case !stopped && summary.Fetched == 0 && summary.Elsewhere > 0:
+		say("%s", kept.complete)
+	}
 	switch {
 	case out.err != nil:
-		fmt.Fprintf(stderr, "politespider: write the output: %v\n", out.err)
+		say("write the output: %v", out.err)
+		return exitFailed
+	case failed != nil:
+		say("%v", failed)
 		return exitFailed
 	case summary.Stopped == "interrupted":
 		return exitInterrupted
-	case summary.Fetched == 0:
+	case summary.Fetched+summary.Elsewhere == 0:
 		return exitFailed
 	}
 	return exitOK

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -38,6 +39,16 @@ func TestRun_Mistakes(t *testing.T) {
 		{"no hosts", []string{"-hosts=0"}, "-hosts"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
 		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
+		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "one place"},
+		{"crawl without a name", []string{"-redis=redis://127.0.0.1:1", "-crawl="}, "-crawl"},
+		{"crawl with braces", []string{"-redis=redis://127.0.0.1:1", "-crawl={a}"}, "-crawl"},
+		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease"},
+		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, "redis://user"},
+		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "redis://user"},
+		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
+		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
+		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
+		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 	}
 	for _, tt := range tests {
@@ -58,7 +69,7 @@ func TestRun_Help(t *testing.T) {
 	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token"} {
+	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token", "-resume", "-redis", "-crawl", "-lease", "130"} {
 		if !strings.Contains(stderr.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}
@@ -150,7 +161,7 @@ func TestCrawl_OutputLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		if status := crawl(t.Context(), cfg, false, fullDisk{}, &stderr); status != exitFailed {
+		if status := crawl(t.Context(), cfg, inMemory(cfg), false, fullDisk{}, &stderr); status != exitFailed {
 			t.Errorf("exit status %d, want %d", status, exitFailed)
 		}
 		if !strings.Contains(stderr.String(), "no space left") {
@@ -253,11 +264,13 @@ func testConfig(base http.RoundTripper) config {
 func testCrawl(t *testing.T, ctx context.Context, cfg config, wantStatus int) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
-	if status := crawl(ctx, cfg, true, &out, io.Discard); status != wantStatus {
+	if status := crawl(ctx, cfg, inMemory(cfg), true, &out, io.Discard); status != wantStatus {
 		t.Errorf("exit status %d, want %d", status, wantStatus)
 	}
 	return parseOutput(t, &out)
 }
+
+func inMemory(cfg config) *kept { return &kept{queue: frontier.NewMemory(cfg.maxPages)} }
 
 func page200(html string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -202,7 +202,12 @@ func (p *textPrinter) summary(s record.Summary) {
 		}
 		return fmt.Sprintf("%s: %s", r.Verdict, p.note(r))
 	})
+	if s.Elsewhere > 0 {
+		fmt.Fprintf(p.w, "\nBesides, %s fetched by earlier runs or other processes of this crawl.\n", record.Count(s.Elsewhere, "page"))
+	}
 	switch {
+	case s.Stopped == "failed":
+		fmt.Fprintf(p.w, "\nFailed: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	case s.Stopped == "interrupted":
 		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	case s.Left > 0:

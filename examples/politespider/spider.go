@@ -40,6 +40,7 @@ type config struct {
 	hosts        int                         // crawled at a time
 	policyTokens map[preference.Use][]string // names that stand for a use
 	base         http.RoundTripper           // nil: http.DefaultTransport
+	store        robotsmw.Store              // of robots.txt records; nil: memory alone
 	logger       *slog.Logger
 }
 
@@ -89,6 +90,7 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Observer: s.limited, Logger: cfg.logger},
 		Observer:  observer{s},
 		KeepFiles: true, // for what they say about use
+		Store:     cfg.store,
 		Logger:    cfg.logger,
 	})
 	if err != nil {
@@ -121,15 +123,17 @@ func (s *spider) crawl(ctx context.Context) record.Summary {
 	workers.Wait()
 	stopProgress()
 
-	left := s.frontier.State().Queued
+	state := s.frontier.State()
 	stopped := ""
 	switch {
+	case state.Err != nil:
+		stopped = "failed"
 	case ctx.Err() != nil:
 		stopped = "interrupted"
-	case left > 0:
+	case state.Queued > 0:
 		stopped = "max-pages"
 	}
-	return s.ledger.finish(stopped, left)
+	return s.ledger.finish(stopped, state)
 }
 
 // showProgress keeps a terminal up to date until the function that it returns is called.
@@ -168,7 +172,7 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 	s.visits.Delete(key)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page has not had its turn
-		s.frontier.PutBack(p, time.Now())
+		s.frontier.PutBack(p, v.sent.Add(s.interval(v))) // others may go on with its host
 		return
 	}
 	r := record.Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}

@@ -24,11 +24,10 @@ type Memory struct {
 
 // hostQueue is the queue of one host.
 type hostQueue struct {
-	pages    []*Page
-	busy     bool      // a page is handed out
-	due      time.Time // not before; orders the hosts even when it is past
-	idle     time.Time // since when no page is handed out
-	interval time.Duration
+	pages []*Page
+	busy  bool      // a page is handed out
+	due   time.Time // not before; orders the hosts even when it is past
+	idle  time.Time // since when no page is handed out
 }
 
 // NewMemory returns an empty frontier that hands out at most max pages: those refunded or put back do not count.
@@ -129,7 +128,6 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent++
-	m.hosts[HostKey(p.URL)].interval = interval
 	m.release(p, asked.Add(interval))
 }
 
@@ -179,11 +177,7 @@ func (m *Memory) fail(err error) {
 
 func (m *Memory) push(p *Page, due time.Time) {
 	key := HostKey(p.URL)
-	host := m.hosts[key]
-	if host == nil {
-		host = &hostQueue{due: due}
-		m.hosts[key] = host
-	}
+	host := m.host(key, due)
 	p.Ready = time.Now()
 	host.pages = append(host.pages, p)
 	m.queued++
@@ -191,6 +185,16 @@ func (m *Memory) push(p *Page, due time.Time) {
 		heap.Push(&m.due, host)
 	}
 	m.signal()
+}
+
+// host returns the queue of a host; if it is new, it is due then.
+func (m *Memory) host(key string, due time.Time) *hostQueue {
+	host := m.hosts[key]
+	if host == nil {
+		host = &hostQueue{due: due}
+		m.hosts[key] = host
+	}
+	return host
 }
 
 func (m *Memory) release(p *Page, due time.Time) {

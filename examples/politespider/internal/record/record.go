@@ -68,14 +68,15 @@ func (r Record) Brief() Record {
 // Summary is what a crawl came to.
 type Summary struct {
 	Seconds     float64       `json:"seconds"`
-	Stopped     string        `json:"stopped,omitempty"` // why before its end: "interrupted", "max-pages"
+	Stopped     string        `json:"stopped,omitempty"` // why before its end: "interrupted", "max-pages", "failed"
 	Fetched     int           `json:"fetched"`
 	Moved       int           `json:"moved"`
 	Blocked     int           `json:"blocked"`
 	Unreachable int           `json:"unreachable"`
 	Missing     int           `json:"missing"`
 	Failed      int           `json:"failed"`
-	Left        int           `json:"left"` // URLs still queued
+	Left        int           `json:"left"`                // URLs still queued
+	Elsewhere   int           `json:"elsewhere,omitempty"` // pages done by earlier runs and other processes of this crawl
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`          // by name

@@ -1,0 +1,292 @@
+package frontier
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crawlSite fetches until the frontier has no more, or the most that it may, and returns what it fetched.
+func crawlSite(t testing.TB, f frontier) []string {
+	t.Helper()
+	var fetched []string
+	for {
+		p, ok := f.Take(t.Context())
+		if !ok {
+			return fetched
+		}
+		fetched = append(fetched, p.URL.String())
+		f.Add(linksOf(t, p)...)
+		f.Done(p, time.Now(), 0)
+	}
+}
+
+func readFile(t testing.TB, dir string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A directory as a killed process leaves it.
+func directoryWith(t testing.TB, journal []byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, journalName), journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Wherever in a line the journal ends, no page is lost, and only those are fetched again that it does not know to be done.
+func TestDirectory_KilledAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	d := openDirectory(t, dir, 1000)
+	d.Add(newPage(t, pageURL(0)))
+	crawlSite(t, d)
+	journal := readFile(t, dir)
+
+	for start := bytes.IndexByte(journal, '\n') + 1; start < len(journal); {
+		length := bytes.IndexByte(journal[start:], '\n') + 1
+		for _, octets := range []int{0, 1, length / 2, length - 1} { // of this line
+			killedAt(t, journal[:start+octets], journal[:start])
+		}
+		start += length
+	}
+	killedAt(t, journal, journal)
+}
+
+// killedAt goes on with a journal, of which the whole lines are known.
+func killedAt(t *testing.T, journal, whole []byte) {
+	t.Helper()
+	d := openDirectory(t, directoryWith(t, journal), 1000)
+	defer d.Close()
+	d.Add(newPage(t, pageURL(0))) // as the spider does, each time
+	again := make(map[string]bool)
+	for _, u := range crawlSite(t, d) {
+		again[u] = true
+	}
+	for n := range sitePages {
+		u := pageURL(n)
+		if done := bytes.Contains(whole, []byte(`"done":"`+u+`"`)); done == again[u] {
+			t.Fatalf("killed after octet %d: %s was done: %t, fetched again: %t", len(journal), u, done, again[u])
+		}
+	}
+	if state := d.State(); state != (State{Spent: sitePages}) {
+		t.Fatalf("killed after octet %d: at the end %+v", len(journal), state)
+	}
+}
+
+// After a power cut the last blocks may hold anything. What stands behind them is not believed.
+func TestDirectory_Damaged(t *testing.T) {
+	dir := t.TempDir()
+	d := openDirectory(t, dir, 1000)
+	d.Add(newPage(t, pageURL(0)))
+	crawlSite(t, d)
+	journal := readFile(t, dir)
+
+	middle := len(journal) / 2
+	for name, damage := range map[string][]byte{"zeros": make([]byte, 600), "noise": bytes.Repeat([]byte("\xff\n{"), 200)} {
+		t.Run(name, func(t *testing.T) {
+			damaged := bytes.Clone(journal)
+			copy(damaged[middle:], damage)
+			killedAt(t, damaged, damaged[:bytes.LastIndexByte(damaged[:middle], '\n')+1])
+		})
+	}
+}
+
+// Stopped again and again, a crawl comes to its end, and its journal has no more lines than it needs.
+func TestDirectory_ManyRuns(t *testing.T) {
+	dir := t.TempDir()
+	total := 0
+	for run := 1; ; run++ {
+		d := openDirectory(t, dir, run) // one page more than the last
+		d.Add(newPage(t, pageURL(0)))
+		fetched := crawlSite(t, d)
+		total += len(fetched)
+		state := d.State()
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if state.Spent != total {
+			t.Fatalf("run %d: %d pages, and %d before; state %+v", run, len(fetched), total-len(fetched), state)
+		}
+		if state.Queued == 0 {
+			break
+		}
+	}
+	if total != sitePages {
+		t.Errorf("%d pages, want %d", total, sitePages)
+	}
+	openDirectory(t, dir, 1000).Close()
+	urls := 0
+	for n := range sitePages {
+		urls += strings.Count(string(readFile(t, dir)), `"`+pageURL(n)+`"`)
+	}
+	if urls != sitePages {
+		t.Errorf("the journal of %d URLs, rewritten, names %d", sitePages, urls)
+	}
+}
+
+// Killed and started again at once, a crawl is no less polite for it.
+func TestDirectory_LeavesHostsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d := openDirectory(t, dir, 1000)
+		d.Add(newPage(t, "http://asked.example/1"), newPage(t, "http://asked.example/2"),
+			newPage(t, "http://busy.example/"), newPage(t, "http://new.example/"))
+		for range 3 {
+			switch p, _ := d.Take(t.Context()); p.URL.Host {
+			case "asked.example":
+				d.Done(p, time.Now(), 30*time.Second)
+			case "busy.example":
+				p.Puts++
+				d.PutBack(p, time.Now().Add(time.Hour))
+			}
+		}
+		d.Close()
+
+		start := time.Now()
+		d, err := OpenDirectory(dir, About{}, 1000, 5*time.Second, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		want := map[string]time.Duration{"new.example": 5 * time.Second, "asked.example": 30 * time.Second, "busy.example": time.Hour}
+		for range want {
+			p, ok := d.Take(t.Context())
+			if !ok {
+				t.Fatal("a page was lost")
+			}
+			if waited := time.Since(start); waited != want[p.URL.Host] {
+				t.Errorf("%s was handed out after %v, want %v", p.URL, waited, want[p.URL.Host])
+			}
+			if p.URL.Host == "busy.example" && p.Puts != 1 {
+				t.Error("how often a page was put off is forgotten")
+			}
+			d.Done(p, time.Now(), 0)
+		}
+	})
+}
+
+func TestDirectory_Mistakes(t *testing.T) {
+	t.Run("in use", func(t *testing.T) {
+		dir := t.TempDir()
+		openDirectory(t, dir, 1)
+		wantError(t, dir, About{}, "another process")
+	})
+	t.Run("another crawl", func(t *testing.T) {
+		dir := t.TempDir()
+		openDirectory(t, dir, 1).Close()
+		wantError(t, dir, About{Start: []string{"http://a.example/"}}, "the demo, not at http://a.example/")
+	})
+	t.Run("no journal", func(t *testing.T) {
+		wantError(t, directoryWith(t, []byte("dear diary,\n")), About{}, "not the journal of a crawl")
+	})
+	t.Run("another version", func(t *testing.T) {
+		wantError(t, directoryWith(t, []byte(`{"version":99,"crawl":{}}`+"\n")), About{}, "another version")
+	})
+	t.Run("no URL", func(t *testing.T) {
+		wantError(t, directoryWith(t, []byte(`{"version":1,"crawl":{}}`+"\n"+`{"add":[{"url":"http://a b/"}]}`+"\n")), About{}, "http://a b/")
+	})
+	t.Run("a file", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, file, About{}, file)
+	})
+}
+
+func wantError(t *testing.T, dir string, about About, want string) {
+	t.Helper()
+	d, err := OpenDirectory(dir, about, 1, 0, slog.New(slog.DiscardHandler))
+	if err == nil {
+		d.Close()
+		t.Fatal("no error")
+	}
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("%q says nothing of %q", err, want)
+	}
+}
+
+// A crawl that cannot keep its journal ends, instead of fetching what it would fetch again.
+func TestDirectory_NoRoom(t *testing.T) {
+	d := openDirectory(t, t.TempDir(), 1000)
+	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
+	p, _ := d.Take(t.Context())
+	d.journal.file.Close()
+	d.Done(p, time.Now(), 0)
+	if _, ok := d.Take(t.Context()); ok {
+		t.Error("it goes on")
+	}
+	if err := d.State().Err; err == nil || !strings.Contains(err.Error(), "journal") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReadAbout(t *testing.T) {
+	dir := t.TempDir()
+	if about, err := ReadAbout(dir); about != nil || err != nil {
+		t.Errorf("of an empty directory: %v, %v", about, err)
+	}
+	want := About{Start: []string{"http://a.example/"}, Scope: "host", Flags: map[string][]string{"delay": {"2s"}}}
+	d, err := OpenDirectory(dir, want, 1, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	got, err := ReadAbout(dir)
+	if err != nil || got.check("", want) != nil || got.Flags["delay"][0] != "2s" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, journalName)); err != nil || info.Mode()&fs.ModePerm != 0o600 {
+		t.Errorf("%v, %v: the journal is its owner's alone", info.Mode(), err)
+	}
+}
+
+// Whatever a journal holds, it is read without a panic, and what comes of it can be written and read again.
+func FuzzJournal(f *testing.F) {
+	for _, seed := range []string{
+		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +
+			`{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}` + "\n",
+		`{"add":[{"url":"/"}]}` + "\n" + `{"put":"/","puts":2,"next":"2026-11-21T12:10:00Z"}` + "\n" + `{"done":"/","free":true}`,
+		`{"seen":["/","/2"],"spent":1}` + "\n" + `{"host":"a","next":"2026-11-21T12:10:00Z","interval":1}` + "\n",
+		`{"put":"","next":"2026-11-21T12:00:00Z"}` + "\n" + `{"spent":-1}` + "\n{",
+	} {
+		f.Add([]byte(`{"version":1,"crawl":{}}` + "\n" + seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		first, err := replayOf(data)
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		for l := range first.lines {
+			if err := newEncoder(&again).Encode(l); err != nil {
+				t.Skip(err) // a time that JSON does not have
+			}
+		}
+		second, err := replayOf(again.Bytes())
+		if err != nil {
+			t.Fatalf("%v in the journal of what was read:\n%s", err, again.String())
+		}
+		if a, b := len(first.pages()), len(second.pages()); a != b || first.spent != second.spent || len(first.seen) != len(second.seen) {
+			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d", a, b, first.spent, second.spent, len(first.seen), len(second.seen))
+		}
+	})
+}
+
+func replayOf(journal []byte) (*replay, error) {
+	r := newReplay(NewMemory(1000), "", About{})
+	_, err := readJournal(bytes.NewReader(journal), r.line)
+	return r, err
+}

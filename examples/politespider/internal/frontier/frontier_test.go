@@ -1,0 +1,315 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{}) // what matters comes back as an error
+	goleak.VerifyTestMain(m)
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// frontier is what all of them have in common.
+type frontier interface {
+	Add(pages ...*Page) int
+	Take(ctx context.Context) (*Page, bool)
+	Done(p *Page, asked time.Time, interval time.Duration)
+	Refund(p *Page)
+	PutBack(p *Page, until time.Time)
+	State() State
+	Close() error
+}
+
+// setting is what a test of all frontiers is given.
+type setting struct {
+	*testing.T
+	open func(max int) frontier // an empty one
+	unit time.Duration          // to wait for
+	real bool                   // time is real, so that things may happen later than they should
+}
+
+// since fails the test unless that much time is over.
+func (s setting) since(start time.Time, want time.Duration) {
+	s.Helper()
+	if got := time.Since(start); got < want || got > want && !s.real {
+		s.Errorf("after %v, want %v", got, want)
+	}
+}
+
+// everyFrontier runs a test with each of them: where it can, in a bubble.
+func everyFrontier(t *testing.T, test func(s setting)) {
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			test(setting{T: t, unit: time.Minute, open: func(max int) frontier { return NewMemory(max) }})
+		})
+	})
+	t.Run("directory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			test(setting{T: t, unit: time.Minute, open: func(max int) frontier { return openDirectory(t, t.TempDir(), max) }})
+		})
+	})
+	t.Run("redis", func(t *testing.T) {
+		server := startRedis(t)
+		n := 0
+		test(setting{T: t, unit: 300 * time.Millisecond, real: true, open: func(max int) frontier {
+			n++
+			return openRedis(t, server, RedisOptions{Crawl: fmt.Sprint("crawl", n), Max: max})
+		}})
+	})
+}
+
+func openDirectory(t testing.TB, dir string, max int) *Directory {
+	t.Helper()
+	d, err := OpenDirectory(dir, About{}, max, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func newPage(t testing.TB, rawURL string) *Page {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Page{URL: u}
+}
+
+func TestHostsTakeTurns(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		for _, u := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://b.example/1"} {
+			f.Add(newPage(s, u))
+		}
+		if f.Add(newPage(s, "http://a.example/2")) != 0 {
+			s.Error("a URL was added twice")
+		}
+		first, _ := f.Take(s.Context())
+		second, _ := f.Take(s.Context())
+		if first.URL.Host == second.URL.Host {
+			s.Errorf("two pages of %s were out at a time", first.URL.Host)
+		}
+		f.Done(first, time.Now(), 0)
+		f.Done(second, time.Now(), 0)
+		var rest []string
+		for {
+			p, ok := f.Take(s.Context())
+			if !ok {
+				break
+			}
+			rest = append(rest, p.URL.String())
+			f.Done(p, time.Now(), 0)
+		}
+		if want := []string{"http://a.example/2", "http://a.example/3"}; !slices.Equal(rest, want) {
+			s.Errorf("then came %q, want %q", rest, want)
+		}
+		if state := f.State(); state != (State{Spent: 4}) {
+			s.Errorf("at the end: %+v", state)
+		}
+	})
+}
+
+// A page comes out as it went in.
+func TestPage(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		p := newPage(s, "http://a.example/ü?b=%2F&c")
+		p.From = "http://a.example/"
+		f.Add(p)
+		for puts := range 3 {
+			got, ok := f.Take(s.Context())
+			if !ok || got.URL.String() != p.URL.String() || got.From != p.From || got.Puts != puts {
+				s.Fatalf("%+v, %t; want %+v with %d puts", got, ok, p, puts)
+			}
+			got.Puts++
+			f.PutBack(got, time.Now())
+		}
+	})
+}
+
+func TestPutBack(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(2)
+		f.Add(newPage(s, "http://a.example/busy"))
+		p, _ := f.Take(s.Context())
+		start := time.Now()
+		f.PutBack(p, start.Add(s.unit))
+
+		f.Add(newPage(s, "http://a.example/other")) // the whole host is left alone, not the page
+		first, ok := f.Take(s.Context())
+		if !ok {
+			s.Fatal("nothing was handed out")
+		}
+		s.since(start, s.unit)
+		f.Done(first, time.Now(), 0)
+		second, ok := f.Take(s.Context())
+		if !ok || second.URL.Path == first.URL.Path {
+			s.Error("a page was lost")
+		}
+	})
+}
+
+// A host is left alone for its interval, even if it has nothing to be asked for meanwhile.
+func TestInterval(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		f.Add(newPage(s, "http://a.example/"), newPage(s, "http://b.example/"))
+		p, _ := f.Take(s.Context())
+		start := time.Now()
+		f.Done(p, start, s.unit)
+		f.Add(newPage(s, "http://"+p.URL.Host+"/late"))
+
+		other, _ := f.Take(s.Context())
+		if other.URL.Host == p.URL.Host {
+			s.Fatalf("%s was not left alone", p.URL.Host)
+		}
+		late, ok := f.Take(s.Context())
+		if !ok || late.URL.Path != "/late" {
+			s.Fatalf("%v, %t", late, ok)
+		}
+		s.since(start, s.unit)
+	})
+}
+
+func TestBudget(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(1)
+		f.Add(newPage(s, "http://a.example/blocked"), newPage(s, "http://a.example/1"), newPage(s, "http://a.example/2"))
+		p, _ := f.Take(s.Context())
+		f.Refund(p)
+		p, ok := f.Take(s.Context())
+		if !ok {
+			s.Fatal("a page that cost nothing was counted")
+		}
+		f.Done(p, time.Now(), 0)
+		if _, ok := f.Take(s.Context()); ok {
+			s.Error("more pages than the budget allows")
+		}
+		if state := f.State(); state.Queued != 1 || state.Spent != 1 {
+			s.Errorf("%+v, want 1 queued, 1 spent", state)
+		}
+	})
+}
+
+// A worker with nothing to do has to stay while another may still find links.
+func TestWaitsForLinks(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		f.Add(newPage(s, "http://a.example/"))
+		p, _ := f.Take(s.Context())
+		taken := make(chan bool)
+		go func() {
+			_, ok := f.Take(s.Context())
+			taken <- ok
+		}()
+		time.Sleep(s.unit)
+		f.Add(newPage(s, "http://b.example/"))
+		if !<-taken {
+			s.Error("the worker went home before the link was found")
+		}
+		f.Done(p, time.Now(), 0)
+	})
+}
+
+func TestContextEnds(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		f.Add(newPage(s, "http://a.example/"))
+		p, _ := f.Take(s.Context())
+		f.PutBack(p, time.Now().Add(time.Hour))
+		ctx, cancel := context.WithTimeout(s.Context(), s.unit)
+		defer cancel()
+		start := time.Now()
+		if _, ok := f.Take(ctx); ok {
+			s.Error("a page was handed out before its time")
+		}
+		s.since(start, s.unit)
+		f.Add(newPage(s, "http://b.example/"))
+		if _, ok := f.Take(ctx); ok {
+			s.Error("a page was handed out after the context had ended")
+		}
+		if left := f.State().Queued; left != 2 {
+			s.Errorf("%d pages left, want 2: nothing is lost", left)
+		}
+	})
+}
+
+// Many workers, who find each page of a site several times, fetch each once, one of a host at a time, and then go home.
+func TestManyWorkers(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(1000)
+		f.Add(newPage(s, pageURL(0)))
+		var mu sync.Mutex
+		fetched, busy := make(map[string]int), make(map[string]bool)
+		var workers sync.WaitGroup
+		for range 16 {
+			workers.Go(func() {
+				for {
+					p, ok := f.Take(s.Context())
+					if !ok {
+						return
+					}
+					mu.Lock()
+					if busy[p.URL.Host] {
+						s.Errorf("two pages of %s were out at a time", p.URL.Host)
+					}
+					busy[p.URL.Host] = true
+					fetched[p.URL.String()]++
+					mu.Unlock()
+					f.Add(linksOf(s, p)...)
+					mu.Lock()
+					busy[p.URL.Host] = false
+					mu.Unlock()
+					f.Done(p, time.Now(), 0)
+				}
+			})
+		}
+		workers.Wait()
+		want := make(map[string]int)
+		for n := range sitePages {
+			want[pageURL(n)] = 1
+		}
+		if !maps.Equal(fetched, want) {
+			s.Errorf("fetched %v, want each of %d pages once", fetched, sitePages)
+		}
+	})
+}
+
+// A site of five hosts, each of whose pages leads to three others; all can be reached from page 0.
+const sitePages = 60
+
+func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
+
+func linksOf(t testing.TB, p *Page) []*Page {
+	var n int
+	if _, err := fmt.Sscanf(p.URL.Path, "/%d", &n); err != nil {
+		t.Error(err)
+	}
+	var links []*Page
+	for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
+		if to < sitePages {
+			link := newPage(t, pageURL(to))
+			link.From = p.URL.String()
+			links = append(links, link)
+		}
+	}
+	return links
+}

@@ -1,0 +1,44 @@
+-- What all scripts but join.lua begin with.
+--
+-- KEYS: meta   hash: epoch, about, queued, spent, over
+--       seen   set: hashes of all URLs that were ever added
+--       due    sorted set: hosts none of whose pages is out, by when they may be asked; those without a page leave it then
+--       held   sorted set: hosts with a page out, by when its holder is taken for dead
+-- ARGV: epoch, what the name of a host's stream begins with, the caller's name as a consumer, then the script's own
+--
+-- A host's stream holds its pages, those that are out as pending entries of their holder. All times are of this server's
+-- clock, in milliseconds.
+local meta, seen, due, held = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
+
+if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then
+	return redis.error_reply('LOST the state of the crawl')
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function queue(host, url, from, puts)
+	local stream = prefix .. host
+	if redis.call('EXISTS', stream) == 0 then
+		redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
+	end
+	redis.call('XADD', stream, '*', 'url', url, 'from', from, 'puts', puts)
+	redis.call('HINCRBY', meta, 'queued', 1)
+end
+
+-- holds returns whether the entry is still the caller's: another may have taken it over.
+local function holds(host, id)
+	local stream = prefix .. host
+	if redis.call('EXISTS', stream) == 0 then
+		return false
+	end
+	local entry = redis.call('XPENDING', stream, group, id, id, 1)[1]
+	return entry and entry[2] == me
+end
+
+-- state is what each script returns first.
+local function state(...)
+	local counts = redis.call('HMGET', meta, 'queued', 'spent')
+	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), ...}
+end

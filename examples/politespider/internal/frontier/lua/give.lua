@@ -1,0 +1,15 @@
+-- Takes a page back. ARGV: its host and id; what became of it: "done", "refund" or "putback"; for how long its host is to
+-- be left alone; and if it is put back, its URL, from, puts.
+local host, id, fate, rest, url, from, puts = unpack(ARGV, 4, 10)
+if holds(host, id) then
+	redis.call('XACK', prefix .. host, group, id)
+	redis.call('XDEL', prefix .. host, id)
+	redis.call('ZREM', held, host)
+	redis.call('ZADD', due, now + tonumber(rest), host)
+	if fate == 'done' then
+		redis.call('HINCRBY', meta, 'spent', 1)
+	elseif fate == 'putback' then
+		queue(host, url, from, puts)
+	end
+end
+return state()

@@ -1,0 +1,58 @@
+-- Hands out a page. ARGV: the most pages of the crawl, the lease, for how long a crawl is kept that is over. Returns
+-- "page", its host, id, URL, from, puts; or "wait", for how long (-1: until something changes), the host that is due then;
+-- or "over".
+local max, lease, keep = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local function page(host, entry)
+	local fields = {}
+	for i = 1, #entry[2], 2 do
+		fields[entry[2][i]] = entry[2][i + 1]
+	end
+	redis.call('ZREM', due, host)
+	redis.call('ZADD', held, now + lease, host)
+	return state('page', host, entry[1], fields.url, fields.from, fields.puts)
+end
+
+-- What a process held that is dead comes first: it was counted when that process got it.
+for _, host in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 10)) do
+	local claimed = redis.call('XAUTOCLAIM', prefix .. host, group, me, math.floor(lease / 2), '0', 'COUNT', 1)[2]
+	if claimed[1] then
+		return page(host, claimed[1])
+	end
+	redis.call('ZADD', held, now + lease, host)
+end
+
+local queued, out, spent = unpack(state())
+local full = spent + out >= max
+if out == 0 and (queued == 0 or full) then
+	if queued == 0 and redis.call('HSETNX', meta, 'over', now) == 1 then
+		for _, host in ipairs(redis.call('ZRANGE', due, 0, -1)) do
+			redis.call('DEL', prefix .. host)
+		end
+		redis.call('DEL', due)
+		redis.call('PEXPIRE', meta, keep)
+		redis.call('PEXPIRE', seen, keep)
+	end
+	return state('over')
+end
+if not full then
+	for _ = 1, 100 do
+		local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+		local host = first[1]
+		if not host then
+			return state('wait', -1, '')
+		end
+		if tonumber(first[2]) > now then
+			return state('wait', tonumber(first[2]) - now, host)
+		end
+		local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', prefix .. host, '>')
+		if read then
+			redis.call('HINCRBY', meta, 'queued', -1)
+			return page(host, read[1][2][1])
+		end
+		redis.call('ZREM', due, host) -- it was there for the sake of its time alone
+		redis.call('DEL', prefix .. host)
+	end
+	return state('wait', 0, '')
+end
+return state('wait', -1, '')

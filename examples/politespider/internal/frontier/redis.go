@@ -1,0 +1,384 @@
+package frontier
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis is a frontier in Redis or Valkey, which any number of processes share. Make one with OpenRedis. It is safe for
+// concurrent use.
+//
+// Each host has a stream, and the crawl one consumer group, of which each process is a consumer. A page that is handed
+// out is a pending entry of its process and keeps its host from the others, until it is given back. A process says every
+// few seconds that it lives; if it does not for the time of a lease, the next that asks for a page claims what it held.
+// So nothing is fetched twice but what was out when its process was killed, or was cut off from Redis for that long.
+//
+// While Redis does not answer, every call waits for it. If it comes back without the crawl, the crawl ends with an error.
+//
+// An ACL user needs no more than
+//
+//	+eval +evalsha +time +exists +del +pexpire
+//	+hget +hmget +hset +hsetnx +hincrby +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
+//	+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel
+//	~politespider:*
+type Redis struct {
+	client redis.UniversalClient
+	RedisOptions
+	epoch string
+	me    string // as a consumer of the group
+
+	ctx     context.Context // ends a grace after that of OpenRedis, so that pages can still be given back
+	cancel  context.CancelFunc
+	beating sync.WaitGroup
+	turn    chan struct{} // who has put something in asks Redis for a page; the others wait, instead of asking as well
+	wake    chan struct{} // has something in it when there may be a page now
+
+	mu    sync.Mutex
+	held  map[string]*Page // by entry and host
+	state State
+	stuck int       // calls that have failed and are tried again
+	away  time.Time // since when there are such
+}
+
+// RedisOptions are those of a frontier in Redis.
+type RedisOptions struct {
+	Crawl  string        // its name: crawls of other names do not meet
+	About  About         // what it is of: the same for all processes
+	Max    int           // pages to be handed out at most, to all processes together
+	Lease  time.Duration // how long a process may be silent before it is taken for dead; 0: 15 s
+	Logger *slog.Logger  // takes that Redis is away, and that it is back
+}
+
+const (
+	redisGrace = 3 * time.Second        // to give back what is out, after the crawl was stopped
+	redisPoll  = 100 * time.Millisecond // what other processes do is seen that soon
+	redisKeep  = 24 * time.Hour         // that a crawl is over is known for so long
+	redisBatch = 500                    // pages added in one call at most
+
+	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between calls while it is away
+)
+
+//go:embed lua
+var lua embed.FS
+
+var (
+	joinScript = redis.NewScript(readLua("join"))
+	addScript  = redis.NewScript(readLua("crawl", "add"))
+	takeScript = redis.NewScript(readLua("crawl", "take"))
+	giveScript = redis.NewScript(readLua("crawl", "give"))
+	beatScript = redis.NewScript(readLua("crawl", "beat"))
+)
+
+func readLua(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		text, err := lua.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// OpenRedis joins the crawl of this name, or begins it. When the context ends, what is out can still be given back for
+// a moment. The client is not closed.
+func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOptions) (*Redis, error) {
+	if opts.Lease == 0 {
+		opts.Lease = 15 * time.Second
+	}
+	r := &Redis{
+		client:       client,
+		RedisOptions: opts,
+		me:           rand.Text(),
+		turn:         make(chan struct{}, 1),
+		wake:         make(chan struct{}, 1),
+		held:         make(map[string]*Page),
+	}
+	about, err := json.Marshal(opts.About)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := joinScript.Run(ctx, client, r.keys()[:1], rand.Text(), about).StringSlice()
+	if err != nil {
+		return nil, fmt.Errorf("join the crawl %q in Redis: %w", opts.Crawl, err)
+	}
+	r.epoch = joined[0]
+	var kept About
+	if err := json.Unmarshal([]byte(joined[1]), &kept); err != nil {
+		return nil, fmt.Errorf("the crawl %q in Redis is of another version of this program: name another crawl: %w", opts.Crawl, err)
+	}
+	if err := opts.About.check(fmt.Sprintf("Redis under the name %q", opts.Crawl), kept); err != nil {
+		return nil, err
+	}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.beating.Go(func() { r.beat(ctx) })
+	return r, nil
+}
+
+// keys are those of the crawl, but for the hosts' streams. In a cluster the braces put all of them on one node.
+func (r *Redis) keys() []string {
+	prefix := r.prefix()
+	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held"}
+}
+
+func (r *Redis) prefix() string { return "politespider:{" + r.Crawl + "}:" }
+
+// Add is Memory's. URLs are kept as the first half of their SHA-256.
+func (r *Redis) Add(pages ...*Page) int {
+	fresh := 0
+	for batch := range slices.Chunk(pages, redisBatch) {
+		var args []any
+		for _, p := range batch {
+			u := p.URL.String()
+			hash := sha256.Sum256([]byte(u))
+			args = append(args, hash[:16], HostKey(p.URL), u, p.From)
+		}
+		if reply, ok := r.call(addScript, args...); ok {
+			fresh += int(reply[0].(int64))
+		}
+	}
+	if fresh > 0 {
+		r.hurry()
+	}
+	return fresh
+}
+
+// Take is Memory's. That the crawl is over it says only when no process has a page out.
+func (r *Redis) Take(ctx context.Context) (*Page, bool) {
+	select {
+	case <-ctx.Done():
+		return nil, false
+	case r.turn <- struct{}{}:
+	}
+	defer func() { <-r.turn }()
+	for ctx.Err() == nil {
+		reply, ok := r.call(takeScript, r.Max, r.Lease.Milliseconds(), redisKeep.Milliseconds())
+		if !ok {
+			return nil, false
+		}
+		switch reply[0] {
+		case "over":
+			return nil, false
+		case "page":
+			p, err := pageOf(reply[1:])
+			if err != nil {
+				r.fail(err)
+				return nil, false
+			}
+			if r.hold(p) {
+				return p, true
+			}
+			continue
+		}
+		wait := redisPoll
+		if d := time.Duration(reply[1].(int64)) * time.Millisecond; d >= 0 {
+			r.next(reply[2].(string), d)
+			wait = min(wait, d)
+		}
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-time.After(wait):
+		}
+	}
+	return nil, false
+}
+
+// pageOf is the page of a reply: its host, id, URL, from and puts.
+func pageOf(reply []any) (*Page, error) {
+	u, err := url.Parse(reply[2].(string))
+	if err != nil {
+		return nil, fmt.Errorf("the crawl in Redis has a URL that is none: %w", err)
+	}
+	puts, err := strconv.Atoi(reply[4].(string))
+	if err != nil {
+		return nil, fmt.Errorf("the crawl in Redis has a page that is none: %w", err)
+	}
+	return &Page{URL: u, From: reply[3].(string), Puts: puts, Ready: time.Now(), entry: reply[1].(string)}, nil
+}
+
+// hold notes that the process has a page. It returns false if it had it already: it could not say so in time.
+func (r *Redis) hold(p *Page) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := p.entry + " " + HostKey(p.URL)
+	if r.held[key] != nil {
+		return false
+	}
+	r.held[key] = p
+	return true
+}
+
+// next notes which host is due next, and when.
+func (r *Redis) next(host string, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if host != "" {
+		r.state.Next, r.state.Wait = host, wait
+	}
+}
+
+// Done is Memory's. A page that another process has taken over is left to it.
+func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
+	r.give(p, "done", time.Until(asked.Add(interval)))
+}
+
+// Refund is Memory's.
+func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0) }
+
+// PutBack is Memory's.
+func (r *Redis) PutBack(p *Page, until time.Time) { r.give(p, "putback", time.Until(until)) }
+
+func (r *Redis) give(p *Page, fate string, rest time.Duration) {
+	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+1, p.URL.String(), p.From, p.Puts)
+	r.mu.Lock()
+	delete(r.held, p.entry+" "+HostKey(p.URL))
+	r.mu.Unlock()
+	r.hurry()
+}
+
+// hurry lets Take look at once.
+func (r *Redis) hurry() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// State says how the crawl stood when Redis was last asked.
+func (r *Redis) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+// Close ends the membership. What is still out is taken over by others when its lease is over.
+func (r *Redis) Close() error {
+	r.cancel()
+	r.beating.Wait()
+	return nil
+}
+
+// beat says that the process lives, until it does not or Close is called.
+func (r *Redis) beat(ctx context.Context) {
+	ticker := time.NewTicker(r.Lease / 3)
+	defer ticker.Stop()
+	ended := ctx.Done()
+	var grace <-chan time.Time
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-ended:
+			ended, grace = nil, time.After(redisGrace)
+		case <-grace:
+			r.cancel()
+		case <-ticker.C:
+			args := []any{r.Lease.Milliseconds()}
+			r.mu.Lock()
+			for _, p := range r.held {
+				args = append(args, HostKey(p.URL), p.entry)
+			}
+			r.mu.Unlock()
+			if len(args) > 1 {
+				r.call(beatScript, args...)
+			}
+		}
+	}
+}
+
+// call runs a script until Redis has answered, and returns the answer without the state. It returns false if there is
+// none to be had. That a script may so run twice is why none of them does anything the second time.
+func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
+	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
+	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
+		if r.State().Err != nil {
+			return nil, false
+		}
+		reply, err := script.Run(r.ctx, r.client, r.keys(), args...).Slice()
+		if err == nil {
+			r.answered(reply)
+			return reply[3:], true
+		}
+		if r.ctx.Err() != nil {
+			return nil, false
+		}
+		if isFinal(err) {
+			r.fail(err)
+			return nil, false
+		}
+		if pause == minRedisPause {
+			r.stick(err)
+			defer r.unstick()
+		}
+		select {
+		case <-r.ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// answered notes the state that every reply begins with.
+func (r *Redis) answered(reply []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Err: r.state.Err}
+}
+
+// stick notes that a call has failed and is tried again: the first that does is worth a line in the log.
+func (r *Redis) stick(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stuck++; r.stuck == 1 {
+		r.away = time.Now()
+		r.Logger.Warn("Redis does not answer: the crawl waits for it", "error", err)
+	}
+}
+
+// unstick notes that such a call has ended: the last of them is worth another.
+func (r *Redis) unstick() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stuck--; r.stuck == 0 && r.ctx.Err() == nil && r.state.Err == nil {
+		r.Logger.Warn("Redis answers again: the crawl goes on", "after", time.Since(r.away).Round(time.Millisecond))
+	}
+}
+
+func (r *Redis) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state.Err == nil {
+		if redis.HasErrorPrefix(err, "LOST") {
+			err = errors.New("it was flushed, or came back without what it knew: begin the crawl anew")
+		}
+		r.state.Err = fmt.Errorf("the crawl %q in Redis: %w", r.Crawl, err)
+	}
+}
+
+// isFinal returns whether an error is an answer that will not be another when it is asked for again.
+func isFinal(err error) bool {
+	if _, ok := errors.AsType[redis.Error](err); !ok {
+		return false // there was no answer
+	}
+	for _, passes := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"} {
+		if strings.Contains(err.Error(), passes) { // up to 6.2, an error within a script does not begin with its name
+			return false
+		}
+	}
+	return true
+}

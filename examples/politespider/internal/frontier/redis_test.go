@@ -1,0 +1,421 @@
+package frontier
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startRedis starts a real server with further options on a free loopback port and stops it when the test ends. Without
+// one on the machine the test is skipped.
+func startRedis(t testing.TB, options ...string) *redisServer {
+	t.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		if binary, err = exec.LookPath("valkey-server"); err != nil {
+			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &redisServer{TB: t, addr: l.Addr().String()}
+	l.Close()
+	_, port, _ := net.SplitHostPort(s.addr)
+	s.command = append([]string{binary, "--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(), "--save", ""}, options...)
+	t.Cleanup(s.kill)
+	s.start()
+	return s
+}
+
+type redisServer struct {
+	testing.TB
+	addr    string
+	command []string
+	running *exec.Cmd
+}
+
+// start starts it, also again, and waits until it answers.
+func (s *redisServer) start() {
+	s.Helper()
+	s.running = exec.Command(s.command[0], s.command[1:]...)
+	out, err := s.running.StdoutPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := s.running.Start(); err != nil {
+		s.Fatal(err)
+	}
+	var log strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "eady to accept connections") {
+			return
+		}
+		log.WriteString(lines.Text() + "\n")
+	}
+	s.Fatalf("%s does not start:\n%s", s.command[0], log.String())
+}
+
+// kill kills it as kill -9 does.
+func (s *redisServer) kill() {
+	s.running.Process.Kill()
+	s.running.Wait()
+}
+
+func (s *redisServer) do(command ...any) {
+	s.Helper()
+	if err := s.client(&redis.UniversalOptions{}).Do(s.Context(), command...).Err(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *redisServer) client(opts *redis.UniversalOptions) redis.UniversalClient {
+	opts.Addrs = []string{s.addr}
+	opts.MaxRetries, opts.ContextTimeoutEnabled, opts.DisableIdentity = -1, true, true
+	if opts.ReadTimeout == 0 {
+		opts.ReadTimeout = 10 * time.Second
+	}
+	client := redis.NewUniversalClient(opts)
+	s.Cleanup(func() { client.Close() })
+	return client
+}
+
+func openRedis(t testing.TB, server *redisServer, opts RedisOptions) *Redis {
+	t.Helper()
+	return openRedisWith(t, server.client(&redis.UniversalOptions{}), opts)
+}
+
+func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions) *Redis {
+	t.Helper()
+	if opts.Crawl == "" {
+		opts.Crawl = "crawl"
+	}
+	if opts.Max == 0 {
+		opts.Max = 1000
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	r, err := OpenRedis(t.Context(), client, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// die ends a process's part in a crawl as kill -9 does.
+func (r *Redis) die() { r.Close() }
+
+// A crawl whose process died in the middle of a page is finished by the others, once its lease is over.
+func TestRedis_TakesOver(t *testing.T) {
+	server := startRedis(t)
+	const lease = 400 * time.Millisecond
+	dead := openRedis(t, server, RedisOptions{Lease: lease})
+	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
+	held, _ := dead.Take(t.Context())
+	start := time.Now()
+	dead.die()
+
+	live := openRedis(t, server, RedisOptions{Lease: lease})
+	p, ok := live.Take(t.Context())
+	if !ok || p.URL.String() != held.URL.String() {
+		t.Fatalf("%v, %t; want what the dead process held", p, ok)
+	}
+	if time.Since(start) < lease/2 {
+		t.Errorf("it was taken over after %v already", time.Since(start))
+	}
+	live.Done(p, time.Now(), 0)
+	if p, ok := live.Take(t.Context()); !ok || p.URL.Path != "/2" {
+		t.Fatalf("%v, %t; want the next page", p, ok)
+	} else {
+		live.Done(p, time.Now(), 0)
+	}
+	if p, ok := live.Take(t.Context()); ok {
+		t.Errorf("%v; want the end", p.URL)
+	}
+	if state := live.State(); state != (State{Spent: 2}) {
+		t.Errorf("%+v", state)
+	}
+}
+
+// However long a page takes, its process keeps it while it lives.
+func TestRedis_LongWait(t *testing.T) {
+	server := startRedis(t)
+	const lease = 300 * time.Millisecond
+	slow := openRedis(t, server, RedisOptions{Lease: lease})
+	slow.Add(newPage(t, "http://a.example/"))
+	p, _ := slow.Take(t.Context())
+
+	other := openRedis(t, server, RedisOptions{Lease: lease})
+	ctx, cancel := context.WithTimeout(t.Context(), 4*lease)
+	defer cancel()
+	if p, ok := other.Take(ctx); ok {
+		t.Errorf("%v was taken from a process that lives", p.URL)
+	}
+	slow.Done(p, time.Now(), 0)
+	if _, ok := other.Take(t.Context()); ok {
+		t.Error("a page that was done was handed out")
+	}
+}
+
+// A process that was thought dead and wakes up changes nothing of what is now another's.
+func TestRedis_TakenOver(t *testing.T) {
+	server := startRedis(t)
+	const lease = 200 * time.Millisecond
+	asleep := openRedis(t, server, RedisOptions{Lease: lease})
+	asleep.Add(newPage(t, "http://a.example/"))
+	p, _ := asleep.Take(t.Context())
+	lost := *p
+	asleep.mu.Lock()
+	clear(asleep.held) // its heart does not beat
+	asleep.mu.Unlock()
+
+	other := openRedis(t, server, RedisOptions{Lease: lease})
+	taken, ok := other.Take(t.Context())
+	if !ok {
+		t.Fatal("it was not taken over")
+	}
+	asleep.PutBack(&lost, time.Now())
+	asleep.Done(&lost, time.Now(), 0)
+	if state := asleep.State(); state.Queued != 0 || state.Out != 1 || state.Spent != 0 {
+		t.Errorf("after the first gave it back: %+v", state)
+	}
+	other.Done(taken, time.Now(), 0)
+	asleep.Done(&lost, time.Now(), 0)
+	if state := asleep.State(); state != (State{Spent: 1}) {
+		t.Errorf("at the end: %+v", state)
+	}
+}
+
+// Every process learns of the end, also one that comes late, and nobody leaves before it.
+func TestRedis_End(t *testing.T) {
+	server := startRedis(t)
+	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
+	first.Add(newPage(t, "http://a.example/"))
+	p, _ := first.Take(t.Context())
+	ended := make(chan State)
+	go func() {
+		second.Take(t.Context())
+		ended <- second.State()
+	}()
+	select {
+	case <-ended:
+		t.Error("a process left while another had a page out")
+	case <-time.After(3 * redisPoll):
+	}
+	first.Done(p, time.Now(), 0)
+	if state := <-ended; state != (State{Spent: 1}) {
+		t.Errorf("it left at %+v", state)
+	}
+
+	late := openRedis(t, server, RedisOptions{})
+	if late.Add(newPage(t, "http://a.example/")) != 0 {
+		t.Error("a crawl that was over began again")
+	}
+	if _, ok := late.Take(t.Context()); ok || late.State().Spent != 1 {
+		t.Errorf("%+v", late.State())
+	}
+}
+
+func TestRedis_NamesApart(t *testing.T) {
+	server := startRedis(t)
+	a, b := openRedis(t, server, RedisOptions{Crawl: "a"}), openRedis(t, server, RedisOptions{Crawl: "b"})
+	a.Add(newPage(t, "http://a.example/"))
+	if _, ok := b.Take(t.Context()); ok {
+		t.Error("a page of another crawl")
+	}
+}
+
+func TestRedis_AnotherCrawl(t *testing.T) {
+	server := startRedis(t)
+	openRedis(t, server, RedisOptions{About: About{Start: []string{"http://a.example/"}}})
+	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", About: About{Start: []string{"http://b.example/"}}})
+	if err == nil || !strings.Contains(err.Error(), "http://a.example/") {
+		t.Errorf("%v; want one that says what the crawl is of", err)
+	}
+}
+
+// With Redis away everybody waits; what was out is not lost when it is back.
+func TestRedis_Away(t *testing.T) {
+	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	for name, away := range map[string]func(t *testing.T){
+		"stopped": func(t *testing.T) {
+			server.running.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(500 * time.Millisecond)
+			server.running.Process.Signal(syscall.SIGCONT)
+		},
+		"killed": func(t *testing.T) {
+			server.kill()
+			time.Sleep(200 * time.Millisecond)
+			server.start()
+		},
+		"without its scripts": func(t *testing.T) { server.do("script", "flush") },
+		"full": func(t *testing.T) {
+			server.do("config", "set", "maxmemory", "1")
+			time.Sleep(300 * time.Millisecond)
+			server.do("config", "set", "maxmemory", "0")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &countingHandler{}
+			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 100 * time.Millisecond, DialTimeout: 100 * time.Millisecond}),
+				RedisOptions{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
+			r.Add(newPage(t, pageURL(0)))
+			var workers sync.WaitGroup
+			fetched := make(chan string, 2*sitePages)
+			for range 4 {
+				workers.Go(func() {
+					for {
+						p, ok := r.Take(t.Context())
+						if !ok {
+							return
+						}
+						fetched <- p.URL.String()
+						r.Add(linksOf(t, p)...)
+						time.Sleep(20 * time.Millisecond)
+						r.Done(p, time.Now(), 0)
+					}
+				})
+			}
+			time.Sleep(100 * time.Millisecond)
+			away(t)
+			workers.Wait()
+			if n := len(fetched); n != sitePages {
+				t.Errorf("%d pages, want %d", n, sitePages)
+			}
+			if err := r.State().Err; err != nil {
+				t.Error(err)
+			}
+			if n := log.n; n%2 != 0 || n > 4 {
+				t.Errorf("%d lines in the log, want one when it is away and one when it is back", n)
+			}
+		})
+	}
+}
+
+type countingHandler struct {
+	slog.Handler
+	mu sync.Mutex
+	n  int
+}
+
+func (h *countingHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *countingHandler) Handle(context.Context, slog.Record) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n++
+	return nil
+}
+
+// A Redis that has lost the crawl is not taken for one whose crawl is over.
+func TestRedis_Flushed(t *testing.T) {
+	server := startRedis(t)
+	r := openRedis(t, server, RedisOptions{})
+	r.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
+	p, _ := r.Take(t.Context())
+	server.do("flushall")
+	r.Done(p, time.Now(), 0)
+	if _, ok := r.Take(t.Context()); ok {
+		t.Error("a page out of nowhere")
+	}
+	if err := r.State().Err; err == nil || !strings.Contains(err.Error(), "flushed") {
+		t.Errorf("%v; want one that says what happened", err)
+	}
+}
+
+// The commands and keys that the doc lists are enough.
+func TestRedis_NeedsFewRights(t *testing.T) {
+	server := startRedis(t)
+	server.do("acl", "setuser", "bot", "on", ">secret", "~politespider:*",
+		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
+		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
+		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel")
+	const lease = 150 * time.Millisecond
+	as := func() *Redis {
+		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), RedisOptions{Lease: lease})
+	}
+	dead, live := as(), as()
+	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
+	dead.Take(t.Context())
+	time.Sleep(lease) // a heartbeat
+	dead.die()
+	for range 3 {
+		if p, ok := live.Take(t.Context()); ok && p.Puts == 0 && p.URL.Host == "a.example" {
+			p.Puts++
+			live.PutBack(p, time.Now())
+		} else if ok {
+			live.Done(p, time.Now(), 0)
+		}
+	}
+	if _, ok := live.Take(t.Context()); ok || live.State() != (State{Spent: 2}) {
+		t.Errorf("%+v", live.State())
+	}
+}
+
+// A server that says no is not asked for ever.
+func TestRedis_NoRights(t *testing.T) {
+	server := startRedis(t)
+	r := openRedis(t, server, RedisOptions{})
+	r.Add(newPage(t, "http://a.example/"))
+	server.do("acl", "setuser", "default", "-evalsha", "-eval")
+	if _, ok := r.Take(t.Context()); ok || r.State().Err == nil {
+		t.Errorf("%t, %+v", ok, r.State())
+	}
+}
+
+func TestRedis_NobodyThere(t *testing.T) {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
+	defer client.Close()
+	if _, err := OpenRedis(t.Context(), client, RedisOptions{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Ctrl-C gives back what is out, so that the others need not wait for the lease.
+func TestRedis_Interrupted(t *testing.T) {
+	server := startRedis(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	first, err := OpenRedis(ctx, server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", Max: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := openRedis(t, server, RedisOptions{})
+	first.Add(newPage(t, "http://a.example/"))
+	p, _ := first.Take(ctx)
+	cancel()
+	first.PutBack(p, time.Now())
+	first.Close()
+	start := time.Now()
+	if _, ok := second.Take(t.Context()); !ok || time.Since(start) > 5*time.Second {
+		t.Errorf("%t after %v", ok, time.Since(start))
+	}
+}
+
+// What a page costs: four calls, of which two wait for each other.
+func BenchmarkRedis(b *testing.B) {
+	server := startRedis(b)
+	r := openRedis(b, server, RedisOptions{Max: 1 << 30})
+	ctx := b.Context()
+	n := 0
+	for b.Loop() {
+		n++
+		r.Add(newPage(b, pageURL(n)))
+		p, ok := r.Take(ctx)
+		if !ok {
+			b.Fatal(r.State().Err)
+		}
+		r.Done(p, time.Now(), 0)
+	}
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+)
+
+// A chain is a site each of whose pages leads to the next; it remembers what was asked for, and calls at for each.
+type chain struct {
+	pages int
+	at    func(n int)
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.asked = append(c.asked, r.URL.Path)
+	c.mu.Unlock()
+	var n int
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= c.pages {
+		http.NotFound(w, r)
+		return
+	}
+	c.at(n)
+	w.Header().Set("Content-Type", "text/html")
+	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
+}
+
+// Stopped by Ctrl-C, the spider says how to go on, and does so: with what it was told when it began.
+func TestRun_Resume(t *testing.T) {
+	ctx, ctrlC := context.WithCancel(t.Context())
+	defer ctrlC()
+	site := &chain{pages: 6, at: func(n int) {
+		if n == 3 {
+			ctrlC()
+		}
+	}}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "the crawl")
+	start := server.URL + "/0"
+
+	var stdout, stderr bytes.Buffer
+	if status := run(ctx, []string{"-user-agent=ExampleBot/1.0", "-delay=10ms", "-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch", "-resume", dir, start}, &stdout, &stderr); status != exitInterrupted {
+		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	}
+	if want := "politespider -resume '" + dir + "'\n"; !strings.HasSuffix(stderr.String(), want) {
+		t.Errorf("standard error %q does not end with %q", stderr.String(), want)
+	}
+	if !strings.Contains(stdout.String(), "1 URL still in the queue") {
+		t.Errorf("standard output says nothing of the queue:\n%s", stdout.String())
+	}
+
+	if about, err := frontier.ReadAbout(dir); err != nil || len(about.Flags["policy-token"]) != 2 {
+		t.Errorf("kept of the flags: %v, %v", about, err)
+	}
+
+	stdout.Reset()
+	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != exitOK {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	if want := "as ExampleBot/1.0\n"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
+	}
+	if want := "Besides, 3 pages fetched by earlier runs"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
+	}
+	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2 /3 /3 /4 /5 /6"; got != want {
+		t.Errorf("asked for %s, want %s: robots.txt is kept, too", got, want)
+	}
+
+	stderr.Reset()
+	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != exitOK {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	if !strings.Contains(stderr.String(), "is complete") {
+		t.Errorf("of a crawl that is complete the spider says %q", stderr.String())
+	}
+}
+
+func TestRun_ResumeMaxPages(t *testing.T) {
+	site := &chain{pages: 9, at: func(int) {}}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		args []string
+		want int // pages asked for until then
+	}{
+		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
+		{nil, 3}, // it had its pages
+		{[]string{"-max-pages=5"}, 5},
+		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), append([]string{"-resume", dir}, tt.args...), &stdout, &stderr); status != exitOK {
+			t.Errorf("%v: exit status %d, want 0: %s", tt.args, status, stderr.String())
+		}
+		if got := len(site.asked) - 1; got != tt.want {
+			t.Errorf("after %v: %d pages, want %d", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestRun_ResumeAnotherCrawl(t *testing.T) {
+	server := httptest.NewServer(&chain{pages: 1, at: func(int) {}})
+	defer server.Close()
+	dir := t.TempDir()
+	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != exitOK {
+		t.Fatalf("exit status %d: %s", status, stderr.String())
+	}
+	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != exitFailed {
+		t.Errorf("exit status %d, want %d", status, exitFailed)
+	}
+	if !strings.Contains(stderr.String(), server.URL+"/, not at "+server.URL+"/other") {
+		t.Errorf("standard error: %s", stderr.String())
+	}
+}
+
+func TestRun_ResumeNotThere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"-resume", file}, &stdout, &stderr); status == exitOK || !strings.Contains(stderr.String(), file) {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
+}
+
+// Whatever is wrong with Redis, nobody reads its password.
+func TestRun_RedisSecret(t *testing.T) {
+	for _, rawURL := range []string{
+		"redis://bot:hunter2@127.0.0.1:1",
+		"redis://bot:hunter2@127.0.0.1:1/?password=hunter2",
+		"redis://bot:hunter2@[::1",
+		"redis://bot:hunter2@127.0.0.1:port",
+		"://bot:hunter2@127.0.0.1",
+		"redis://bot:hunter2@127.0.0.1:1?addr=127.0.0.1:2",
+		"redis://bot:hunter2@127.0.0.1:1?master_name=m",
+	} {
+		var stdout, stderr bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		status := run(ctx, []string{"-redis", rawURL}, &stdout, &stderr)
+		cancel()
+		if status != exitFailed && status != exitUsage || !strings.Contains(stderr.String(), "-redis") {
+			t.Errorf("%s: exit status %d: %s", rawURL, status, stderr.String())
+		}
+		if strings.Contains(stdout.String()+stderr.String(), "hunter2") {
+			t.Errorf("%s: %s", rawURL, stderr.String())
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"/tmp/crawl-1_a.b": "/tmp/crawl-1_a.b",
+		"my crawl":         "'my crawl'",
+		"it's":             `'it'\''s'`,
+		"":                 "''",
+	} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+}

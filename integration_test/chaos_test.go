@@ -1,0 +1,300 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+)
+
+// full is whether the tests that kill crawls are to do as much as they can, and not only what is over soon.
+var full = os.Getenv("COURTESY_CHAOS") != ""
+
+// A chaosWeb is hosts full of pages behind a proxy on loopback, and the witness of what becomes of a crawl whose
+// processes are killed. A process is known by its User-Agent.
+type chaosWeb struct {
+	hosts, pages int
+	latency      time.Duration
+
+	mu  sync.Mutex
+	log []*chaosRequest
+}
+
+type chaosRequest struct {
+	url, process string
+	host         string
+	answered     bool
+}
+
+// ServeHTTP serves page n on host n%hosts. Each leads to three others, and all can be reached from page 0.
+func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host}
+	w.mu.Lock()
+	w.log = append(w.log, entry)
+	w.mu.Unlock()
+	time.Sleep(w.latency)
+	if r.URL.Path == "/robots.txt" {
+		fmt.Fprint(rw, "User-agent: *\nDisallow: /private/\n")
+	} else {
+		rw.Header().Set("Content-Type", "text/html")
+		var n int
+		fmt.Sscanf(r.URL.Path, "/%d", &n)
+		fmt.Fprintf(rw, `<a href="/private/%d">private</a>`, n)
+		for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
+			if to < w.pages {
+				fmt.Fprintf(rw, ` <a href="%s">%d</a>`, w.url(to), to)
+			}
+		}
+	}
+	w.mu.Lock()
+	entry.answered = r.Context().Err() == nil
+	w.mu.Unlock()
+}
+
+func (w *chaosWeb) url(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%w.hosts, n) }
+
+// requests is how many there were so far.
+func (w *chaosWeb) requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.log)
+}
+
+// unanswered is how many pages a process was waiting for.
+func (w *chaosWeb) unanswered(process string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, r := range w.log {
+		if r.process == process && !r.answered && !strings.HasSuffix(r.url, "/robots.txt") {
+			n++
+		}
+	}
+	return n
+}
+
+// audit reads the log after a crawl some of whose processes were killed: every page was fetched, nothing else was, and
+// none twice without a reason. A process asks a host for one page at a time, and does not ask for the next before it has
+// said that it is done with this one. So what was under way when it was killed can only be the last page that it asked a
+// host for: the others are not to be fetched again. It returns how many were, and how many robots.txt.
+func (w *chaosWeb) audit(t *testing.T, killed map[string]bool) (again, robots int) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fetches := make(map[string][]*chaosRequest)
+	last := make(map[[2]string]*chaosRequest) // of a process to a host
+	for _, r := range w.log {
+		if strings.HasSuffix(r.url, "/robots.txt") {
+			robots++
+			continue
+		}
+		fetches[r.url] = append(fetches[r.url], r)
+		last[[2]string{r.process, r.host}] = r
+	}
+	for n := range w.pages {
+		if len(fetches[w.url(n)]) == 0 {
+			t.Errorf("%s was lost", w.url(n))
+		}
+	}
+	if len(fetches) > w.pages {
+		t.Errorf("%d URLs were fetched, of %d that may be", len(fetches), w.pages)
+	}
+	for url, requests := range fetches {
+		for _, r := range requests[:len(requests)-1] {
+			again++
+			switch {
+			case !killed[r.process]:
+				t.Errorf("%s was fetched again, though %s, which had it, was not killed", url, r.process)
+			case last[[2]string{r.process, r.host}] != r:
+				t.Errorf("%s was fetched again, though %s, which had it, was done with it when it was killed", url, r.process)
+			}
+		}
+	}
+	if most := len(killed) * w.hosts; again > most || robots > w.hosts+most {
+		t.Errorf("%d pages and %d robots.txt of %d hosts were fetched again, after %d kills", again, robots-w.hosts, w.hosts, len(killed))
+	}
+	return again, robots
+}
+
+// start starts a spider in this web.
+func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...string) *chaosProcess {
+	t.Helper()
+	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
+	args := append([]string{"-user-agent", p.name, "-delay", "0", "-max-pages", "0"}, flags...)
+	for n := range w.hosts { // it keeps to these
+		args = append(args, w.url(n))
+	}
+	p.cmd = exec.CommandContext(t.Context(), binary, args...)
+	p.cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy, "NO_PROXY=")
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+type chaosProcess struct {
+	name           string
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// kill kills it as kill -9 does. It returns false if it had ended by itself.
+func (p *chaosProcess) kill(t *testing.T) bool {
+	t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+	exit, _ := errors.AsType[*exec.ExitError](p.cmd.Wait())
+	return exit != nil && !exit.Exited()
+}
+
+// wait waits for its own end, which has to be a good one.
+func (p *chaosProcess) wait(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("%s ended with %v:\n%s", p.name, err, p.stderr.String())
+	}
+	if !strings.Contains(p.stdout.String(), "interval: the least time owed") {
+		t.Errorf("%s has no summary:\n%s", p.name, p.stdout.String())
+	}
+}
+
+// waitFor waits until there were that many requests, or the time is over.
+func (w *chaosWeb) waitFor(requests int, most time.Duration) {
+	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Spiders that are killed as kill -9 does, and those that go on. COURTESY_CHAOS=1 is the full size.
+func TestSpider_Killed(t *testing.T) {
+	binary := build(t, "politespider")
+	t.Run("resume", func(t *testing.T) {
+		t.Parallel()
+		resumeAfterKills(t, binary)
+	})
+	t.Run("fleet", func(t *testing.T) {
+		t.Parallel()
+		fleetUnderKills(t, binary)
+	})
+}
+
+// Killed at random moments and started again, a crawl fetches what an undisturbed one does, and nothing twice but what was
+// under way.
+func resumeAfterKills(t *testing.T, binary string) {
+	web := &chaosWeb{hosts: 8, pages: 160, latency: 10 * time.Millisecond}
+	kills := 4
+	if full {
+		web.pages, kills = 1000, 20
+	}
+	proxy := httptest.NewServer(web)
+	defer proxy.Close()
+
+	web.start(t, binary, proxy.URL, "undisturbed").wait(t)
+	web.audit(t, nil)
+	var undisturbed []string
+	for _, r := range web.log {
+		undisturbed = append(undisturbed, r.url)
+	}
+	web.log = nil
+
+	dir := filepath.Join(t.TempDir(), "crawl")
+	killed := make(map[string]bool)
+	var underWay []int
+	start := time.Now()
+	for n := 0; len(underWay) < kills; n++ {
+		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-resume", dir)
+		if n%4 == 3 { // while it begins: it reads the journal, or writes it anew
+			time.Sleep(rand.N(60 * time.Millisecond))
+		} else {
+			web.waitFor(web.requests()+1+rand.N(web.pages/kills), time.Minute)
+			time.Sleep(rand.N(web.latency))
+		}
+		if !p.kill(t) {
+			t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
+		}
+		killed[p.name] = true
+		underWay = append(underWay, web.unanswered(p.name))
+	}
+	web.start(t, binary, proxy.URL, "last run", "-resume", dir).wait(t)
+
+	again, robots := web.audit(t, killed)
+	var urls []string
+	for _, r := range web.log {
+		urls = append(urls, r.url)
+	}
+	if !slices.Equal(sortedSet(urls), sortedSet(undisturbed)) {
+		t.Errorf("%d URLs were fetched, %d by an undisturbed crawl", len(sortedSet(urls)), len(sortedSet(undisturbed)))
+	}
+	t.Logf("%d pages of %d hosts, killed %d times, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
+		web.pages, web.hosts, kills, time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
+}
+
+// Several processes share a crawl; any of them is killed at any moment, and another started. It ends complete, and each
+// of those who live at the end ends by itself.
+func fleetUnderKills(t *testing.T, binary string) {
+	web := &chaosWeb{hosts: 16, pages: 400, latency: 10 * time.Millisecond}
+	members, kills := 3, 5
+	if full {
+		web.hosts, web.pages, members, kills = 40, 5000, 4, 20
+	}
+	server := redisserver.Start(t)
+	proxy := httptest.NewServer(web)
+	defer proxy.Close()
+
+	started := 0
+	join := func() *chaosProcess {
+		started++
+		return web.start(t, binary, proxy.URL, fmt.Sprint("process ", started), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", "5s", "-hosts", "8")
+	}
+	var fleet []*chaosProcess
+	for range members {
+		fleet = append(fleet, join())
+	}
+	killed := make(map[string]bool)
+	var underWay []int
+	start := time.Now()
+	for n := range kills {
+		web.waitFor((n+1)*web.pages/(kills+2)+rand.N(web.pages/(kills+2)), time.Minute)
+		m := rand.N(members)
+		if !fleet[m].kill(t) {
+			t.Fatalf("the crawl was over after %d kills: make it longer", n)
+		}
+		killed[fleet[m].name] = true
+		underWay = append(underWay, web.unanswered(fleet[m].name))
+		fleet[m] = join()
+	}
+	for _, p := range fleet {
+		p.wait(t)
+	}
+	again, robots := web.audit(t, killed)
+	t.Logf("%d pages of %d hosts, %d processes, %d killed and as many started, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
+		web.pages, web.hosts, members, kills, time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
+}
+
+func sortedSet(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+func sum(numbers []int) int {
+	total := 0
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}
