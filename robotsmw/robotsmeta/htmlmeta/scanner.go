@@ -155,7 +155,9 @@ func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw 
 		}
 		return false
 	case "template":
-		s.templates++
+		if s.foreign == 0 { // in <svg> it is an element like any other
+			s.templates++
+		}
 		return false
 	case "svg", "math":
 		if !selfClosing {
