@@ -88,8 +88,9 @@ func (w *chaosWeb) unanswered(process string) int {
 // audit reads the log after a crawl some of whose processes were killed: every page was fetched, nothing else was, and
 // none twice without a reason. A process asks a host for one page at a time, and does not ask for the next before it has
 // said that it is done with this one. So what was under way when it was killed can only be the last page that it asked a
-// host for: the others are not to be fetched again. It returns how many were, and how many robots.txt.
-func (w *chaosWeb) audit(t *testing.T, killed map[string]bool) (again, robots int) {
+// host for, at workers hosts at most: the others are not to be fetched again. It returns how many were, and how many
+// robots.txt.
+func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (again, robots int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +123,8 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool) (again, robots in
 			}
 		}
 	}
-	if most := len(killed) * w.hosts; again > most || robots > w.hosts+most {
-		t.Errorf("%d pages and %d robots.txt of %d hosts were fetched again, after %d kills", again, robots-w.hosts, w.hosts, len(killed))
+	if most := len(killed) * workers; again > most || robots > w.hosts+most {
+		t.Errorf("%d pages and %d robots.txt of %d hosts were fetched again, after %d kills of %d workers", again, robots-w.hosts, w.hosts, len(killed), workers)
 	}
 	return again, robots
 }
@@ -204,7 +205,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 	defer proxy.Close()
 
 	web.start(t, binary, proxy.URL, "undisturbed").wait(t)
-	web.audit(t, nil)
+	web.audit(t, nil, 0)
 	var undisturbed []string
 	for _, r := range web.log {
 		undisturbed = append(undisturbed, r.url)
@@ -231,7 +232,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 	}
 	web.start(t, binary, proxy.URL, "last run", "-resume", dir).wait(t)
 
-	again, robots := web.audit(t, killed)
+	again, robots := web.audit(t, killed, web.hosts)
 	var urls []string
 	for _, r := range web.log {
 		urls = append(urls, r.url)
@@ -247,7 +248,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 // of those who live at the end ends by itself.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 400, latency: 10 * time.Millisecond}
-	members, kills := 3, 5
+	members, workers, kills := 3, 8, 5
 	if full {
 		web.hosts, web.pages, members, kills = 40, 5000, 4, 20
 	}
@@ -258,7 +259,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 	started := 0
 	join := func() *chaosProcess {
 		started++
-		return web.start(t, binary, proxy.URL, fmt.Sprint("process ", started), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", "5s", "-hosts", "8")
+		return web.start(t, binary, proxy.URL, fmt.Sprint("process ", started), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", "5s", "-hosts", fmt.Sprint(workers))
 	}
 	var fleet []*chaosProcess
 	for range members {
@@ -280,7 +281,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 	for _, p := range fleet {
 		p.wait(t)
 	}
-	again, robots := web.audit(t, killed)
+	again, robots := web.audit(t, killed, workers)
 	t.Logf("%d pages of %d hosts, %d processes, %d killed and as many started, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
 		web.pages, web.hosts, members, kills, time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 }
