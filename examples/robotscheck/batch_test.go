@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// questions returns n questions about a few files, as JSON lines, and what the parser answers to each.
+func questions(tb testing.TB, n int) (lines string, allowed []bool) {
+	tb.Helper()
+	var robots []string
+	for i := range 50 {
+		text := fmt.Sprintf("# file %d\nUser-agent: *\nDisallow: /private/%d/\nAllow: /private/%d/*.html$\n\nUser-agent: ExampleBot\n", i, i, i)
+		for j := range 10 {
+			text += fmt.Sprintf("Disallow: /tmp/%d/%d/\n", i, j)
+		}
+		robots = append(robots, text+"Crawl-delay: 5\n\nSitemap: https://example.com/sitemap.xml\n")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	agents := []string{"ExampleBot", "OtherBot", "*"}
+	var b strings.Builder
+	enc := newJSON(&b)
+	for range n {
+		i := random.IntN(len(robots))
+		q := struct {
+			Robots string `json:"robots"`
+			Agent  string `json:"agent"`
+			URL    string `json:"url"`
+		}{robots[i], agents[random.IntN(len(agents))], fmt.Sprintf("https://example.com/%s/%d/%d/a.html?q=\"1\"", []string{"tmp", "private", "public"}[random.IntN(3)], i, random.IntN(10))}
+		if random.IntN(2) == 0 {
+			q.URL = strings.ReplaceAll(q.URL, `"`, "")
+		}
+		if err := enc.Encode(q); err != nil {
+			tb.Fatal(err)
+		}
+		allowed = append(allowed, robotstxt.Parse([]byte(q.Robots)).Rules(q.Agent).Allowed(q.URL))
+	}
+	return b.String(), allowed
+}
+
+// Answers come in the order of the questions, and are the parser's, however little is kept.
+func TestBatch_AnswersInOrder(t *testing.T) {
+	lines, want := questions(t, 5000)
+	for _, tt := range []struct {
+		name  string
+		cache int64
+		in    io.Reader
+	}{
+		{"kept", 64 << 20, strings.NewReader(lines)},
+		{"one file kept", 10 << 10, strings.NewReader(lines)},
+		{"nothing kept", 1, strings.NewReader(lines)},
+		{"read in pieces", 64 << 20, iotest.HalfReader(strings.NewReader(lines))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			b := batch{cache: newRulesCache(tt.cache)}
+			status, err := b.run(t.Context(), tt.in, bufio.NewWriter(&out))
+			if status != exitNo || err != nil {
+				t.Errorf("status %d, %v", status, err)
+			}
+			asked, answered := json.NewDecoder(strings.NewReader(lines)), json.NewDecoder(&out)
+			for i, want := range want {
+				var q, a struct {
+					URL, Agent, Error string
+					Allowed           bool
+				}
+				if err := asked.Decode(&q); err != nil {
+					t.Fatal(err)
+				}
+				if err := answered.Decode(&a); err != nil {
+					t.Fatalf("answer %d: %v", i, err)
+				}
+				if a.URL != q.URL || a.Agent != q.Agent || a.Allowed != want {
+					t.Fatalf("answer %d is %+v, want %s for %s allowed %t", i, a, q.URL, q.Agent, want)
+				}
+			}
+			if answered.More() {
+				t.Error("there are more answers than questions")
+			}
+		})
+	}
+}
+
+// One line that is too long, or not even text, does not keep the others from being answered.
+func TestBatch_BadLines(t *testing.T) {
+	const good = `{"robots":"","agent":"ExampleBot","url":"/"}` + "\n"
+	long := `{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}` + "\n"
+	for _, tt := range []struct{ name, line, want string }{
+		{"long", long, "longer than"},
+		{"not UTF-8", "{\"robots\":\"\",\"agent\":\"ExampleBot\",\"url\":\"/\xff\"}\n", "not UTF-8"},
+		{"control character", "{\"robots\":\"\x01\",\"agent\":\"ExampleBot\",\"url\":\"/\"}\n", "is no JSON string"},
+		{"bad escape", `{"robots":"\q","agent":"ExampleBot","url":"/"}` + "\n", "is no JSON string"},
+		{"no string", `{"robots":["a"],"agent":"ExampleBot","url":"/"}` + "\n", "no JSON string"},
+		{"null", `{"robots":null,"agent":"ExampleBot","url":"/"}` + "\n", "is no JSON string"},
+		{"no robots", `{"agent":"ExampleBot","url":"/"}` + "\n", "is missing"},
+		{"two files", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}` + "\n", "both there"},
+		{"no file", `{"file":"nosuch.txt","agent":"ExampleBot","url":"/"}` + "\n", "no such file"},
+		{"no agent", `{"robots":"","agent":"","url":"/"}` + "\n", "is missing"},
+		{"no object", "[]\n", "no JSON object"},
+		{"two objects", `{"robots":"","agent":"ExampleBot","url":"/"}{}` + "\n", "no JSON object"},
+		{"cut", `{"robots":"","agent":"Example`, "no JSON object"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			b := batch{cache: newRulesCache(1 << 20)}
+			in := good + "\n" + strings.TrimSuffix(tt.line, "\n") + "\n" + good
+			if _, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); err == nil || !strings.HasPrefix(err.Error(), "1 line could not") {
+				t.Errorf("the error is %v", err)
+			}
+			answers := strings.Split(out.String(), "\n")
+			if len(answers) != 4 || answers[0] != answers[2] || !strings.HasPrefix(answers[1], `{"input_line":3,"error":"`) || !strings.Contains(answers[1], tt.want) {
+				t.Errorf("the answers are %q, want %q in the second", answers, tt.want)
+			}
+		})
+	}
+}
+
+// An answer does not wait for later questions.
+func TestBatch_Interactive(t *testing.T) {
+	in, ask := io.Pipe()
+	answers, out := io.Pipe()
+	done := make(chan error)
+	go func() {
+		b := batch{cache: newRulesCache(1 << 20)}
+		_, err := b.run(t.Context(), in, bufio.NewWriter(out))
+		done <- err
+	}()
+	read := bufio.NewReader(answers)
+	for range 3 {
+		io.WriteString(ask, `{"robots":"","agent":"ExampleBot","url":"/"}`+"\n")
+		if line, err := read.ReadString('\n'); err != nil || !strings.Contains(line, "true") {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	ask.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// What a batch keeps stays within its bounds.
+func TestRulesCache_IsBounded(t *testing.T) {
+	const limit = 1 << 20
+	c := newRulesCache(limit)
+	for i := range 20000 {
+		q := question{
+			rawRobots: appendString(nil, fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", i%5000, i%5000)),
+			agent:     fmt.Appendf(nil, "Bot%d", i%7),
+		}
+		rules, err := c.rules(&q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules.Allowed(fmt.Sprintf("/%d", i%5000)) {
+			t.Fatalf("question %d got the rules of another", i)
+		}
+		var size int64
+		for _, f := range c.young {
+			size += f.size
+		}
+		for _, f := range c.old {
+			size += f.size
+		}
+		if size > limit+limit/10 {
+			t.Fatalf("after %d questions %d octets are kept", i, size)
+		}
+	}
+}
+
+// The fast reader reads what encoding/json reads, or leaves it to that.
+func FuzzQuestion(f *testing.F) {
+	for _, line := range []string{
+		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,
+		`{ "url" : "/a" , "agent":"a","file":"x"}`,
+		`{"robots":"\\\\","agent":"a","url":"/","url":"/b"}`,
+		`{"robots":"a"},"agent":"a","url":"/"}`,
+		"{\"robots\":\"\t\",\"agent\":\"\\u0041\",\"url\":\"/\"}",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		var fast question
+		if line != strings.TrimSpace(line) || !fast.scan([]byte(line)) {
+			return
+		}
+		robots, robotsErr := question{rawRobots: fast.rawRobots}.text()
+		slow, err := decodeQuestion([]byte(line))
+		if err != nil {
+			if robotsErr == nil && json.Valid([]byte(line)) {
+				t.Fatalf("%q: scan took it, but %v", line, err)
+			}
+			return
+		}
+		slowRobots, _ := question{rawRobots: slow.rawRobots}.text()
+		if robots != slowRobots || fast.isPath != slow.isPath || string(fast.agent) != string(slow.agent) || string(fast.url) != string(slow.url) {
+			t.Fatalf("%q: scan %+v, encoding/json %+v", line, fast, slow)
+		}
+	})
+}
+
+// BenchmarkBatch answers questions about 50 files that come again and again.
+func BenchmarkBatch(b *testing.B) {
+	lines, allowed := questions(b, 100000)
+	b.SetBytes(int64(len(lines)))
+	for b.Loop() {
+		batch := batch{cache: newRulesCache(64 << 20)}
+		if _, err := batch.run(b.Context(), strings.NewReader(lines), bufio.NewWriter(io.Discard)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(allowed)*b.N)/b.Elapsed().Seconds(), "verdicts/s")
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A rulesCache keeps robots.txt files that were read, and the rules taken from them, in bounded memory: when half of it
+// is used up by one generation, the one before is dropped. It is safe for concurrent use.
+type rulesCache struct {
+	half int64 // octets
+
+	mu       sync.RWMutex
+	young    map[robotsKey]*cachedRobots
+	old      map[robotsKey]*cachedRobots
+	youngFor int64 // octets that young takes
+}
+
+// A robotsKey is a robots.txt as the question has it.
+type robotsKey struct {
+	raw    string // a JSON string
+	isPath bool
+}
+
+type cachedRobots struct {
+	file  *robotstxt.File
+	rules map[string]*robotstxt.Rules // by agent
+	size  int64
+}
+
+// perEntry is about what a map takes for an entry, besides what it holds.
+const perEntry = 200
+
+func newRulesCache(size int64) *rulesCache {
+	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
+}
+
+// rules returns the rules that a question is about.
+func (c *rulesCache) rules(q *question) (*robotstxt.Rules, error) {
+	c.mu.RLock()
+	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
+	var rules *robotstxt.Rules
+	if entry != nil {
+		rules = entry.rules[string(q.agent)]
+	} else {
+		entry = c.old[robotsKey{string(q.rawRobots), q.isPath}]
+	}
+	c.mu.RUnlock()
+	if rules != nil {
+		return rules, nil
+	}
+	agent := string(q.agent)
+	if err := checkAgent(agent); err != nil {
+		return nil, fmt.Errorf(`"agent": %w`, err)
+	}
+	if entry == nil {
+		text, err := q.robots()
+		if err != nil {
+			return nil, err
+		}
+		entry = &cachedRobots{
+			file:  robotstxt.Parse(text),
+			rules: make(map[string]*robotstxt.Rules),
+			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // the text, and its lines
+		}
+	}
+	rules = entry.file.Rules(agent)
+	c.keep(robotsKey{string(q.rawRobots), q.isPath}, entry, agent, rules)
+	return rules, nil
+}
+
+// keep adds an agent's rules, and the file if it is new or of the old generation.
+func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.young[key]; other != nil { // another goroutine was first
+		entry = other
+	} else {
+		c.young[key] = entry
+		c.youngFor += entry.size
+	}
+	if entry.rules[agent] == nil {
+		entry.rules[agent] = rules
+		size := int64(rules.Size()) + int64(len(agent)) + perEntry
+		entry.size += size
+		c.youngFor += size
+	}
+	if c.youngFor > c.half {
+		c.young, c.old, c.youngFor = make(map[robotsKey]*cachedRobots), c.young, 0
+	}
+}
+
+// robots returns the octets of the robots.txt.
+func (q question) robots() ([]byte, error) {
+	text, err := q.text()
+	if err == nil && q.isPath {
+		return os.ReadFile(text)
+	}
+	return []byte(text), err
+}
+
+// text returns the string that rawRobots is.
+func (q question) text() (s string, err error) {
+	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
+		return "", errors.New(`"robots" or "file" is no JSON string`)
+	}
+	return s, nil
+}

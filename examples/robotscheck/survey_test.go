@@ -1,0 +1,128 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A directory and an archive of it are surveyed alike, and -match chooses by the path in them.
+func TestSurvey_Archive(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("testdata/survey")); err != nil {
+		t.Fatal(err)
+	}
+	var plain, zipped bytes.Buffer
+	archive := tar.NewWriter(&plain)
+	if err := archive.AddFS(os.DirFS("testdata/survey")); err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	zip := gzip.NewWriter(&zipped)
+	zip.Write(plain.Bytes())
+	zip.Close()
+	for name, text := range map[string][]byte{
+		"a.tar": plain.Bytes(), "a.tar.gz": zipped.Bytes(), "a.tgz": zipped.Bytes(),
+		"cut.tar": plain.Bytes()[:700], "cut.tgz": zipped.Bytes()[:100], "no.tgz": []byte("no archive"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, match := range []string{"", "*.html"} {
+		_, want, _ := robotscheck(t, "", "survey", "-match", match, "tree")
+		for _, name := range []string{"a.tar", "a.tar.gz", "a.tgz"} {
+			status, got, stderr := robotscheck(t, "", "survey", "-match", match, name)
+			if status != exitOK || got != want || stderr != "" {
+				t.Errorf("%s, -match %q: exit status %d, standard error %q,\n%swant\n%s", name, match, status, stderr, got, want)
+			}
+		}
+	}
+	for _, name := range []string{"cut.tar", "cut.tgz", "no.tgz"} {
+		if status, _, stderr := robotscheck(t, "", "survey", name); status != exitError || !strings.Contains(stderr, name) {
+			t.Errorf("%s: exit status %d, standard error %q", name, status, stderr)
+		}
+	}
+}
+
+// However the files are shared out among workers, the sum is the same.
+func TestTally_Merge(t *testing.T) {
+	texts := []string{
+		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",
+		"User-agent: a\nUser-agent: B1/2\nDisallow: /?q\nDisallow: /\n",
+		"User-agent: b1\nAllow: /\nnonsense here\n",
+		"",
+	}
+	all, one, other := newTally(), newTally(), newTally()
+	for i, text := range texts {
+		all.add([]byte(text))
+		if i%2 == 0 {
+			one.add([]byte(text))
+		} else {
+			other.add([]byte(text))
+		}
+	}
+	other.merge(one)
+	got, want := other.result(10), all.result(10)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("merged %+v\nwant %+v", got, want)
+	}
+	if got := fmt.Sprint(want.Robots); got != "[{b1 2 1} {* 1 0} {a 1 1}]" {
+		t.Errorf("the robots are %s", got)
+	}
+	if got := fmt.Sprint(want.Rules); got != `[{any pattern 5 3} {"*" 1 1} {"*" not at the end alone 1 1} {a final "$" 1 1} {an escape such as %20 1 1} {a query 1 1}]` {
+		t.Errorf("the rules are %s", got)
+	}
+	if got := fmt.Sprint(want.Sizes[1]); got != "{lines 3 4 4 4}" {
+		t.Errorf("the lines are %s", got)
+	}
+}
+
+// On a terminal, a survey shows how far it is, and takes that away at the end.
+func TestSurvey_Progress(t *testing.T) {
+	var terminal strings.Builder
+	s := survey{stderr: &terminal, live: true}
+	if _, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
+		return each("robots.txt", func() ([]byte, error) { return nil, nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := terminal.String(); !strings.Contains(got, "1 file, ") || !strings.HasSuffix(got, eraseLine) {
+		t.Errorf("the terminal got %q", got)
+	}
+	if isTerminal(io.Discard) {
+		t.Error("what is no file is taken for a terminal")
+	}
+}
+
+// The corpus of real files is not part of this repository: COURTESY_SHARED names the directory that has it, from the
+// module's root. Its figures were counted by another program.
+func TestSurvey_Corpus(t *testing.T) {
+	shared := os.Getenv("COURTESY_SHARED")
+	if shared == "" {
+		t.Skip("COURTESY_SHARED is not set: the corpus is NOT surveyed")
+	}
+	if !filepath.IsAbs(shared) {
+		shared = filepath.Join("..", "..", shared)
+	}
+	s := survey{stderr: os.Stderr}
+	total, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
+		return eachFile(env{}, filepath.Join(shared, "corpus", "corpus.tar.gz"), "robots/*.txt", each)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total.files != 3491 || total.octets != 20048874 {
+		t.Errorf("%d files, %d octets; want 3491 and 20048874", total.files, total.octets)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A verdict is the answer for one target. Its members are a part of the JSON of several commands.
+type verdict struct {
+	Allowed bool            `json:"allowed"`
+	Reason  robotsmw.Reason `json:"reason"`
+	Rule    string          `json:"rule,omitempty"` // the line that decided, as "Disallow: /a"
+	Line    int             `json:"line,omitempty"` // its number, counted from 1
+}
+
+// verdictHelp describes it, for the help of these commands.
+const verdictHelp = `  allowed   true or false
+  reason    "rule" (a rule decides), "no-match" (none of the group's does), "empty-group", "no-group" (none for this
+            robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
+            expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
+  rule      the rule that decides, as "Disallow: /a"
+  line      its line`
+
+// reasons are robotstxt's, by the names that robotsmw has for them.
+var reasons = [...]robotsmw.Reason{
+	robotstxt.NoGroup:     robotsmw.NoGroup,
+	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
+	robotstxt.NoMatch:     robotsmw.NoMatch,
+	robotstxt.ByRule:      robotsmw.ByRule,
+	robotstxt.IsRobotsTxt: robotsmw.IsRobotsTxt,
+	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
+}
+
+func verdictOf(m robotstxt.Match) verdict {
+	v := verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
+	if m.Reason == robotstxt.ByRule {
+		v.Rule = m.Kind.String() + ": " + m.Pattern
+	}
+	return v
+}
+
+// word is the verdict in one word.
+func (v verdict) word() string {
+	if v.Allowed {
+		return "allowed"
+	}
+	return "disallowed"
+}
+
+// why is what the verdict rests on, in a few words.
+func (v verdict) why() string {
+	switch v.Reason {
+	case robotsmw.ByRule:
+		return fmt.Sprintf("line %d: %s", v.Line, printable(v.Rule))
+	case robotsmw.NoMatch:
+		return "no rule of its group matches"
+	case robotsmw.EmptyGroup:
+		return "its group has no rules"
+	case robotsmw.NoGroup:
+		return "no group is for it"
+	case robotsmw.IsRobotsTxt:
+		return "robots.txt itself is always allowed"
+	case robotsmw.TooMuchWork:
+		return "the rules take too much work for one URL"
+	case robotsmw.Unavailable:
+		return "there is no robots.txt"
+	case robotsmw.Unreachable:
+		return "robots.txt cannot be had"
+	}
+	return v.Reason.String()
+}
