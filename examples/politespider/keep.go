@@ -55,7 +55,7 @@ func (k keeping) check() error {
 }
 
 // notRecalled are the flags that are of a run, not of its crawl.
-var notRecalled = []string{"resume", "redis", "crawl", "lease", "json"}
+var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report"}
 
 // about is what the crawl is of that these flags and URLs call for.
 func about(flags *flag.FlagSet, urls []string) frontier.About {

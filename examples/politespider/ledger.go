@@ -8,6 +8,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -16,6 +17,7 @@ type ledger struct {
 	start    time.Time
 	interval float64 // seconds that every host is owed
 	print    printer
+	report   *report.Crawl // nil: none is wanted
 
 	mu    sync.Mutex
 	total record.Summary
@@ -86,6 +88,9 @@ func (l *ledger) add(r record.Record) {
 		l.heard(u)
 	}
 	l.print.record(r)
+	if l.report != nil {
+		l.report.Add(r)
+	}
 }
 
 // heard counts what was said about a use.

@@ -11,6 +11,13 @@
 // whether the owner agrees to search, to the training of AI, and to its use as input to AI. That changes nothing about
 // fetching. What is marked as a draft is read by a document that may still change; the summary names it.
 //
+// # The report
+//
+// With -report FILE what a run came to is written as one HTML file, to be opened in a browser without a network: for each
+// host the start of every request against the interval in force, and the pauses after a 429 or 503; what was blocked by
+// which line of which robots.txt; what pages say, what was lost, which hosts are slow. It is written after Ctrl-C, too.
+// Meanwhile the spider keeps up to a million requests and refusals in memory, some 100 octets each, and counts the rest.
+//
 // # Stopping and going on
 //
 // With -resume DIR the state of the crawl is kept in a directory: whatever stops the spider, kill -9 included, the same
@@ -39,6 +46,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -72,6 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	)
 	var cfg config
 	flags.Var(&repeated{add: cfg.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
+	flags.StringVar(&cfg.report, "report", "", "write what this run came to as an HTML `file`, to be opened in a browser")
 	flags.StringVar(&keep.dir, "resume", "", "keep the state of the crawl in this `directory`, and go on with what is there")
 	flags.StringVar(&keep.redisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
 	flags.StringVar(&keep.crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
@@ -112,6 +121,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail("-hosts %d: write a positive number", cfg.hosts)
 	}
 	if err := keep.check(); err != nil {
+		return fail("%v", err)
+	}
+	if err := checkReport(cfg.report); err != nil {
 		return fail("%v", err)
 	}
 	if cfg.maxPages == 0 {
@@ -160,7 +172,11 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
 	p := newPrinter(out, isTerminal(stdout), asJSON)
 	cfg.store = kept.store
-	s, err := newSpider(cfg, kept, newLedger(p, max(cfg.delay, 0)))
+	l := newLedger(p, max(cfg.delay, 0))
+	if cfg.report != "" {
+		l.report = report.New(cfg.what, cfg.userAgent, l.start, max(cfg.delay, 0))
+	}
+	s, err := newSpider(cfg, kept, l)
 	if err != nil {
 		say("%v", errors.Join(err, kept.Close()))
 		return exitUsage
@@ -169,6 +185,9 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	summary := s.crawl(ctx)
 	failed := kept.State().Err
 	if err := kept.Close(); failed == nil {
+		failed = err
+	}
+	if err := writeReport(cfg.report, l.report, summary); failed == nil {
 		failed = err
 	}
 	stopped := summary.Stopped != "" || out.err != nil

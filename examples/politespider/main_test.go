@@ -49,6 +49,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
+		{"a report where there is no directory", []string{"-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 	}
 	for _, tt := range tests {
@@ -69,7 +70,7 @@ func TestRun_Help(t *testing.T) {
 	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token", "-resume", "-redis", "-crawl", "-lease", "130"} {
+	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token", "-resume", "-redis", "-crawl", "-lease", "-report", "130"} {
 		if !strings.Contains(stderr.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}

@@ -42,6 +42,7 @@ type config struct {
 	base         http.RoundTripper           // nil: http.DefaultTransport
 	store        robotsmw.Store              // of robots.txt records; nil: memory alone
 	logger       *slog.Logger
+	report       string // where to; "": nowhere
 }
 
 // spider crawls with colly. The frontier decides what is next, colly fetches and reads it, and the extension sees to it

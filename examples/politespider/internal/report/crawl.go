@@ -1,0 +1,289 @@
+// Package report draws a crawl: one HTML file that a browser opens from disk, without a network.
+//
+// A [Crawl] is given each [record.Record] as it happens, and written when the crawl is over:
+//
+//	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
+//	crawl.Add(r) // each record
+//	err := crawl.Write(file, summary)
+//
+// The file shows, host by host, when requests were sent against the interval that the host was owed, and where a 429 or
+// 503 stopped the crawl; which line of which robots.txt blocked what; what pages say about themselves; what was lost, and
+// which hosts are slow. All of that came from strangers. It is data to the page and never markup: it stands in script
+// elements as JSON, and a Content-Security-Policy lets no script run but the page's own and nothing be loaded.
+//
+// # What is kept
+//
+// While a crawl runs, a Crawl keeps some 100 octets for each request and each refusal, up to [MaxMarks] of them, and up to
+// [MaxText] octets of text: robots.txt files that blocked something, statements, errors. What comes later is counted only,
+// and the page says so.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// The most that a Crawl keeps.
+const (
+	MaxMarks = 1_000_000 // requests and refusals
+	MaxText  = 16 << 20  // octets
+)
+
+// maxExamples is how many URLs are named of those that say the same.
+const maxExamples = 20
+
+// Crawl collects what the report shows. Make one with New; it is not safe for concurrent use.
+type Crawl struct {
+	what, userAgent string
+	began           time.Time
+	interval        time.Duration
+
+	hosts map[string]*host
+	files map[string][]string // lines of robots.txt by hash
+	room  int                 // for marks
+	cut   int                 // marks for which there was none
+	text  int                 // octets left
+	full  bool                // text had to be left out
+}
+
+// host is what is kept of a unit of politeness.
+type host struct {
+	origin string // of its first URL
+	marks  []mark
+	notes  []string // different ones; the first is empty
+	noted  map[string]uint32
+	rules  []*rule
+	ruled  map[place]*rule
+	said   []*said
+	saying map[string]*said // by all that is said
+}
+
+// place is a line of a robots.txt.
+type place struct {
+	robots, hash string
+	line         int
+}
+
+// mark is a request, or a URL that nothing was sent for.
+type mark struct {
+	at      time.Duration // since the crawl began: of the request's start, or of the refusal
+	pausing time.Duration // since the crawl began: when the pause began that its answer asked for
+	pause   time.Duration // and how long it was
+	took    time.Duration // until the answer began; -1: nothing was sent
+	owed    time.Duration // to the host from then on
+	url     string
+	note    uint32
+	status  uint16
+	verdict record.Verdict
+}
+
+// rule is a line of a robots.txt that blocked something.
+type rule struct {
+	Robots string `json:"robots"` // its URL
+	File   string `json:"file"`   // its hash
+	Line   int    `json:"line"`
+	Text   string `json:"text"`  // as in "Disallow: /attic/"
+	Group  []int  `json:"group"` // the user-agent lines that it stands under
+	Note   uint32 `json:"note"`  // that of the marks it blocked
+	Count  int    `json:"count"`
+}
+
+// said is what some pages of a host say about themselves.
+type said struct {
+	Flags    []string `json:"flags"`
+	Evidence []string `json:"evidence"`
+	URLs     []string `json:"urls"` // some of them
+	Count    int      `json:"count"`
+}
+
+// New returns an empty report of a crawl that begins now. The interval is what every host is owed between two requests.
+func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
+	return &Crawl{
+		what: what, userAgent: userAgent, began: began, interval: interval,
+		hosts: make(map[string]*host), files: make(map[string][]string), room: MaxMarks, text: MaxText,
+	}
+}
+
+// Add takes down what happened.
+func (c *Crawl) Add(r record.Record) {
+	h := c.host(r.Host)
+	note := noteOf(r)
+	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
+		c.blocked(h, d, h.note(c, note))
+	}
+	h.heard(c, r)
+
+	m := mark{url: r.URL, status: uint16(r.Status), verdict: r.Verdict}
+	if len(r.Requests) == 0 {
+		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
+		c.keep(h, m)
+	}
+	for i, request := range r.Requests {
+		h, m := c.host(cmp.Or(request.Host, r.Host)), m
+		m.at, m.took, m.owed = duration(request.At), duration(request.Took), duration(request.Interval)
+		m.url = cmp.Or(request.URL, r.URL)
+		if last := i == len(r.Requests)-1; last {
+			m.note = h.note(c, note)
+			m.pausing, m.pause = duration(r.Seconds), duration(r.Pause)
+		} else {
+			m.status = 0 // the record's is that of the last answer
+		}
+		c.keep(h, m)
+	}
+}
+
+// blocked counts what a line of robots.txt has blocked, and keeps the file.
+func (c *Crawl) blocked(h *host, d *robotsmw.Decision, note uint32) {
+	hash := d.SHA256()
+	p := place{d.RobotsURL, hash, d.Line}
+	if r := h.ruled[p]; r != nil {
+		r.Count++
+		return
+	}
+	text := fmt.Sprintf("%v: %s", d.Kind, d.Rule)
+	if !c.spend(len(text)) {
+		return
+	}
+	r := &rule{Robots: d.RobotsURL, File: hash, Line: d.Line, Text: text, Note: note, Count: 1, Group: []int{}}
+	for _, agent := range d.Group {
+		r.Group = append(r.Group, agent.Line)
+	}
+	h.rules = append(h.rules, r)
+	h.ruled[p] = r
+	if file := d.File(); file != nil && c.files[hash] == nil {
+		var lines []string
+		size := 0
+		for _, line := range file.Lines() {
+			lines = append(lines, line)
+			size += len(line) + 16
+		}
+		if c.spend(size) {
+			c.files[hash] = lines
+		}
+	}
+}
+
+// heard takes down what a page says. Pages of a host that say the same are counted together.
+func (h *host) heard(c *Crawl, r record.Record) {
+	flags, evidence := r.Flags(), []string{}
+	for _, e := range r.Evidence() {
+		evidence = append(evidence, e.Text)
+	}
+	if len(flags) == 0 && len(evidence) == 0 {
+		return
+	}
+	key := strings.Join(flags, "\n") + "\n\n" + strings.Join(evidence, "\n")
+	s := h.saying[key]
+	if s == nil {
+		if !c.spend(2*len(key) + 64) {
+			return
+		}
+		s = &said{Flags: append([]string{}, flags...), Evidence: evidence}
+		h.said = append(h.said, s)
+		h.saying[key] = s
+	}
+	s.Count++
+	if len(s.URLs) < maxExamples && c.spend(len(r.URL)) {
+		s.URLs = append(s.URLs, r.URL)
+	}
+}
+
+func (c *Crawl) host(name string) *host {
+	h := c.hosts[name]
+	if h == nil {
+		h = &host{
+			notes: []string{""}, noted: map[string]uint32{"": 0},
+			ruled: make(map[place]*rule), saying: make(map[string]*said),
+		}
+		c.hosts[name] = h
+	}
+	return h
+}
+
+// note returns the number of a note.
+func (h *host) note(c *Crawl, text string) uint32 {
+	n, ok := h.noted[text]
+	if !ok && c.spend(len(text)+48) {
+		n = uint32(len(h.notes))
+		h.notes = append(h.notes, text)
+		h.noted[text] = n
+	}
+	return n
+}
+
+// keep adds a mark, if there is room.
+func (c *Crawl) keep(h *host, m mark) {
+	if c.room == 0 {
+		c.cut++
+		return
+	}
+	c.room--
+	if h.origin == "" {
+		h.origin = originOf(m.url)
+	}
+	h.marks = append(h.marks, m)
+}
+
+// spend reports whether there is room for so many octets more, and takes them.
+func (c *Crawl) spend(octets int) bool {
+	if octets > c.text {
+		c.full = true
+		return false
+	}
+	c.text -= octets
+	return true
+}
+
+// noteOf is what there is to say about a record beyond its verdict.
+func noteOf(r record.Record) string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
+		add("line %d: %v: %s", d.Line, d.Kind, record.Printable(d.Rule))
+	}
+	if r.Location != "" {
+		add("to %s", r.Location)
+	}
+	notes = append(notes, r.Flags()...)
+	switch {
+	case r.Verdict == record.Later && r.Put > 0:
+		add("put off for the %s time", ordinal(r.Put))
+	case r.Verdict == record.Later:
+		add("its turn is later")
+	case r.Verdict == record.Missing:
+		add("given up after %d tries", r.Put+1)
+	}
+	if r.Redirects > 0 {
+		add("after %s", record.Count(r.Redirects, "redirect"))
+	}
+	if r.Error != "" {
+		add("%s", record.Printable(r.Error))
+	}
+	return strings.Join(notes, ", ")
+}
+
+func ordinal(n int) string {
+	if words := []string{"", "first", "second", "third"}; n < len(words) {
+		return words[n]
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// originOf is what a URL begins with, up to its path.
+func originOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func duration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+func TestPace(t *testing.T) {
+	const s = time.Second
+	page := func(at, owed time.Duration) mark { return mark{at: at, owed: owed, verdict: record.Fetched} }
+	robots := func(at time.Duration) mark { return mark{at: at, owed: s, verdict: record.RobotsTxt} }
+	busy := func(at, pausing, pause time.Duration) mark {
+		return mark{at: at, owed: s, verdict: record.Later, status: 429, pausing: pausing, pause: pause}
+	}
+	nothing := func(at time.Duration) mark { return mark{at: at, took: -1, verdict: record.Blocked} }
+	tests := []struct {
+		name           string
+		marks          []mark
+		early          []time.Duration
+		smallest, owed time.Duration
+	}{
+		{"no request", nil, []time.Duration{}, -1, 0},
+		{"one request", []mark{page(0, s)}, []time.Duration{0}, -1, 0},
+		{"a second apart", []mark{page(0, s), page(s, s), page(3*s, s)}, []time.Duration{0, 0, 0}, s, s},
+		{"within what a clock can be wrong by", []mark{page(0, s), page(s-tolerance, s)}, []time.Duration{0, 0}, s - tolerance, s},
+		{"too early", []mark{page(0, s), page(s/4, s)}, []time.Duration{0, 3 * s / 4}, s / 4, s},
+		{"in the order of their starts", []mark{page(s, s), page(0, s)}, []time.Duration{0, 0}, s, s},
+		{"Crawl-delay", []mark{page(0, 5*s), page(2*s, 5*s)}, []time.Duration{0, 3 * s}, 2 * s, 5 * s},
+		{"robots.txt is no page to a Crawl-delay", []mark{robots(0), page(s, 5*s), robots(2 * s), page(6*s, 5*s)}, []time.Duration{0, 0, 0, 0}, s, s},
+		{"a page after a page, with robots.txt between", []mark{page(0, 5*s), robots(s), page(2*s, 5*s)}, []time.Duration{0, 0, 3 * s}, s, 4 * s},
+		{"robots.txt too early", []mark{page(0, 5*s), robots(s / 2)}, []time.Duration{0, s / 2}, s / 2, s},
+		{"after a pause", []mark{busy(0, s/10, 3*s), page(3*s+s/10, s)}, []time.Duration{0, 0}, 3*s + s/10, 3*s + s/10},
+		{"in a pause", []mark{busy(0, s/10, 3*s), page(2*s, s)}, []time.Duration{0, s + s/10}, 2 * s, 3*s + s/10},
+		{"what was not sent costs nothing", []mark{page(0, s), nothing(s / 2), page(s, s)}, []time.Duration{0, 0, 0}, s, s},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := paceOf(tt.marks, s)
+			if !slices.Equal(p.early, tt.early) || p.smallest != tt.smallest || p.owed != tt.owed {
+				t.Errorf("got early %v, tightest %v of %v; want %v, %v of %v", p.early, p.smallest, p.owed, tt.early, tt.smallest, tt.owed)
+			}
+		})
+	}
+}

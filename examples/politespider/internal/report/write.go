@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+
+	page = template.Must(template.New("page").Funcs(template.FuncMap{
+		"seconds": seconds, "count": record.Count, "visible": visible,
+	}).Parse(pageHTML))
+)
+
+// policy lets the page run its own script and show its own style, and nothing else: whatever a crawled site may have
+// smuggled in is neither run nor loaded.
+var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// letters stand for verdicts in the page's data.
+var letters = map[record.Verdict]byte{
+	record.Fetched:     'f',
+	record.Moved:       'm',
+	record.Blocked:     'b',
+	record.Unreachable: 'u',
+	record.Later:       'l',
+	record.Missing:     'g',
+	record.Failed:      'x',
+	record.RobotsTxt:   'r',
+}
+
+// maxLost is how many URLs the page lists that were lost.
+const maxLost = 10_000
+
+// overview is what the page reads at once.
+type overview struct {
+	Hosts []hostOverview `json:"hosts"`
+	Lost  []lost         `json:"lost"`
+	End   int64          `json:"end"` // ms
+}
+
+// hostOverview is a row of the table of hosts. Times are in milliseconds.
+type hostOverview struct {
+	Name     string         `json:"name"`
+	Origin   string         `json:"origin"`
+	Marks    int            `json:"marks"`
+	Requests int            `json:"requests"`
+	Fetched  int            `json:"-"`
+	Blocked  int            `json:"-"`
+	Lost     int            `json:"-"`
+	Interval int64          `json:"interval"`
+	Tightest int64          `json:"tightest"` // gap between two requests; -1: there were no two
+	Owed     int64          `json:"owed"`     // then
+	Early    int            `json:"early"`
+	Median   int64          `json:"median"`
+	Slowest  int64          `json:"slowest"`
+	Robots   string         `json:"robots"`
+	Counts   map[string]int `json:"counts"` // of marks, by letter
+	Rules    []*rule        `json:"rules"`
+	Said     []*said        `json:"said"`
+}
+
+// timeline is what the page reads of a host when it is to be shown: a value for each mark, in columns, in milliseconds.
+type timeline struct {
+	At       []int64    `json:"at"`
+	Took     []int64    `json:"took"` // -1: nothing was sent
+	Owed     []int64    `json:"owed"`
+	Status   []uint16   `json:"status"`
+	Verdicts string     `json:"verdicts"`
+	URLs     []string   `json:"urls"` // those that begin with / are of the host's origin
+	Note     []uint32   `json:"note"`
+	Notes    []string   `json:"notes"`
+	Pauses   [][3]int64 `json:"pauses"` // a mark, when its pause began, and how long it was
+	Early    [][2]int64 `json:"early"`  // a mark, and how much it came too soon
+}
+
+// lost is a URL that there is nothing of.
+type lost struct {
+	URL     string `json:"url"`
+	Host    string `json:"host"`
+	Verdict string `json:"verdict"`
+	Status  int    `json:"status"`
+	Why     string `json:"why"`
+	At      int64  `json:"at"`
+}
+
+// Write writes the report.
+func (c *Crawl) Write(w io.Writer, s record.Summary) error {
+	data := struct {
+		Policy            string
+		Style             template.CSS
+		Script            template.JS
+		What, UserAgent   string
+		Began             time.Time
+		Summary           record.Summary
+		Requests, Early   int
+		Overview          overview
+		Files             map[string][]string
+		Timelines         []timeline
+		CutMarks, CutLost int
+		TextFull          bool
+	}{
+		Policy: policy, Style: template.CSS(style), Script: template.JS(script),
+		What: c.what, UserAgent: c.userAgent, Began: c.began, Summary: s, Files: c.files,
+		CutMarks: c.cut, CutLost: max(len(s.Lost)-maxLost, 0), TextFull: c.full,
+	}
+	data.Overview.Lost = []lost{}
+	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
+		data.Overview.Lost = append(data.Overview.Lost, lost{
+			r.URL, r.Host, string(r.Verdict), r.Status, cmp.Or(r.Error, noteOf(r)), ms(duration(r.Seconds)),
+		})
+	}
+	data.Overview.End = ms(duration(s.Seconds))
+	summaries := make(map[string]record.HostSummary)
+	for _, h := range s.Hosts {
+		summaries[h.Host] = h
+		c.host(h.Host)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.hosts)) {
+		h := c.hosts[name]
+		o, t := h.draw(name, summaries[name], c.interval)
+		data.Requests += o.Requests
+		data.Early += o.Early
+		data.Overview.Hosts = append(data.Overview.Hosts, o)
+		data.Timelines = append(data.Timelines, t)
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := page.Execute(out, data); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// draw is a host as the page wants it.
+func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (hostOverview, timeline) {
+	p := paceOf(h.marks, interval)
+	o := hostOverview{
+		Name: name, Origin: h.origin, Marks: len(h.marks),
+		Requests: s.Requests, Fetched: s.Fetched, Blocked: s.Blocked, Lost: s.Lost,
+		Interval: ms(duration(s.Interval)), Tightest: ms(p.smallest), Owed: ms(p.owed), Early: p.earlies,
+		Median: ms(p.median), Slowest: ms(p.slowest), Robots: s.RobotsTxt,
+		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
+	}
+	if p.smallest < 0 {
+		o.Tightest = -1
+	}
+	t := timeline{Notes: h.notes, Pauses: [][3]int64{}, Early: [][2]int64{}}
+	verdicts := make([]byte, 0, len(h.marks))
+	for i, m := range h.marks {
+		letter := letters[m.verdict]
+		o.Counts[string(letter)]++
+		verdicts = append(verdicts, letter)
+		took := ms(m.took)
+		if m.took < 0 {
+			took = -1
+		}
+		t.At, t.Took, t.Owed = append(t.At, ms(m.at)), append(t.Took, took), append(t.Owed, ms(m.owed))
+		t.Status, t.Note = append(t.Status, m.status), append(t.Note, m.note)
+		path := m.url
+		if after, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(after, "/") {
+			path = after
+		}
+		t.URLs = append(t.URLs, path)
+		if m.pause > 0 {
+			t.Pauses = append(t.Pauses, [3]int64{int64(i), ms(m.pausing), ms(m.pause)})
+		}
+		if p.early[i] > 0 {
+			t.Early = append(t.Early, [2]int64{int64(i), ms(p.early[i])})
+		}
+	}
+	t.Verdicts = string(verdicts)
+	return o, t
+}
+
+func ms(d time.Duration) int64 { return d.Milliseconds() }
+
+// seconds is a time in milliseconds, for people.
+func seconds(ms int64) string {
+	switch d := time.Duration(ms) * time.Millisecond; {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", ms)
+	case d < time.Minute:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+// visible is a stranger's text without characters that would change how the text around them reads.
+func visible(s string) string { return record.Printable(s) }

@@ -1,0 +1,333 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// What is in the records is in the page: a mark for each request and for each URL that nothing was sent for.
+func TestWrite(t *testing.T) {
+	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
+	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
+	records := []record.Record{
+		{Seconds: 1.1, Verdict: record.RobotsTxt, URL: "http://a.example/robots.txt", Host: "a.example", Status: 200, Redirects: 1, Requests: []record.Request{
+			{URL: "http://a.example/robots.txt", Host: "a.example", At: 0, Took: 0.01, Interval: 1},
+			{URL: "http://b.example/r", Host: "b.example", At: 1, Took: 0.02, Interval: 1},
+		}},
+		{Seconds: 1.01, Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Status: 200, NoIndex: true,
+			Requests: []record.Request{{At: 1, Took: 0.005, Interval: 2}},
+			Said:     record.Said{Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 3, Name: "noindex", Known: true, Raw: "noindex"}}}},
+		{Seconds: 2.5, Verdict: record.Blocked, URL: "http://a.example/attic/1", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/1")},
+		{Seconds: 2.6, Verdict: record.Blocked, URL: "http://a.example/attic/2", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/2")},
+		{Seconds: 2.1, Verdict: record.Later, URL: "https://a.example/busy", Host: "a.example", Status: 429, Put: 1, Again: 3, Pause: 3,
+			Requests: []record.Request{{At: 2, Took: 0.1, Interval: 2}}},
+		{Seconds: 9, Verdict: record.Failed, URL: "http://c.example/", Host: "c.example", Error: "connection reset"},
+	}
+	for _, r := range records {
+		c.Add(r)
+	}
+	doc := write(t, c, record.Summary{
+		Seconds: 9, Fetched: 1, Blocked: 2, Failed: 1, Lost: records[5:],
+		Hosts: []record.HostSummary{
+			{Host: "a.example", Requests: 3, Fetched: 1, Blocked: 2, Interval: 2, RobotsTxt: "200 after 1 redirect"},
+			{Host: "b.example", Requests: 1, Interval: 1},
+			{Host: "c.example", Lost: 1, Interval: 1},
+		},
+	})
+
+	var got timeline
+	doc.read(t, "timeline-0", &got)
+	want := timeline{
+		At: []int64{0, 1000, 2000, 2500, 2600}, Took: []int64{10, 5, 100, -1, -1}, Owed: []int64{1000, 2000, 2000, 0, 0},
+		Status: []uint16{0, 200, 429, 0, 0}, Verdicts: "rflbb",
+		URLs: []string{"/robots.txt", "/", "https://a.example/busy", "/attic/1", "/attic/2"},
+		Note: []uint32{0, 1, 3, 2, 2}, Notes: []string{"", "noindex", "line 3: Disallow: /attic/", "put off for the first time"},
+		Pauses: [][3]int64{{2, 2100, 3000}}, Early: [][2]int64{{2, 1000}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	var b timeline
+	doc.read(t, "timeline-1", &b)
+	// What there is to say of a robots.txt stands beside its last answer, which here is another host's.
+	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
+		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
+	}
+	var o overview
+	doc.read(t, "overview", &o)
+	a := o.Hosts[0]
+	if a.Tightest != 1000 || a.Owed != 2000 || a.Early != 1 || a.Median != 10 || a.Slowest != 100 {
+		t.Errorf("tightest %d of %d, %d early, median %d, slowest %d; want 1000 of 2000, 1, 10, 100", a.Tightest, a.Owed, a.Early, a.Median, a.Slowest)
+	}
+	if len(a.Rules) != 1 || a.Rules[0].Line != 3 || a.Rules[0].Count != 2 || a.Rules[0].Text != "Disallow: /attic/" || !slices.Equal(a.Rules[0].Group, []int{2}) {
+		t.Fatalf("rules: %+v", a.Rules)
+	}
+	var files map[string][]string
+	doc.read(t, "files", &files)
+	if lines := files[a.Rules[0].File]; !slices.Equal(lines, []string{"# ours", "User-agent: *", "Disallow: /attic/"}) {
+		t.Errorf("the file: %q", lines)
+	}
+	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], said{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []string{"http://a.example/"}, 1}) {
+		t.Errorf("said: %+v", a.Said[0])
+	}
+	if want := []lost{{"http://c.example/", "c.example", "failed", 0, "connection reset", 9000}}; !reflect.DeepEqual(o.Lost, want) {
+		t.Errorf("lost: %+v", o.Lost)
+	}
+	if text := doc.text(); !strings.Contains(text, "The pace was not kept. 1 of 4 requests came sooner") {
+		t.Errorf("nothing is said of the request that came too early:\n%s", text)
+	}
+}
+
+// hostile is what a site might send to have a script of its own run, or to make the page tell another story.
+var hostile = []string{
+	`</script><script>pwned('script')</script>`,
+	`<!--<script>`, `-->`, `]]>`,
+	`"><img src=x onerror=pwned('img')>`, `' autofocus onfocus=pwned('attribute') '`,
+	`javascript:pwned('url')`, `{{.Policy}}`, `${pwned('literal')}`, "`+pwned('tick')+`", `\u003cscript>`, `\"`,
+	`</style><style>*{display:none}`, `</title><script>pwned('title')</script>`,
+	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
+}
+
+// Everything that a site can choose is put in for it, and comes out as data: no element, no attribute, no script more.
+func TestWrite_HostileStrings(t *testing.T) {
+	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
+	for _, text := range hostile {
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			doc := write(t, hostileCrawl(t, []string{text}), hostileSummary(text))
+			if got, want := doc.skeleton(), plain.skeleton(); got != want {
+				t.Errorf("the page has other elements:\n%s\nwant\n%s", got, want)
+			}
+			var files map[string][]string
+			doc.read(t, "files", &files)
+			for _, lines := range files {
+				want := strings.ToValidUTF8("# "+text, "\ufffd")
+				if !slices.Contains(lines, want) {
+					t.Errorf("robots.txt is shown as %q, without %q", lines, want)
+				}
+			}
+			var o overview
+			doc.read(t, "overview", &o)
+			var timelines timeline
+			doc.read(t, "timeline-0", &timelines)
+		})
+	}
+}
+
+// hostileCrawl is a crawl in which each text is everything that a site can choose.
+func hostileCrawl(t *testing.T, texts []string) *Crawl {
+	c := New(texts[0], texts[0], time.Now(), time.Second)
+	for n, text := range texts {
+		host := text + ".example"
+		u := "http://a.example/" + text
+		at := float64(2 * n)
+		c.Add(record.Record{Verdict: record.RobotsTxt, URL: u, Host: host, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Interval: 1}}})
+		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: host, From: u, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Interval: 1}}, Said: record.Said{
+			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
+			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
+			Uses: []record.Use{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{
+				Statement: preference.Statement{Where: "header", Signal: preference.ContentUsage, Path: text, Raw: text, Policy: text}, Draft: "draft",
+			}}}},
+			Licenses: []record.License{{URL: text, Where: "link"}},
+		}})
+		line := strings.NewReplacer("\n", "", "\r", "").Replace(text)
+		c.Add(record.Record{Verdict: record.Blocked, URL: u, Host: host,
+			Decision: decide(t, "# "+line+"\nUser-agent: *\nDisallow: /*\nDisallow: /"+line+"\n", "http://a.example/x")})
+	}
+	return c
+}
+
+func hostileSummary(text string) record.Summary {
+	return record.Summary{
+		Hosts:  []record.HostSummary{{Host: text + ".example", RobotsTxt: text}},
+		Lost:   []record.Record{{URL: text, Host: text, Error: text, Verdict: record.Failed}},
+		Uses:   []record.UseSummary{{Use: preference.TrainAI, Deny: 1}},
+		Drafts: map[preference.Signal]string{preference.ContentUsage: "draft"},
+	}
+}
+
+// The policy names the page's own script and style by their hashes, as they stand in the file, and allows nothing else.
+func TestWrite_Policy(t *testing.T) {
+	doc := write(t, New("", "", time.Now(), 0), record.Summary{})
+	sum := func(text string) string {
+		h := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
+	}
+	var policy, style, script string
+	doc.each(func(n *html.Node) {
+		switch {
+		case n.Data == "meta" && attr(n, "http-equiv") == "Content-Security-Policy":
+			policy = attr(n, "content")
+		case n.Data == "style":
+			style += sum(n.FirstChild.Data)
+		case n.Data == "script" && attr(n, "type") == "":
+			script += sum(n.FirstChild.Data)
+		}
+	})
+	want := "default-src 'none'; style-src " + style + "; script-src " + script + "; base-uri 'none'; form-action 'none'"
+	if policy != want {
+		t.Errorf("got  %s\nwant %s", policy, want)
+	}
+}
+
+// Nothing in the page asks for anything that is not in it.
+func TestWrite_SelfContained(t *testing.T) {
+	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
+	doc.each(func(n *html.Node) {
+		for _, a := range n.Attr {
+			switch a.Key {
+			case "href":
+				if !strings.HasPrefix(a.Val, "#") {
+					t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
+				}
+			case "src", "srcset", "action", "data", "poster", "style", "manifest":
+				t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
+			}
+		}
+		if n.Data == "style" && (strings.Contains(n.FirstChild.Data, "url(") || strings.Contains(n.FirstChild.Data, "@import")) {
+			t.Error("the style loads something")
+		}
+	})
+}
+
+// What is kept has an end, and the page says so.
+func TestCrawl_Bounds(t *testing.T) {
+	c := New("", "", time.Now(), time.Second)
+	c.room, c.text = 2, 100
+	for n := range 5 {
+		c.Add(record.Record{Seconds: float64(n), Verdict: record.Failed, Host: "a.example", URL: fmt.Sprintf("http://a.example/%d", n), Error: strings.Repeat("x", 20*n)})
+	}
+	doc := write(t, c, record.Summary{Failed: 5})
+	var got timeline
+	doc.read(t, "timeline-0", &got)
+	if len(got.At) != 2 {
+		t.Errorf("%d marks are kept, want 2", len(got.At))
+	}
+	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") || !strings.Contains(text, "more text than the report could hold") {
+		t.Errorf("the page does not say what is missing:\n%s", text)
+	}
+}
+
+func TestWrite_Fails(t *testing.T) {
+	if err := New("", "", time.Now(), 0).Write(fullDisk{}, record.Summary{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// decide asks a robots.txt about a URL.
+func decide(t *testing.T, robots, rawURL string) *robotsmw.Decision {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var internet robotstest.Internet
+	internet.Handle(u.Host, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, robots) }))
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &internet, KeepFiles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := transport.Checker().Check(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &d
+}
+
+// document is a report that was written.
+type document struct{ *html.Node }
+
+func write(t *testing.T, c *Crawl, s record.Summary) document {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.Write(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	root, err := html.Parse(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document{root}
+}
+
+func (d document) each(visit func(*html.Node)) {
+	for n := range d.Descendants() {
+		if n.Type == html.ElementNode {
+			visit(n)
+		}
+	}
+}
+
+// read reads the data in the script of that name.
+func (d document) read(t *testing.T, id string, into any) {
+	t.Helper()
+	found := false
+	d.each(func(n *html.Node) {
+		if n.Data == "script" && attr(n, "id") == id {
+			found = true
+			if err := json.Unmarshal([]byte(n.FirstChild.Data), into); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
+	if !found {
+		t.Fatalf("the page has no %s", id)
+	}
+}
+
+// skeleton is the page's elements with the names of their attributes, and nothing that a site can choose.
+func (d document) skeleton() string {
+	var b strings.Builder
+	d.each(func(n *html.Node) {
+		b.WriteString(n.Data)
+		for _, a := range n.Attr {
+			b.WriteString(" " + a.Key)
+		}
+		b.WriteString("\n")
+	})
+	return b.String()
+}
+
+// text is what the page says before its script runs.
+func (d document) text() string {
+	var b strings.Builder
+	for n := range d.Descendants() {
+		if n.Type == html.TextNode && n.Parent.Data != "script" && n.Parent.Data != "style" {
+			b.WriteString(n.Data)
+		}
+	}
+	return b.String()
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
