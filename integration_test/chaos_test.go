@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -35,12 +36,13 @@ type chaosWeb struct {
 type chaosRequest struct {
 	url, process string
 	host         string
+	at           time.Time
 	answered     bool
 }
 
 // ServeHTTP serves page n on host n%hosts. Each leads to three others, and all can be reached from page 0.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host}
+	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
 	w.mu.Lock()
 	w.log = append(w.log, entry)
 	w.mu.Unlock()
@@ -129,11 +131,29 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 	return again, robots
 }
 
+// pace returns the least time between two requests to a host, and by how much the most requests in n delays exceed n.
+func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	soonest = time.Hour
+	starts := make(map[string][]time.Time)
+	for _, r := range w.log {
+		for i, at := range starts[r.host] {
+			if i == len(starts[r.host])-1 {
+				soonest = min(soonest, r.at.Sub(at))
+			}
+			most = max(most, len(starts[r.host])-i+1-int(math.Ceil(float64(r.at.Sub(at))/float64(delay))))
+		}
+		starts[r.host] = append(starts[r.host], r.at)
+	}
+	return soonest, most
+}
+
 // start starts a spider in this web.
 func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...string) *chaosProcess {
 	t.Helper()
 	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
-	args := append([]string{"-user-agent", p.name, "-delay", "0", "-max-pages", "0"}, flags...)
+	args := append([]string{"-user-agent", p.name, "-max-pages", "0"}, flags...)
 	for n := range w.hosts { // it keeps to these
 		args = append(args, w.url(n))
 	}
@@ -204,7 +224,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 	proxy := httptest.NewServer(web)
 	defer proxy.Close()
 
-	web.start(t, binary, proxy.URL, "undisturbed").wait(t)
+	web.start(t, binary, proxy.URL, "undisturbed", "-delay", "0").wait(t)
 	web.audit(t, nil, 0)
 	var undisturbed []string
 	for _, r := range web.log {
@@ -217,7 +237,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 	var underWay []int
 	start := time.Now()
 	for n := 0; len(underWay) < kills; n++ {
-		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-resume", dir)
+		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-delay", "0", "-resume", dir)
 		if n%4 == 3 { // while it begins: it reads the journal, or writes it anew
 			time.Sleep(rand.N(60 * time.Millisecond))
 		} else {
@@ -230,7 +250,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 		killed[p.name] = true
 		underWay = append(underWay, web.unanswered(p.name))
 	}
-	web.start(t, binary, proxy.URL, "last run", "-resume", dir).wait(t)
+	web.start(t, binary, proxy.URL, "last run", "-delay", "0", "-resume", dir).wait(t)
 
 	again, robots := web.audit(t, killed, web.hosts)
 	var urls []string
@@ -249,8 +269,9 @@ func resumeAfterKills(t *testing.T, binary string) {
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 400, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5
+	const delay = 100 * time.Millisecond // an answer takes less than half of it, so Redis keeps no host for a dead process
 	if full {
-		web.hosts, web.pages, members, kills = 40, 5000, 4, 20
+		web.hosts, web.pages, members, workers, kills = 100, 5000, 4, 32, 20
 	}
 	server := redisserver.Start(t)
 	proxy := httptest.NewServer(web)
@@ -259,7 +280,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 	started := 0
 	join := func() *chaosProcess {
 		started++
-		return web.start(t, binary, proxy.URL, fmt.Sprint("process ", started), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", "5s", "-hosts", fmt.Sprint(workers))
+		return web.start(t, binary, proxy.URL, fmt.Sprint("process ", started), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", "5s", "-hosts", fmt.Sprint(workers), "-delay", delay.String())
 	}
 	var fleet []*chaosProcess
 	for range members {
@@ -284,6 +305,11 @@ func fleetUnderKills(t *testing.T, binary string) {
 	again, robots := web.audit(t, killed, workers)
 	t.Logf("%d pages of %d hosts, %d processes, %d killed and as many started, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
 		web.pages, web.hosts, members, kills, time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
+	soonest, most := web.pace(delay)
+	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
+	if most > 2 { // n+1 by the pace, and one that was held up on its way to here
+		t.Errorf("a host was asked n+%d times within n delays", most)
+	}
 }
 
 func sortedSet(s []string) []string {

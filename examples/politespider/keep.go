@@ -14,6 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/redislimit"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/redisstore"
@@ -31,8 +33,9 @@ type keeping struct {
 type kept struct {
 	queue
 	store    robotsmw.Store
-	goOn     string // how a crawl that was stopped goes on; "": not at all
-	complete string // what to do if there is nothing left to do
+	pace     politeness.Backend // nil: of this process alone
+	goOn     string             // how a crawl that was stopped goes on; "": not at all
+	complete string             // what to do if there is nothing left to do
 	close    func()
 }
 
@@ -40,8 +43,8 @@ func (k keeping) check() error {
 	switch {
 	case k.dir != "" && k.redisURL != "":
 		return errors.New("-resume and -redis: a crawl is kept in one place: leave one of them out")
-	case k.redisURL != "" && (k.crawl == "" || strings.ContainsAny(k.crawl, "{}")):
-		return fmt.Errorf("-crawl %q: write a name without braces", k.crawl)
+	case k.redisURL != "" && (k.crawl == "" || strings.ContainsAny(k.crawl, `{}*?[]\ `)):
+		return fmt.Errorf("-crawl %q: write a name without spaces, braces, brackets, *, ? and \\", k.crawl)
 	case k.lease < time.Second:
 		return fmt.Errorf("-lease %v: write a time of a second or more", k.lease)
 	case k.redisURL != "":
@@ -156,7 +159,7 @@ func (k keeping) openRedis(ctx context.Context, cfg config, about frontier.About
 	if err != nil {
 		return nil, err
 	}
-	// Without a robots.txt record a crawler does well, so it does not wait for one for long.
+	// robots.txt is fetched, and the pace kept, without Redis too, so neither waits for it for long.
 	hasty, err := redisClient(k.redisURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err
@@ -168,6 +171,11 @@ func (k keeping) openRedis(ctx context.Context, cfg config, about frontier.About
 		closeAll()
 		return nil, err
 	}
+	pace, err := redislimit.New(hasty, redislimit.Options{Namespace: "politespider:" + k.crawl, Logger: cfg.logger})
+	if err != nil {
+		closeAll()
+		return nil, fmt.Errorf("-crawl %q: %w", k.crawl, err)
+	}
 	q, err := frontier.OpenRedis(ctx, client, frontier.RedisOptions{Crawl: k.crawl, About: about, Max: cfg.maxPages, Lease: k.lease, Logger: cfg.logger})
 	if err != nil {
 		closeAll()
@@ -176,6 +184,7 @@ func (k keeping) openRedis(ctx context.Context, cfg config, about frontier.About
 	return &kept{
 		queue:    q,
 		store:    store,
+		pace:     pace,
 		goOn:     "it goes on in its other processes, or when the same command is given again",
 		complete: fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", k.crawl),
 		close:    closeAll,

@@ -23,7 +23,8 @@
 // With -resume DIR the state of the crawl is kept in a directory: whatever stops the spider, kill -9 included, the same
 // command goes on where it was, and so does politespider -resume DIR. No page is lost, and none fetched twice but those
 // that were under way. With -redis URL it is kept in Redis or Valkey, and any number of processes take part in one crawl,
-// on one machine or many, started by the same command; what one of them was at that died, the others take over.
+// on one machine or many, started by the same command; robots.txt is fetched, and the pace of a host kept, as if they
+// were one. What one of them was at that died, the others take over.
 //
 // The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched, or the
 // output or the state of the crawl could not be kept, 2 if it was called wrongly, and 130 if it was interrupted: by
@@ -171,7 +172,7 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	say := func(format string, args ...any) { fmt.Fprintf(stderr, "politespider: "+format+"\n", args...) }
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
 	p := newPrinter(out, isTerminal(stdout), asJSON)
-	cfg.store = kept.store
+	cfg.store, cfg.pace = kept.store, kept.pace
 	l := newLedger(p, max(cfg.delay, 0))
 	if cfg.report != "" {
 		l.report = report.New(cfg.what, cfg.userAgent, l.start, max(cfg.delay, 0))

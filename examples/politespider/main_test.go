@@ -42,6 +42,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "one place"},
 		{"crawl without a name", []string{"-redis=redis://127.0.0.1:1", "-crawl="}, "-crawl"},
 		{"crawl with braces", []string{"-redis=redis://127.0.0.1:1", "-crawl={a}"}, "-crawl"},
+		{"crawl with a space", []string{"-redis=redis://127.0.0.1:1", "-crawl=a b"}, "-crawl"},
 		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease"},
 		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, "redis://user"},
 		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "redis://user"},

@@ -41,6 +41,7 @@ type config struct {
 	policyTokens map[preference.Use][]string // names that stand for a use
 	base         http.RoundTripper           // nil: http.DefaultTransport
 	store        robotsmw.Store              // of robots.txt records; nil: memory alone
+	pace         politeness.Backend          // of a fleet; nil: of this process alone
 	logger       *slog.Logger
 	report       string // where to; "": nowhere
 }
@@ -88,7 +89,7 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent: cfg.userAgent,
 		Base:      witness{base, s},
-		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Observer: s.limited, Logger: cfg.logger},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Shared: cfg.pace, Observer: s.limited, Logger: cfg.logger},
 		Observer:  observer{s},
 		KeepFiles: true, // for what they say about use
 		Store:     cfg.store,

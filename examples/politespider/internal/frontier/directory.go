@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,8 +132,6 @@ func (d *Directory) Close() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func entryOf(p *Page) entry { return entry{p.URL.String(), p.From, p.Puts} }
-
 // replay makes a Memory of the lines of a journal, and lines of that again.
 type replay struct {
 	*Memory
@@ -156,13 +153,13 @@ func (r *replay) line(l line) error {
 		}
 	}
 	for _, e := range l.Add {
-		u, err := url.Parse(e.URL)
+		p, err := e.page()
 		if err != nil {
-			return fmt.Errorf("the journal in %s has a URL that is none: %w", r.name, err)
+			return err
 		}
 		r.seen[e.URL] = true
 		r.order = append(r.order, e.URL)
-		r.queued[e.URL] = &Page{URL: u, From: e.From, Puts: e.Puts}
+		r.queued[e.URL] = p
 	}
 	for _, u := range l.Seen {
 		r.seen[u] = true

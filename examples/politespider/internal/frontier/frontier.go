@@ -12,6 +12,7 @@
 package frontier
 
 import (
+	"fmt"
 	"net/url"
 	"time"
 )
@@ -22,9 +23,33 @@ type Page struct {
 	From string   // the page it was found on; "" for a start URL
 	Puts int      // how often a server has put it off; kept by PutBack
 
+	Depth   int  // how many links it is away from a start URL, by the way on which it was first found
+	Sitemap bool // it is one: what it leads to are not links but further start URLs
+
 	Ready time.Time // when it was queued; once handed out, since when its host was free for it
 
 	entry string // of Redis: its entry in the host's stream
+}
+
+// entry is a page as it is written down.
+type entry struct {
+	URL     string `json:"url"`
+	From    string `json:"from,omitempty"`
+	Puts    int    `json:"puts,omitempty"`
+	Depth   int    `json:"depth,omitempty"`
+	Sitemap bool   `json:"sitemap,omitempty"`
+}
+
+func entryOf(p *Page) entry {
+	return entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Depth: p.Depth, Sitemap: p.Sitemap}
+}
+
+func (e entry) page() (*Page, error) {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, fmt.Errorf("the state of the crawl has a URL that is none: %w", err)
+	}
+	return &Page{URL: u, From: e.From, Puts: e.Puts, Depth: e.Depth, Sitemap: e.Sitemap}, nil
 }
 
 // State is a frontier at a glance.
@@ -32,6 +57,7 @@ type State struct {
 	Queued int
 	Out    int           // handed out, by all processes of the crawl
 	Spent  int           // pages that Done was called for, in all runs and by all processes of the crawl
+	Hosts  int           // that have pages queued, and none out; of Redis, also those that had
 	Next   string        // the host that is due next, if none is now; "" if there is none, or it is not known
 	Wait   time.Duration // until it is
 	Err    error         // what failed: nothing more is handed out

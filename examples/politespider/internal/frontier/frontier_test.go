@@ -132,11 +132,11 @@ func TestPage(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		p := newPage(s, "http://a.example/ü?b=%2F&c")
-		p.From = "http://a.example/"
+		p.From, p.Depth, p.Sitemap = "http://a.example/", 3, true
 		f.Add(p)
 		for puts := range 3 {
 			got, ok := f.Take(s.Context())
-			if !ok || got.URL.String() != p.URL.String() || got.From != p.From || got.Puts != puts {
+			if !ok || got.URL.String() != p.URL.String() || got.From != p.From || got.Puts != puts || got.Depth != 3 || !got.Sitemap {
 				s.Fatalf("%+v, %t; want %+v with %d puts", got, ok, p, puts)
 			}
 			got.Puts++

@@ -45,12 +45,6 @@ type line struct {
 	Interval float64   `json:"interval,omitempty"` // seconds
 }
 
-type entry struct {
-	URL  string `json:"url"`
-	From string `json:"from,omitempty"`
-	Puts int    `json:"puts,omitempty"`
-}
-
 const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1

@@ -153,7 +153,7 @@ func (m *Memory) PutBack(p *Page, until time.Time) {
 func (m *Memory) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Err: m.err}
+	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Hosts: len(m.due), Err: m.err}
 	if len(m.due) > 0 && m.spent+m.out < m.max {
 		if wait := time.Until(m.due[0].due); wait > 0 {
 			s.Next, s.Wait = HostKey(m.due[0].pages[0].URL), wait

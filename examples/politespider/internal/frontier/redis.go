@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +32,7 @@ import (
 //	+eval +evalsha +time +exists +del +pexpire
 //	+hget +hmget +hset +hsetnx +hincrby +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
 //	+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel
-//	~politespider:*
+//	~{politespider:*
 type Redis struct {
 	client redis.UniversalClient
 	RedisOptions
@@ -136,7 +134,7 @@ func (r *Redis) keys() []string {
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held"}
 }
 
-func (r *Redis) prefix() string { return "politespider:{" + r.Crawl + "}:" }
+func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
 // Add is Memory's. URLs are kept as the first half of their SHA-256.
 func (r *Redis) Add(pages ...*Page) int {
@@ -146,7 +144,7 @@ func (r *Redis) Add(pages ...*Page) int {
 		for _, p := range batch {
 			u := p.URL.String()
 			hash := sha256.Sum256([]byte(u))
-			args = append(args, hash[:16], HostKey(p.URL), u, p.From)
+			args = append(args, hash[:16], HostKey(p.URL), written(p))
 		}
 		if reply, ok := r.call(addScript, args...); ok {
 			fresh += int(reply[0].(int64))
@@ -199,17 +197,27 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// pageOf is the page of a reply: its host, id, URL, from and puts.
-func pageOf(reply []any) (*Page, error) {
-	u, err := url.Parse(reply[2].(string))
+// written is a page as a stream holds it.
+func written(p *Page) []byte {
+	text, err := json.Marshal(entryOf(p))
 	if err != nil {
-		return nil, fmt.Errorf("the crawl in Redis has a URL that is none: %w", err)
+		panic(err) // of strings and numbers there is always JSON
 	}
-	puts, err := strconv.Atoi(reply[4].(string))
-	if err != nil {
+	return text
+}
+
+// pageOf is the page of a reply: its host, its entry in the stream, and how it is written.
+func pageOf(reply []any) (*Page, error) {
+	var e entry
+	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
 		return nil, fmt.Errorf("the crawl in Redis has a page that is none: %w", err)
 	}
-	return &Page{URL: u, From: reply[3].(string), Puts: puts, Ready: time.Now(), entry: reply[1].(string)}, nil
+	p, err := e.page()
+	if err != nil {
+		return nil, err
+	}
+	p.entry, p.Ready = reply[1].(string), time.Now()
+	return p, nil
 }
 
 // hold notes that the process has a page. It returns false if it had it already: it could not say so in time.
@@ -245,7 +253,7 @@ func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0) }
 func (r *Redis) PutBack(p *Page, until time.Time) { r.give(p, "putback", time.Until(until)) }
 
 func (r *Redis) give(p *Page, fate string, rest time.Duration) {
-	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+1, p.URL.String(), p.From, p.Puts)
+	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p))
 	r.mu.Lock()
 	delete(r.held, p.entry+" "+HostKey(p.URL))
 	r.mu.Unlock()
@@ -313,7 +321,7 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 		reply, err := script.Run(r.ctx, r.client, r.keys(), args...).Slice()
 		if err == nil {
 			r.answered(reply)
-			return reply[3:], true
+			return reply[4:], true
 		}
 		if r.ctx.Err() != nil {
 			return nil, false
@@ -337,7 +345,7 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 func (r *Redis) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Err: r.state.Err}
+	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
 // stick notes that a call has failed and is tried again: the first that does is worth a line in the log.

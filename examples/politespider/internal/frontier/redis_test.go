@@ -194,7 +194,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	}
 	other.Done(taken, time.Now(), 0)
 	asleep.Done(&lost, time.Now(), 0)
-	if state := asleep.State(); state != (State{Spent: 1}) {
+	if state := asleep.State(); state.Out != 0 || state.Spent != 1 {
 		t.Errorf("at the end: %+v", state)
 	}
 }
@@ -270,7 +270,7 @@ func TestRedis_Away(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &countingHandler{}
-			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 100 * time.Millisecond, DialTimeout: 100 * time.Millisecond}),
+			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond}),
 				RedisOptions{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
 			r.Add(newPage(t, pageURL(0)))
 			var workers sync.WaitGroup
@@ -298,8 +298,8 @@ func TestRedis_Away(t *testing.T) {
 			if err := r.State().Err; err != nil {
 				t.Error(err)
 			}
-			if n := log.n; n%2 != 0 || n > 4 {
-				t.Errorf("%d lines in the log, want one when it is away and one when it is back", n)
+			if log.n%2 != 0 {
+				t.Errorf("%d lines in the log, want one when it is away and one when it is back", log.n)
 			}
 		})
 	}
@@ -338,7 +338,7 @@ func TestRedis_Flushed(t *testing.T) {
 // The commands and keys that the doc lists are enough.
 func TestRedis_NeedsFewRights(t *testing.T) {
 	server := startRedis(t)
-	server.do("acl", "setuser", "bot", "on", ">secret", "~politespider:*",
+	server.do("acl", "setuser", "bot", "on", ">secret", "~{politespider:*",
 		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
 		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
 		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel")

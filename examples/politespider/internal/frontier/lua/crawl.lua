@@ -18,12 +18,12 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local function queue(host, url, from, puts)
+local function queue(host, page)
 	local stream = prefix .. host
 	if redis.call('EXISTS', stream) == 0 then
 		redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
 	end
-	redis.call('XADD', stream, '*', 'url', url, 'from', from, 'puts', puts)
+	redis.call('XADD', stream, '*', 'page', page)
 	redis.call('HINCRBY', meta, 'queued', 1)
 end
 
@@ -40,5 +40,5 @@ end
 -- state is what each script returns first.
 local function state(...)
 	local counts = redis.call('HMGET', meta, 'queued', 'spent')
-	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), ...}
+	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), redis.call('ZCARD', due), ...}
 end

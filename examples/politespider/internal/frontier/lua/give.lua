@@ -1,6 +1,6 @@
 -- Takes a page back. ARGV: its host and id; what became of it: "done", "refund" or "putback"; for how long its host is to
--- be left alone; and if it is put back, its URL, from, puts.
-local host, id, fate, rest, url, from, puts = unpack(ARGV, 4, 10)
+-- be left alone; and how it is written now.
+local host, id, fate, rest, page = unpack(ARGV, 4, 8)
 if holds(host, id) then
 	redis.call('XACK', prefix .. host, group, id)
 	redis.call('XDEL', prefix .. host, id)
@@ -9,7 +9,7 @@ if holds(host, id) then
 	if fate == 'done' then
 		redis.call('HINCRBY', meta, 'spent', 1)
 	elseif fate == 'putback' then
-		queue(host, url, from, puts)
+		queue(host, page)
 	end
 end
 return state()

@@ -1,16 +1,12 @@
 -- Hands out a page. ARGV: the most pages of the crawl, the lease, for how long a crawl is kept that is over. Returns
--- "page", its host, id, URL, from, puts; or "wait", for how long (-1: until something changes), the host that is due then;
+-- "page", its host, its id and how it is written; or "wait", for how long (-1: until something changes), the host that is due then;
 -- or "over".
 local max, lease, keep = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local function page(host, entry)
-	local fields = {}
-	for i = 1, #entry[2], 2 do
-		fields[entry[2][i]] = entry[2][i + 1]
-	end
 	redis.call('ZREM', due, host)
 	redis.call('ZADD', held, now + lease, host)
-	return state('page', host, entry[1], fields.url, fields.from, fields.puts)
+	return state('page', host, entry[1], entry[2][2])
 end
 
 -- What a process held that is dead comes first: it was counted when that process got it.
