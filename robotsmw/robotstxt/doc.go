@@ -89,11 +89,14 @@
 //
 // [Parse] goes through the file once. [File.Rules] selects a group and compiles it, a large one when it is asked for
 // the first time, so that from then on the time of [Rules.Allowed] and [Rules.Match] depends on the target and hardly
-// on the number of rules; they allocate nothing. Rules keep about twice the size of their patterns, and not the file.
+// on the number of rules; they allocate nothing. Rules keep at most twice the octets of their patterns, and 200 more,
+// and not the file. Only what [Match] gives back as written can add to that: each user-agent line of the robot beyond
+// the first, and each pattern that has another form in memory.
 //
 // Whoever owns a file may try to make it expensive. Rules without "*" cost no more than a small multiple of the
 // target's length, however many there are. The others are tried at most once for each place at which the target has
-// something in common with them, in time in proportion to the target's length, and all of them together for one
-// target at most 33,554,432 octets of targets and patterns (2^25): some milliseconds. 10,000 rules that all have to
-// be tried on a target of 2 KB stay below that. Beyond it the answer is no, for [TooMuchWork].
+// something in common with them, in time in proportion to the target's length, and there is an end to what all of
+// them together may cost for one target: 786,432 steps, and 16 for each octet of the target, of about a
+// nanosecond each. Beyond it the answer is no, for [TooMuchWork]. It takes a file made for that: a group of 10,000
+// rules that ask for what the target has not, or has in another order, costs a tenth.
 package robotstxt

@@ -38,16 +38,6 @@ func appendOctet(dst []byte, c byte, escaped, inQuery bool) []byte {
 // isPrintable reports whether an octet is a printable ASCII one. The space is not.
 func isPrintable(c byte) bool { return '!' <= c && c <= '~' }
 
-// arePrintable is isPrintable for each octet of s.
-func arePrintable(s string) bool {
-	for i := range len(s) {
-		if !isPrintable(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // isReserved reports whether an octet means one thing bare and another thing escaped.
 func isReserved(c byte, inQuery bool) bool {
 	switch c {
@@ -101,11 +91,8 @@ var plainOctets = func() (plain [256]bool) {
 
 // arePlain is isPlain for each octet of s, eight at a time.
 func arePlain(s string) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for len(s) >= 8 {
-		x := load64(s)
-		star := x ^ ones*'*'
-		if (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs != 0 {
+		if !isPlainBlock(load64(s)) {
 			return false
 		}
 		s = s[8:]
@@ -118,9 +105,22 @@ func arePlain(s string) bool {
 	return true
 }
 
+// isPlainBlock is isPlain for each of eight octets.
+func isPlainBlock(x uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	star := x ^ ones*'*'
+	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0
+}
+
 // load64 returns the first eight octets of s, the first in the lowest place.
 func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// load32 returns the first four octets of s, the first in the lowest place.
+func load32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }

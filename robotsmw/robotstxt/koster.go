@@ -54,10 +54,12 @@ func appendKosterTarget(dst []byte, target string) []byte {
 
 // firstPrefix returns the first rule that a target begins with, or none.
 func (r *Rules) firstPrefix(target string) int {
-	for i := range int(r.count) {
-		if strings.HasPrefix(target, r.pattern(i)) {
-			return i
+	for at, end := 0, r.end(); at < end; {
+		p := r.rule(at)
+		if strings.HasPrefix(target, p.pattern) {
+			return at
 		}
+		at = p.next
 	}
 	return none
 }

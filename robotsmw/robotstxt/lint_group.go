@@ -127,10 +127,9 @@ func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
 		return
 	}
 	example := exampleOf(l.file.value(r))
-	s := search{target: string(appendTarget(nil, example)), left: maxWork}
-	winner, _ := g.compiled.longestPrefix(s.target)
-	winner = g.compiled.tryWild(&s, winner)
-	l.work += maxWork - s.left + len(s.target)
+	target := string(appendTarget(nil, example))
+	winner, steps := g.compiled.decideForm(target)
+	l.work += steps + len(target)
 	kind := Disallow
 	if r.field == fieldAllow {
 		kind = Allow
@@ -138,7 +137,8 @@ func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
 	if winner < 0 || g.compiled.allows(winner) == (kind == Allow) {
 		return
 	}
-	form, written, line := g.compiled.pattern(winner), clip(g.compiled.asWritten(winner)), g.compiled.line(winner)
+	rule := g.compiled.rule(winner)
+	form, written, line := rule.pattern, clip(g.compiled.asWritten(winner)), rule.line()
 	switch {
 	case form == pattern+"$":
 		// An exception of the page from its directory, or the other way round, is meant.

@@ -76,14 +76,14 @@ func (r *Rules) Allowed(target string) bool {
 		if !r.second.has(target[1]) {
 			return true
 		}
-		if target[1] != robotsTxt[1] {
-			if decides, sure := r.longestPrefix(target); sure {
+		if target[1] != robotsTxt[1] && isPlain(target[1]) {
+			if decides, sure := r.tryLiterals(target); sure {
 				return decides == none || r.allows(decides)
 			}
 		}
 	}
 	r.ready()
-	if r.count == 0 {
+	if !r.some {
 		return true
 	}
 	switch decides := r.decide(target); decides {
@@ -105,15 +105,16 @@ func (r *Rules) Match(target string) Match {
 		m.Reason = IsRobotsTxt
 	case r.agents == nil:
 		m.Reason = NoGroup
-	case r.count == 0:
+	case !r.some:
 		m.Reason = EmptyGroup
 	case decides == none:
 		m.Reason = NoMatch
 	case decides == tooMuch:
 		m.Reason, m.Allowed = TooMuchWork, false
 	default:
-		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, r.asWritten(decides), r.line(decides)
-		if m.Allowed = r.allows(decides); !m.Allowed {
+		p := r.rule(decides)
+		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, r.asWritten(decides), p.line()
+		if m.Allowed = p.allows(); !m.Allowed {
 			m.Kind = Disallow
 		}
 	}
@@ -146,13 +147,23 @@ func (r *Rules) decide(target string) int {
 	if r.eager && !arePlain(target) || len(target) > len(robotsTxt) && (target[1] == 'r' || target[1] == '%') && mayBeRobotsTxt(target) {
 		return r.decideEscaped(target)
 	}
-	best, sure := r.longestPrefix(target)
-	if !sure {
+	if r.index == nil && !r.eager {
+		if best, sure := r.tryLiterals(target); sure {
+			return best
+		}
 		return r.decideEscaped(target)
 	}
-	if r.literals < r.count {
-		best = r.tryWild(&search{target: target, left: maxWork}, best)
+	best := none
+	if x := r.index; x != nil && (x.prefixes != 0 || !r.eager) {
+		var sure bool
+		if best, sure = r.longestPrefix(target); !sure {
+			return r.decideEscaped(target)
+		}
+		if x.apart == 0 && x.grams == 0 {
+			return best
+		}
 	}
+	best, _ = r.tryRest(target, best)
 	return best
 }
 
@@ -188,11 +199,17 @@ func (r *Rules) decideCanonical(target string) int {
 	if r.dialect == Koster1996 {
 		return r.firstPrefix(target)
 	}
-	best, _ := r.longestPrefix(target)
-	if r.literals < r.count {
-		best = r.tryWild(&search{target: target, left: maxWork}, best)
-	}
+	best, _ := r.decideForm(target)
 	return best
+}
+
+// decideForm is decide for a target in the form of escape.go, or of the dialect. It also returns how many steps it took.
+func (r *Rules) decideForm(target string) (decides, steps int) {
+	best := none
+	if r.index != nil {
+		best, _ = r.longestPrefix(target)
+	}
+	return r.tryRest(target, best)
 }
 
 // stackBuffer is how long the canonical form of nearly all targets is at most. Longer ones share buffers.

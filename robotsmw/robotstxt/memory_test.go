@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // patternOctets returns what the patterns of a robot's group take in the file.
@@ -39,30 +40,52 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
-// TestSharedCorpusMemory measures the rules of real files.
+// TestSharedCorpusMemory holds the rules of real files to that, too. Two things may take more, and only as much as they
+// are: user-agent lines of the robot beyond the first, since [Match] has them all, and patterns that have another form
+// in memory than in the file, since it has them as written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
-	over, total, budget := 0, 0, 0
+	agents, forms, total, budget := 0, 0, 0, 0
 	for _, v := range c.verdicts {
 		f := Parse(c.robots[v.id])
-		size, limit := f.Rules(v.token).Size(), 2*patternOctets(f, v.token)+200
+		rules := f.Rules(v.token)
+		size, limit := rules.Size(), 2*patternOctets(f, v.token)+200
 		sizes = append(sizes, size)
 		total += size
 		budget += limit
-		if size > limit {
-			over++
+		ofAgents, ofForms := 0, 0
+		for i, a := range rules.agents {
+			if i > 0 {
+				ofAgents += int(unsafe.Sizeof(a)) + len(a.Value)
+			}
+		}
+		for at, end := 0, rules.end(); at < end; {
+			p := rules.rule(at)
+			if p.head&headRare != 0 {
+				ofForms += lengthsSize + headSize + len(p.pattern)
+			}
+			at = p.next
+		}
+		switch {
+		case size <= limit:
+		case size <= limit+ofAgents:
+			agents++
+		case size <= limit+ofAgents+ofForms:
+			forms++
+		default:
+			t.Errorf("%s, %s: %d bytes, want at most %d, and %d for user-agent lines, %d for other forms", v.id, v.token, size, limit, ofAgents, ofForms)
 		}
 	}
 	slices.Sort(sizes)
 	median := sizes[len(sizes)/2]
-	t.Logf("median %d bytes, 90%% up to %d, most %d; %.1f%% of groups above twice their patterns plus 200, all together at %.0f%% of that",
-		median, sizes[len(sizes)*9/10], sizes[len(sizes)-1], 100*float64(over)/float64(len(sizes)), 100*float64(total)/float64(budget))
+	t.Logf("median %d bytes, 90%% up to %d, most %d, all together %.0f%% of twice their patterns plus 200; of %d groups, %d take more for their user-agent lines, %d for patterns in another form",
+		median, sizes[len(sizes)*9/10], sizes[len(sizes)-1], 100*float64(total)/float64(budget), len(sizes), agents, forms)
 	if median >= 1024 {
 		t.Errorf("the median file takes %d bytes, want less than 1 KiB", median)
 	}
-	if total > budget {
-		t.Errorf("all together take %d bytes, want at most %d", total, budget)
+	if (agents+forms)*100 > len(sizes) {
+		t.Errorf("%d of %d groups take more, want at most 1%%", agents+forms, len(sizes))
 	}
 }
 

@@ -1,6 +1,9 @@
 package robotstxt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A pattern is matched from the target's first octet. "*" stands for any octets, also for none, and "$", as the
 // last octet, for the end of the target; all others are literal (RFC 9309 §2.2.3). In memory a pattern has the
@@ -60,30 +63,43 @@ func literalPart(pattern string) (literal string, ok bool) {
 	return pattern, strings.IndexByte(pattern, '*') < 0
 }
 
-// matches reports whether a pattern matches the target; both are in the form of escape.go.
+// matches reports whether a rule matches a target in the form of escape.go.
+func (p *packedRule) matches(target string) bool {
+	if strings.IndexByte(p.pattern, eitherEscape) >= 0 {
+		return matchesEither(p.pattern, target)
+	}
+	return matches(p.pattern, target)
+}
+
+// matches reports whether a pattern without an eitherEscape matches a target.
 //
 // The pieces between the wildcards are looked for from left to right, each at the first place after the one
 // before. Taking the first place never rules out a match, because all that remains can only gain room, so nothing
 // is ever tried twice: the work is in proportion to the lengths of the target and the pattern.
-func (s *search) matches(pattern string) bool {
-	if strings.IndexByte(pattern, eitherEscape) >= 0 {
-		return s.matchesEither(pattern)
-	}
+func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {
 		if exact, ok := strings.CutSuffix(piece, "$"); ok {
-			return s.target == exact
+			return target == exact
 		}
-		return strings.HasPrefix(s.target, piece)
+		return strings.HasPrefix(target, piece)
 	}
-	if !strings.HasPrefix(s.target, piece) {
+	if !strings.HasPrefix(target, piece) {
 		return false
 	}
-	target := s.target[len(piece):]
+	target = target[len(piece):]
+	if n := len(pattern); n > 0 && pattern[n-1] == '$' {
+		last := strings.LastIndexByte(pattern, '*') + 1
+		end := pattern[last : n-1]
+		if !strings.HasSuffix(target, end) {
+			return false
+		}
+		target, pattern = target[:len(target)-len(end)], pattern[:last]
+	}
 	for {
 		star := strings.IndexByte(pattern, '*')
 		if star < 0 {
-			break
+			return strings.Contains(target, pattern)
 		}
 		at := strings.Index(target, pattern[:star])
 		if at < 0 {
@@ -91,62 +107,79 @@ func (s *search) matches(pattern string) bool {
 		}
 		pattern, target = pattern[star+1:], target[at+star:]
 	}
-	if n := len(pattern); n > 0 && pattern[n-1] == '$' {
-		return strings.HasSuffix(target, pattern[:n-1])
-	}
-	return strings.Contains(target, pattern)
 }
 
-// matchesEither is matches for a pattern with an eitherEscape. There are so few of them that it has to be right, not
-// fast: a piece may cost its length times the target's. What it costs is spent.
-func (s *search) matchesEither(pattern string) bool {
-	query := strings.IndexByte(s.target, '?')
+// matchesEither is matches for a pattern with an eitherEscape, in as much time. A piece of it stands in the path in one
+// spelling, in the query in another. Where it reaches from one into the other, its own "?" stands in between, and what
+// an eitherEscape is for comes before that.
+func matchesEither(pattern, target string) bool {
+	var buf [stackBuffer]byte
+	spellings := buf[:0]
+	if need := 2 * len(pattern); need > stackBuffer {
+		pooled := buffers.Get().(*[]byte)
+		defer buffers.Put(pooled)
+		*pooled = slices.Grow((*pooled)[:0], need)
+		spellings = *pooled
+	}
+	spellings = appendEither(spellings, pattern, false)
+	inPath := asString(spellings)
+	spellings = appendEither(spellings, pattern, true)
+	inQuery := asString(spellings[len(inPath):])
+
+	query := strings.IndexByte(target, '?') // the path and this belong together here
 	if query < 0 {
-		query = len(s.target)
+		query = len(target)
 	}
-	at := 0
-	for first := true; ; first = false {
-		piece, rest, more := strings.Cut(pattern, "*")
-		exact, anchored := strings.CutSuffix(piece, "$")
-		if anchored = anchored && !more; anchored {
-			piece = exact
+	first, inPath, _ := strings.Cut(inPath, "*") // an eitherEscape comes after a "*"
+	_, inQuery, _ = strings.Cut(inQuery, "*")
+	if !strings.HasPrefix(target, first) {
+		return false
+	}
+	at := len(first)
+	for {
+		var a, b string
+		var more bool
+		a, inPath, more = strings.Cut(inPath, "*")
+		b, inQuery, _ = strings.Cut(inQuery, "*")
+		if !more && strings.HasSuffix(a, "$") {
+			a, b = a[:len(a)-1], b[:len(b)-1]
+			i, j := len(target)-len(a), len(target)-len(b)
+			return i >= at && i <= query && target[i:] == a || j >= at && j > query && target[j:] == b
 		}
-		last := len(s.target)
-		if first {
-			last = 0
+		if at = indexEither(target, a, b, at, query); at < 0 || !more {
+			return at >= 0
 		}
-		end := -1
-		for ; at <= last && (end < 0 || anchored && end < len(s.target)); at++ {
-			if end = s.endOfPiece(piece, at, query); s.left < 0 {
-				return false
-			}
-		}
-		switch {
-		case end < 0, anchored && end < len(s.target):
-			return false
-		case !more:
-			return true
-		}
-		at, pattern = end, rest
 	}
 }
 
-// endOfPiece returns where a piece of a pattern ends that stands at target[at:], or -1 if it does not stand there.
-func (s *search) endOfPiece(piece string, at, query int) int {
-	for i := 0; i < len(piece); i++ {
-		c := piece[i]
-		if c == eitherEscape {
-			c = '%'
-			if at > query {
-				c = unhex(piece[i+1])<<4 | unhex(piece[i+2])
-				i += 2
-			}
+// indexEither returns where a piece ends that stands at target[at:] or behind, or -1.
+func indexEither(target, inPath, inQuery string, at, query int) int {
+	if at <= query {
+		if i := strings.Index(target[at:min(query+len(inPath), len(target))], inPath); i >= 0 {
+			return at + i + len(inPath)
 		}
-		s.left--
-		if at >= len(s.target) || s.target[at] != c {
-			return -1
-		}
-		at++
+		at = query + 1
 	}
-	return at
+	if at <= len(target) {
+		if i := strings.Index(target[at:], inQuery); i >= 0 {
+			return at + i + len(inQuery)
+		}
+	}
+	return -1
+}
+
+// appendEither appends a pattern as it is compared in the path, or in the query.
+func appendEither(dst []byte, pattern string, inQuery bool) []byte {
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c != eitherEscape:
+			dst = append(dst, c)
+		case inQuery:
+			dst = append(dst, unhex(pattern[i+1])<<4|unhex(pattern[i+2]))
+			i += 2
+		default:
+			dst = append(dst, '%')
+		}
+	}
+	return dst
 }

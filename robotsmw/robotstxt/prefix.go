@@ -1,270 +1,179 @@
 package robotstxt
 
 import (
-	"iter"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
-// Patterns without wildcards are prefixes of what they match. A prefixIndex finds those of a group that a target
-// begins with, in a time that depends on the target and hardly on their number. It is a trie: its nodes skip
-// what all their patterns have in common and part them by the octet after that, until so few are left that they
-// can be tried one by one. For a small group it is one leaf, that is, nothing but a scan.
+// A pattern without wildcards is a prefix of what it matches. It is filed under a prefix of its own, the longest of
+// an even length, and a target is looked up by each of its prefixes of an even length that occurs. Patterns that have
+// their key in common are then of the same length, or differ by one octet: there are never many.
 //
-// The octets by which a leaf's patterns are told apart stand together, at the beginning of [Rules].text, so that
-// eight of them are looked at in one go.
-type prefixIndex struct {
-	nodes []prefixNode // the first is the root
-	sets  []octetSet   // which octets lead to a node's children
+// The target is taken in blocks of eight octets. Where no pattern goes on with the next block, nothing can be filed
+// beyond it: for each whole number of blocks that some key goes on from, the filter has a passage.
+const blockSize = 8
+
+// prefixBits is how many bits of the filter there are for each key, if there is room.
+const prefixBits = 16
+
+// mix hashes a block that follows what has been hashed to state.
+func mix(state, block uint64) uint64 {
+	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
+	return hi ^ lo
 }
 
-// A prefixNode stands for a stretch of the group's rules.
-type prefixNode struct {
-	depth uint32 // how many octets all its patterns share
-	child uint32 // the first of its children, which stand together; 0 in a leaf
-	above uint32 // one more than the nearest node above it with a pattern that ends there; 0 for none
-	first uint16 // the first of its rules
-	set   uint16 // its octetSet; there is none in a leaf
-	count uint8  // in a leaf: how many rules are to be tried
-	ended bool   // whether the first rule's pattern ends at depth: that one is not to be tried, it matches
-}
-
-// maxLeaf is how many patterns are tried one by one rather than told apart by a node.
-const maxLeaf = 24
-
-// buildPrefixes puts the literal rules, which come first, into the order that their index needs, drops those that
-// are of no use, and returns the number of those left.
-func (c *compiler) buildPrefixes(literals int) int {
-	c.prefixes.nodes = append(c.prefixes.nodes[:0], prefixNode{})
-	c.prefixes.sets = c.prefixes.sets[:0]
-	c.kept = 0
-	c.build(0, 0, c.drafts[:literals], 0)
-	return c.kept
-}
-
-// build makes node id, below another, that of some rules whose patterns share their first depth octets.
-func (c *compiler) build(id int, above uint32, rules []draft, depth int) {
-	depth += c.sharedLength(rules, depth)
-	node := prefixNode{depth: uint32(depth), above: above, first: uint16(c.kept)}
-	if ended := endingFirst(rules, depth); ended > 0 {
-		c.keep(decisive(rules[:ended]), 0)
-		rules = rules[ended:]
-		node.ended, above = true, uint32(id)+1
+// blockOf returns up to eight octets that s begins with, the first in the lowest place.
+func blockOf(s string) (block uint64) {
+	if len(s) >= blockSize {
+		return load64(s)
 	}
-	if len(rules) <= maxLeaf {
-		node.count = uint8(len(rules))
-		for i := range rules {
-			c.keep(rules[i], c.octet(&rules[i], depth))
+	for i := len(s) - 1; i >= 0; i-- {
+		block = block<<8 | uint64(s[i])
+	}
+	return block
+}
+
+// plainBlock is a block of plain octets.
+const plainBlock = 0x6161616161616161
+
+// passage returns the hash of a way that goes on, from that of the blocks so far.
+func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
+
+// hashString hashes a string of any octets.
+func hashString(s string) (state uint64) {
+	state = uint64(len(s))
+	for ; len(s) >= blockSize; s = s[blockSize:] {
+		state = mix(state, load64(s))
+	}
+	return mix(state, blockOf(s))
+}
+
+// prefixOf returns what a literal pattern is filed under: "" if it is too short.
+func prefixOf(literal string) string {
+	n := len(literal)
+	if n > 0 && literal[n-1] == '$' {
+		n--
+	}
+	return literal[:n&^1]
+}
+
+// hashPrefixes fills in the hashes of the literal rules and f.passages, and returns how many these rules are.
+func (f *filer) hashPrefixes(x *index) (literals int) {
+	f.passages = f.passages[:0]
+	for i := range f.rules {
+		p := &f.rules[i]
+		if p.tag() == tagWild {
+			continue
 		}
-		c.prefixes.nodes[id] = node
-		return
-	}
-	octets, starts := c.deal(rules, depth)
-	if octets == (octetSet{}).with('$') { // they are all the same
-		node.count = 1
-		c.keep(decisive(rules), '$')
-		c.prefixes.nodes[id] = node
-		return
-	}
-	child := len(c.prefixes.nodes)
-	node.child, node.set = uint32(child), uint16(len(c.prefixes.sets))
-	c.prefixes.nodes[id] = node
-	c.prefixes.sets = append(c.prefixes.sets, octets)
-	for range octets.len() {
-		c.prefixes.nodes = append(c.prefixes.nodes, prefixNode{})
-	}
-	for octet := range octets.all() {
-		c.build(child, above, rules[starts[octet]:starts[octet+1]], depth)
-		child++
-	}
-}
-
-// keep puts a rule into its place, where one was that has been dealt with.
-func (c *compiler) keep(rule draft, next byte) {
-	rule.next = next
-	c.drafts[c.kept] = rule
-	c.kept++
-}
-
-// octet returns what a literal pattern has at depth, where it does not end yet.
-func (c *compiler) octet(d *draft, depth int) byte { return c.source(d)[int(d.from)+depth] }
-
-// deal sorts rules by the octet at depth. It returns which octets there are, and where the rules with each begin.
-func (c *compiler) deal(rules []draft, depth int) (octets octetSet, starts [129]uint16) {
-	for i := range rules {
-		rules[i].next = c.octet(&rules[i], depth)
-		starts[rules[i].next+1]++
-	}
-	for i := range 128 {
-		if starts[i+1] > 0 {
-			octets = octets.with(byte(i))
+		prefix := prefixOf(p.essence())
+		if prefix == "" {
+			continue
 		}
-		starts[i+1] += starts[i]
-	}
-	next := starts
-	c.scratch = append(c.scratch[:0], rules...)
-	for i := range c.scratch {
-		place := &next[c.scratch[i].next]
-		rules[*place] = c.scratch[i]
-		*place++
-	}
-	return octets, starts
-}
-
-// sharedLength returns how many octets patterns share, after their first depth ones and before a "$".
-func (c *compiler) sharedLength(rules []draft, depth int) int {
-	if len(rules) == 0 {
-		return 0
-	}
-	shared := c.literal(&rules[0])[depth:]
-	for i := range rules[1:] {
-		shared = shared[:commonPrefix(shared, c.literal(&rules[1+i])[depth:])]
-	}
-	return len(strings.TrimSuffix(shared, "$"))
-}
-
-// endingFirst puts the rules first whose patterns end at depth, and returns how many they are.
-func endingFirst(rules []draft, depth int) (n int) {
-	for i := range rules {
-		if int(rules[i].prefix) == depth {
-			rules[i], rules[n] = rules[n], rules[i]
-			n++
+		literals++
+		x.longest = max(x.longest, uint32(len(prefix)))
+		x.lengths |= 1 << min(len(prefix)/2, 63)
+		state := uint64(0)
+		for len(prefix) > blockSize {
+			state = mix(state, load64(prefix))
+			f.passages = append(f.passages, passage(state))
+			prefix = prefix[blockSize:]
 		}
+		f.hashes[i] = mix(state, blockOf(prefix))
 	}
-	return n
+	slices.Sort(f.passages)
+	f.passages = slices.Compact(f.passages)
+	return literals
 }
 
-// decisive returns the one of several rules with the same literal that decides wherever they match.
-func decisive(rules []draft) draft {
-	best := &rules[0]
-	for i := range rules {
-		if rules[i].overrides(best) {
-			best = &rules[i]
-		}
-	}
-	return *best
-}
-
-// An octetSet is a set of ASCII octets, a bit for each.
-type octetSet [2]uint64
-
-func (s octetSet) with(c byte) octetSet {
-	s[c>>6&1] |= 1 << (c & 63)
-	return s
-}
-
-func (s *octetSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
-
-func (s octetSet) len() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
-
-// all yields the octets of the set in ascending order.
-func (s octetSet) all() iter.Seq[byte] {
-	return func(yield func(byte) bool) {
-		for i, word := range s {
-			for ; word != 0; word &= word - 1 {
-				if !yield(byte(64*i + bits.TrailingZeros64(word))) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// index returns how many octets of the set come before c, and whether c is one of them.
-func (s *octetSet) index(c byte) (i int, ok bool) {
-	word, bit := s[c>>6&1], uint64(1)<<(c&63)
-	i = bits.OnesCount64(word & (bit - 1))
-	if c>>6&1 == 1 {
-		i += bits.OnesCount64(s[0])
-	}
-	return i, word&bit != 0
-}
-
-// longestPrefix returns the rule that decides among those without wildcards, or none. sure is false where the
-// target has an octet, at a place that matters, of which escape.go may think otherwise: then the answer is right
-// only if the target is in that form.
-//
-// The way down looks only at the octets that part patterns. What they share is compared once, at the end.
+// longestPrefix returns the literal rule that decides, or none. sure is false where the target has an octet, at a place
+// that matters, of which escape.go may think otherwise: then the answer is right only if the target is in that form.
 func (r *Rules) longestPrefix(target string) (best int, sure bool) {
-	best = none
-	if r.literals == 0 {
-		return best, true
-	}
-	node, octet := &r.root, byte(0)
-	for int(node.depth) <= len(target) {
-		octet = '$'
-		if int(node.depth) < len(target) {
-			octet = target[node.depth]
+	x := r.index
+	best, sure = none, true
+	state := uint64(0)
+	for from := 0; ; from += blockSize {
+		rest := target[from:]
+		lengths := ^uint64(0) // as bits: where in this block some key ends
+		if from < 63*2-blockSize {
+			lengths = x.lengths >> (from / 2)
 		}
-		if node.child == 0 {
-			break
+		var block uint64
+		if len(rest) >= blockSize {
+			block = load64(rest)
+			sure = sure && isPlainBlock(block)
+		} else {
+			block = blockOf(rest)
+			sure = sure && isPlainBlock(block|plainBlock<<(8*len(rest)))
+			lengths &= 1<<(len(rest)/2+1) - 1
 		}
-		i, ok := r.index.sets[node.set].index(octet)
-		if !ok {
-			break
-		}
-		node = &r.index.nodes[int(node.child)+i]
-	}
-
-	depth := int(node.depth)
-	shared := depth
-	if depth > 1 { // targets and patterns begin with "/"
-		shared = min(depth, commonPrefix(r.text[r.rules[node.first].start:], target))
-	}
-	sure = shared == len(target) || isPlain(target[shared])
-	if node.ended && depth == shared {
-		best = int(node.first)
-	}
-	for above := node.above; above != 0; {
-		ended := &r.index.nodes[above-1]
-		if int(ended.depth) <= shared {
-			best = r.better(int(ended.first), best)
-		}
-		above = ended.above
-	}
-	if node.child != 0 || depth > shared {
-		return best, sure
-	}
-
-	first := int(node.first)
-	if node.ended {
-		first++
-	}
-	next := r.text[first:]
-	for i := 0; i < int(node.count); i += 8 {
-		for found := findOctet(next[i:], octet); found != 0; found &= found - 1 {
-			j := i + bits.TrailingZeros64(found)/8
-			if j >= int(node.count) {
-				break
+		for within := lengths & (1<<(blockSize/2) - 2); within != 0; within &= within - 1 {
+			hash := mix(state, block&(1<<(16*bits.TrailingZeros64(within)&63)-1))
+			if x.hasPrefix(hash) {
+				best, sure = r.tryPrefixes(hash, target, best, sure)
 			}
-			matches, sureOfIt := matchesLiteral(r.literal(first + j)[depth:], target[depth:])
+		}
+		if len(rest) < blockSize {
+			return best, sure
+		}
+		state = mix(state, block)
+		if lengths>>(blockSize/2)&1 != 0 && x.hasPrefix(state) {
+			best, sure = r.tryPrefixes(state, target, best, sure)
+		}
+		if from+blockSize >= int(x.longest) || !x.hasPrefix(passage(state)) {
+			return best, sure
+		}
+	}
+}
+
+// hasPrefix reports whether something is filed under the hash of a prefix, or passes there.
+func (x *index) hasPrefix(hash uint64) bool {
+	bit := spread(hash, x.prefixes*wordBits)
+	word := bit / wordBits
+	return word < uint64(len(x.table)) && x.table[word]>>(bit%wordBits)&1 != 0
+}
+
+// tryPrefixes tries the literal rules that are filed under a hash.
+func (r *Rules) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
+	tag := tagOf(hash)
+	for at, to := r.index.bucket(hash); at < to; {
+		h := head(load64(r.text[at:]))
+		if h.tag() != tag && h&headRare == 0 {
+			at += headSize + h.length()
+			continue
+		}
+		p := r.rule(at)
+		if p.tag() == tag {
+			matches, sureOfIt := matchesLiteral(p.pattern, target)
 			if matches {
-				best = r.better(first+j, best)
+				best = r.better(at, best)
 			}
 			sure = sure && sureOfIt
 		}
+		at = p.next
 	}
 	return best, sure
 }
 
-// matchesLiteral reports whether a target begins with a pattern, and whether that is sure.
+// matchesLiteral reports whether a target begins with the literalPart of a pattern, and whether that is sure.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
-	n := commonPrefix(pattern, target)
+	if strings.HasPrefix(target, pattern) {
+		return true, pattern[len(pattern)-1] != '$' // which would be the end, and the target's an octet
+	}
+	return differsLiteral(strings.TrimRight(pattern, "*"), target)
+}
+
+// differsLiteral is matchesLiteral where it takes a closer look.
+func differsLiteral(literal, target string) (matches, sure bool) {
+	n := commonPrefix(literal, target)
 	switch {
-	case n == len(pattern):
-		return true, pattern[n-1] != '$' // which would be the end, and the target's an octet
+	case n == len(literal):
+		return true, true
 	case n == len(target):
-		return pattern[n:] == "$", true
+		return literal[n:] == "$", true
 	default:
 		return false, isPlain(target[n])
 	}
-}
-
-// findOctet returns a bit for each of the first eight octets of s that is c: the highest one of its place.
-func findOctet(s string, c byte) uint64 {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	x := load64(s) ^ ones*uint64(c)
-	return ^((x&^highs + ^uint64(highs)) | x) & highs
 }
 
 // commonPrefix returns how many octets two strings have in common at their beginning.

@@ -1,0 +1,56 @@
+package robotstxt
+
+// Most groups have a few rules, all of them literal: a handful of directories. There the rules are tried one by one,
+// the first that matches decides, and most targets are told at first sight to match none.
+
+// lookForFew finds out what there is to see at first sight.
+func (c *compiler) lookForFew(r *Rules) {
+	r.few = !r.eager
+	for i := range c.drafts {
+		d := &c.drafts[i]
+		if pattern := c.pattern(d); d.literal && len(pattern) > 1 && isPlain(pattern[1]) {
+			r.second = r.second.with(pattern[1])
+		} else {
+			r.few = false
+		}
+	}
+	for octet := range byte(0x80) {
+		if !isPlain(octet) {
+			r.second = r.second.with(octet)
+		}
+	}
+}
+
+// tryLiterals returns the rule that decides in a group without an index whose rules are literal, or none. sure is as
+// longestPrefix has it.
+func (r *Rules) tryLiterals(target string) (decides int, sure bool) {
+	text := r.text
+	plain := false
+	var block uint64
+	if len(target) >= blockSize {
+		block = load64(target)
+		plain = isPlainBlock(block)
+	}
+	for at := 0; at < len(text)-padding; {
+		h := head(load64(text[at:]))
+		length := h.length()
+		// A difference within the first octets but for the pattern's last, which may be a "$", says enough.
+		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
+		if h&headRare != 0 {
+			p := r.rule(at)
+			if matches, sure := matchesLiteral(p.pattern, target); matches || !sure {
+				return at, sure
+			}
+			at = p.next
+			continue
+		}
+		next := at + headSize + length
+		if !plain || differ == 0 {
+			if matches, sure := matchesLiteral(text[at+headSize:next], target); matches || !sure {
+				return at, sure
+			}
+		}
+		at = next
+	}
+	return none, true
+}

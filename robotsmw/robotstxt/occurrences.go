@@ -1,0 +1,78 @@
+package robotstxt
+
+// Occurrences tell between which places a target has an octet, or a gram. With them a pattern that needs what the
+// target has not, or has in another order, is told to match nothing without another look at the target: a group made
+// of such patterns costs no more than reading them.
+type occurrences struct {
+	octets [256]stretch
+	last   byte                     // the target's last octet
+	grams  [1 << gramPlaces]stretch // by their hashes; grams may share a place
+}
+
+// A stretch is where something begins first and last, counted from 1; 0 for nowhere.
+type stretch struct{ first, last uint32 }
+
+const gramPlaces = 12
+
+func (s *stretch) add(place int) {
+	if s.first == 0 {
+		s.first = uint32(place)
+	}
+	s.last = uint32(place)
+}
+
+func (o *occurrences) gram(gram uint32) *stretch { return &o.grams[hashGram(gram)>>(64-gramPlaces)] }
+
+// find fills in what a target has.
+func (o *occurrences) find(target string) {
+	o.last = target[len(target)-1]
+	var gram uint32
+	for i := range len(target) {
+		o.octets[target[i]].add(i + 1)
+		if gram = gram>>8 | uint32(target[i])<<24; i >= gramSize-1 {
+			o.gram(gram).add(i + 2 - gramSize)
+		}
+	}
+}
+
+// allow reports whether a pattern may match, as far as occurrences tell.
+func (o *occurrences) allow(pattern string) bool {
+	var at uint32 // where what follows begins, at the earliest
+	var gram uint32
+	run := 0
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch c {
+		case eitherEscape:
+			i += 2
+			fallthrough
+		case '*':
+			run = 0
+			continue
+		case '$':
+			return run == 0 || pattern[i-1] == o.last
+		}
+		octet := &o.octets[c]
+		if octet.last <= at {
+			return false
+		}
+		at = max(at+1, octet.first)
+		gram = gram>>8 | uint32(c)<<24
+		if run++; run < gramSize {
+			continue
+		}
+		four := o.gram(gram)
+		if four.last+gramSize <= at {
+			return false
+		}
+		at = max(at, four.first+gramSize-1)
+	}
+	return true
+}
+
+// isFirst reports whether the gram at target[at:] does not stand anywhere before.
+func (o *occurrences) isFirst(target string, at int) bool {
+	gram := load32(target[at:])
+	first := int(o.gram(gram).first) - 1
+	return first >= at || load32(target[first:]) != gram
+}
