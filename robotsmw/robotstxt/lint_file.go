@@ -49,9 +49,9 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether many of the first octets are controls.
+// looksBinary reports whether many of the first octets are controls. Text that was padded with NUL is still text.
 func looksBinary(body []byte) bool {
-	head := body[:min(len(body), 1024)]
+	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
 	for _, c := range head {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\v' && c != '\f' {

@@ -112,7 +112,7 @@ func (l *linter) checkRules(g lintGroup) {
 	}
 	for directory, rules := range files {
 		if len(rules) >= manyFiles && g.compiled.Allowed(directory) {
-			l.report(rules[0].line, 1, CodeEveryFile, Info, "Disallow: "+directory,
+			l.report(rules[0].line, 1, CodeEveryFile, Info, "",
 				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", len(rules), directory)
 		}
 	}

@@ -2,6 +2,7 @@ package robotstxt
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,6 +30,14 @@ func (l *linter) checkLine(text string, number uint32, line span, comment int) {
 		l.report(number, 1, CodeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
 	}
 	n, v := text[name.from:name.to], text[value.from:value.to]
+	if word, rest, ok := cutURLWithoutColon(source); ok {
+		fix := ""
+		if path := afterAuthority(rest); path != "" {
+			fix = word + ": " + path
+		}
+		l.report(number, column(body.from)+len(word), CodeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
+		return
+	}
 	if comment < int(line.to) && value.from < value.to && int(value.to) == comment {
 		l.report(number, comment-int(line.from)+1, CodeGluedComment, Warning, n+": "+v+" "+text[comment:line.to],
 			"\"#\" begins a comment: the value is %q", clip(v))
@@ -38,7 +47,11 @@ func (l *linter) checkLine(text string, number uint32, line span, comment int) {
 			l.report(number, column(body.from), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 			return
 		}
-		l.report(number, column(name.to), CodeMissingColon, Warning, n+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
+		field := knownField(n)
+		if strings.EqualFold(n, field) {
+			field = n
+		}
+		l.report(number, column(name.to), CodeMissingColon, Warning, field+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
 	}
 	at := func(i int) int { return column(value.from) + i }
 	known := l.checkName(number, column(name.from), n, v)
@@ -147,6 +160,17 @@ func bare(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
+// cutURLWithoutColon tells a line such as "Disallow https://example.com/a", whose first colon is the URL's.
+func cutURLWithoutColon(line string) (field, url string, ok bool) {
+	i := strings.IndexAny(line, " \t")
+	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
+		return "", "", false
+	}
+	url = strings.TrimLeft(line[i:], " \t")
+	scheme, _, found := strings.Cut(url, "://")
+	return line[:i], url, found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
 // checkAgent looks at the value of a user-agent line.
 func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
 	if value == "" {
@@ -167,14 +191,31 @@ func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
 	if n == len(value) {
 		return
 	}
-	fix := "User-agent: " + value[:n]
-	if n == 0 {
-		fix = ""
-		if everyone.isIn(value) {
-			fix = "User-agent: *"
-		}
+	fix := ""
+	if meant := robotMeant(value, n); meant != "" {
+		fix = "User-agent: " + meant
+	}
+	if i := strings.Index(strings.ToLower(value), " disallow:"); i > 0 && n > 0 { // two lines have become one
+		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + strings.TrimSpace(value[i+len(" disallow:"):]))
 	}
 	l.report(number, at(n), CodeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
+}
+
+// robotMeant returns the name that the value of a user-agent line should be, the first n octets of which may be a name;
+// "" where only the author knows. What follows a name may be a version, a comment or a "*"; another word belongs to it,
+// and a browser's User-Agent header names nobody.
+func robotMeant(value string, n int) string {
+	if everyone.isIn(value) {
+		return "*"
+	}
+	if n == 0 || strings.EqualFold(value[:n], "Mozilla") {
+		return ""
+	}
+	switch rest := strings.TrimLeft(value[n:], " \t"); {
+	case value[n] == '/' && strings.IndexByte(rest, ' ') < 0, rest == "*", rest[0] == '(':
+		return value[:n]
+	}
+	return ""
 }
 
 // checkPattern looks at the pattern of a rule.
@@ -191,9 +232,12 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 		return
 	}
 	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
-		if fields := strings.Fields(pattern); allPaths(fields) {
-			l.report(number, at(i), CodeSeveralPaths, Error, name+": "+strings.Join(fields, "\n"+name+": "),
-				"one line has one path; robots read the blank as a part of it")
+		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
+			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
+			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
+				fix = "" // "/http: /" is some other accident, and "/" would shut everything
+			}
+			l.report(number, at(i), CodeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
 		}
 	}
@@ -205,16 +249,28 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 		l.report(number, at(0), CodeNoLeadingSlash, Error, name+": /"+strings.TrimPrefix(pattern, "./"), "a path begins with \"/\"; this rule matches nothing")
 		return
 	}
-	path, _, _ := strings.Cut(pattern, "?")
-	if i := strings.Index(path, "//"); i >= 0 && i+2 < len(path) {
-		l.report(number, at(i), CodeRunTogether, Warning, name+": "+path[:i+1]+"\n"+name+": "+pattern[i+1:], "two paths seem to have run together; this rule matches only what has \"//\" there")
-	}
+	l.checkRunTogether(number, at, name, pattern)
 	if i := strings.IndexByte(pattern, '$'); i >= 0 && i < len(pattern)-1 {
 		l.report(number, at(i), CodeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is an octet like any other")
 	}
 	if n := len(strings.TrimRight(pattern, "*")); n < len(pattern) && n > 0 {
 		l.report(number, at(n), CodeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
 	}
+}
+
+// checkRunTogether looks for two paths without a blank between them. A "//" at the beginning or after a colon, as in
+// "/http://example.com", and more than two slashes are something else.
+func (l *linter) checkRunTogether(number uint32, at func(int) int, name, pattern string) {
+	path, _, _ := strings.Cut(pattern, "?")
+	i := strings.Index(path, "//")
+	if i < 1 || path[i-1] == ':' || i+2 == len(path) || path[i+2] == '/' {
+		return
+	}
+	fix := ""
+	if strings.HasSuffix(path, "/") { // two directories; "/a//b.html" is rather a slash too many
+		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
+	}
+	l.report(number, at(i), CodeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
 }
 
 func allPaths(words []string) bool {

@@ -26,6 +26,7 @@ var lintTests = []struct {
 	{CodeBadUTF8, "user-agent: *\ndisallow: /caf\xe9\n", Warning, 2, 15, ""},
 	{CodeBOM, "\xef\xbb\xbfuser-agent: *\ndisallow: /a\n", Info, 1, 1, ""},
 	{CodeNUL, "user-agent: *\ndisallow: /a\x00b\n", Warning, 2, 13, ""},
+	{CodeNUL, "user-agent: *\ndisallow: /a\n" + strings.Repeat("\x00", 1000), Warning, 3, 1, ""},
 	{CodeCRLF, "user-agent: *\r\ndisallow: /a\r\n", Info, 0, 0, ""},
 	{CodeBareCR, "user-agent: *\rdisallow: /a\r", Warning, 0, 0, ""},
 	{CodeMixedLineEnds, "user-agent: *\r\ndisallow: /a\n", Warning, 0, 0, ""},
@@ -35,6 +36,9 @@ var lintTests = []struct {
 	// Lines.
 	{CodeNotAField, "user-agent: *\nplease go away\ndisallow: /a\n", Warning, 2, 1, ""},
 	{CodeMissingColon, "user-agent: *\nDisallow /a\n", Warning, 2, 9, "Disallow: /a"},
+	{CodeMissingColon, "user-agent: *\nDisallow; /a\n", Warning, 2, 10, "Disallow: /a"},
+	{CodeMissingColon, "user-agent: *\nDisallow https://example.com/a\n", Warning, 2, 9, "Disallow: /a"},
+	{CodeMissingColon, "user-agent: *\nallow HTTP://example.com\n", Warning, 2, 6, ""},
 	{CodeMisspeltField, "user-agent: *\nDissallow: /a\n", Warning, 2, 1, "Disallow: /a"},
 	{CodeMisspeltField, "Useragent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
 	{CodeMisspeltField, "user-agent: *\ndisallow: /\nAllowed: /a\n", Warning, 3, 1, "Allow: /a"},
@@ -44,6 +48,9 @@ var lintTests = []struct {
 	{CodeLeadingBlanks, "user-agent: *\n  disallow: /a\n", Info, 2, 1, "disallow: /a"},
 	{CodeGluedComment, "user-agent: *\ndisallow: /a#b\n", Warning, 2, 13, "disallow: /a #b"},
 	{CodeSeveralPaths, "user-agent: *\nDisallow: /css/ /cgi-bin/\n", Error, 2, 16, "Disallow: /css/\nDisallow: /cgi-bin/"},
+	{CodeSeveralPaths, "user-agent: *\nDisallow: /a/http: /\n", Error, 2, 19, ""},
+	{CodeSeveralPaths, "user-agent: *\nDisallow: /a /\n", Error, 2, 13, ""},
+	{CodeRunTogether, "user-agent: *\nDisallow: /calendar//monthly.html\n", Warning, 2, 20, ""},
 	{CodeRunTogether, "user-agent: *\nDisallow: /css//cgi-bin/\n", Warning, 2, 15, "Disallow: /css/\nDisallow: /cgi-bin/"},
 	{CodeURL, "user-agent: *\nDisallow: https://example.com/tmp\n", Error, 2, 11, "Disallow: /tmp"},
 	{CodeNoLeadingSlash, "user-agent: *\nDisallow: tmp/\n", Error, 2, 11, "Disallow: /tmp/"},
@@ -52,7 +59,11 @@ var lintTests = []struct {
 	{CodeDollarInMiddle, "user-agent: *\ndisallow: /*.php$/\n", Warning, 2, 17, ""},
 	{CodeTrailingStar, "user-agent: *\ndisallow: /tmp/*\n", Info, 2, 16, "disallow: /tmp/"},
 	{CodeAgentForm, "user-agent: ExampleBot/1.0\ndisallow: /a\n", Warning, 1, 23, "User-agent: ExampleBot"},
-	{CodeAgentForm, "user-agent: Example Bot\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{CodeAgentForm, "user-agent: Example Bot\ndisallow: /a\n", Warning, 1, 20, ""},
+	{CodeAgentForm, "user-agent: Example (+https://example.com/)\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{CodeAgentForm, "user-agent: Example/1.0 Disallow: /\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example\nDisallow: /"},
+	{CodeAgentForm, "user-agent: Mozilla/4.0 (compatible; ExampleBot)\ndisallow: /a\n", Warning, 1, 20, ""},
+	{CodeAgentForm, "user-agent: https://example.com/bot\ndisallow: /a\n", Warning, 1, 18, ""},
 	{CodeAgentForm, "user-agent: Example*\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
 	{CodeAgentForm, "user-agent: * all of you\ndisallow: /a\n", Warning, 1, 13, "User-agent: *"},
 	{CodeAgentForm, "user-agent:\ndisallow: /a\n", Error, 1, 12, "User-agent: *"},
@@ -73,7 +84,7 @@ var lintTests = []struct {
 	{CodeOverridden, "user-agent: *\nallow: /a\ndisallow: /a*\n", Warning, 2, 1, ""},
 	{CodeAllowLoses, "user-agent: *\nallow: /b.htm\ndisallow: /*b.htm$\n", Warning, 2, 1, ""},
 	{CodeAllowWins, "user-agent: *\ndisallow: /a.html\nallow: /*.html$\n", Warning, 2, 1, ""},
-	{CodeEveryFile, "user-agent: *\n" + everyFileOf("/docs/"), Info, 2, 1, "Disallow: /docs/"},
+	{CodeEveryFile, "user-agent: *\n" + everyFileOf("/docs/"), Info, 2, 1, ""},
 }
 
 func everyFileOf(directory string) string {
@@ -118,6 +129,8 @@ func TestLintCleanFiles(t *testing.T) {
 		"User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a/\nDisallow: /a/$\n",
 		"User-agent: slowbot\nCrawl-delay: 10\n",
 		"User-agent: *\nDisallow: /\n\nUser-agent: goodbot\nDisallow: /private\n",
+		"User-agent: *\nDisallow: /http://\nDisallow: /a/https://b\nDisallow: //\nDisallow: //*\nDisallow: /a////b\n",
+		"User-agent: *\nDisallow: /a/\u00a0 \u00a0\n",
 		"User-agent: *\r\nDisallow: /caf%C3%A9\r\nDisallow: /caf\u00e9/\r\n",
 	} {
 		for _, p := range Lint([]byte(robots)) {
