@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -69,7 +70,7 @@ func TestReadme_ShowsTheExamples(t *testing.T) {
 	}
 }
 
-// The README's table has a row for each package that can be imported, and for no other.
+// The README's tables have a row for each package that can be imported and for each example, and for no other.
 func TestReadme_ListsThePackages(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -82,7 +83,7 @@ func TestReadme_ListsThePackages(t *testing.T) {
 	var packages []string
 	for _, p := range goList(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if !isFree(name) && !strings.Contains(name, "internal/") {
+		if (!isFree(name) || strings.HasPrefix(name, "examples/")) && !strings.Contains(name, "internal/") {
 			packages = append(packages, name)
 		}
 	}
@@ -94,6 +95,42 @@ func TestReadme_ListsThePackages(t *testing.T) {
 	for _, name := range rows {
 		if !slices.Contains(packages, name) {
 			t.Errorf("README.md has a row for %s, which is no package", name)
+		}
+	}
+}
+
+// What the README shows of a terminal is what the examples print on standard output.
+func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1)
+	if len(blocks) == 0 {
+		t.Fatal("README.md shows no terminal")
+	}
+	binaries := make(map[string]string)
+	for _, block := range blocks {
+		for _, session := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			command, want, _ := strings.Cut(session+"\n", "\n")
+			words := strings.Fields(strings.ReplaceAll(command, "'", ""))
+			example, ok := strings.CutPrefix(strings.Join(words[:min(3, len(words))], " "), "go run ./examples/")
+			if !ok {
+				t.Errorf("README.md shows %q, which is no example", command)
+				continue
+			}
+			if binaries[example] == "" {
+				binaries[example] = build(t, example)
+			}
+			cmd := exec.CommandContext(t.Context(), binaries[example], words[3:]...)
+			cmd.Dir = ".."
+			got, err := cmd.Output()
+			if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+				t.Fatal(err)
+			}
+			if strings.TrimSpace(string(got)) != strings.TrimSpace(want) {
+				t.Errorf("%s prints\n%s\nbut README.md shows\n%s", command, got, want)
+			}
 		}
 	}
 }
