@@ -60,9 +60,9 @@ func (k keeping) check() error {
 // notRecalled are the flags that are of a run, not of its crawl.
 var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report"}
 
-// about is what the crawl is of that these flags and URLs call for.
-func about(flags *flag.FlagSet, urls []string) frontier.About {
-	a := frontier.About{Start: urls, Flags: make(map[string][]string)}
+// aboutFlags is a crawl that was called with these flags.
+func aboutFlags(flags *flag.FlagSet) frontier.About {
+	a := frontier.About{Flags: make(map[string][]string)}
 	flags.Visit(func(f *flag.Flag) {
 		if !slices.Contains(notRecalled, f.Name) {
 			a.Flags[f.Name] = valuesOf(f.Value)

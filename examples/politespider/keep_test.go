@@ -109,6 +109,9 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 		if status := run(t.Context(), append([]string{"-resume", dir}, tt.args...), &stdout, &stderr); status != exitOK {
 			t.Errorf("%v: exit status %d, want 0: %s", tt.args, status, stderr.String())
 		}
+		if more := strings.Contains(stderr.String(), "a larger -max-pages"); more != (tt.want < 10) {
+			t.Errorf("%v: %s", tt.args, stderr.String())
+		}
 		if got := len(site.asked) - 1; got != tt.want {
 			t.Errorf("after %v: %d pages, want %d", tt.args, got, tt.want)
 		}
@@ -127,7 +130,7 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != exitFailed {
 		t.Errorf("exit status %d, want %d", status, exitFailed)
 	}
-	if !strings.Contains(stderr.String(), server.URL+"/, not at "+server.URL+"/other") {
+	if !strings.Contains(stderr.String(), server.URL+"/ (host), not at "+server.URL+"/other (host)") {
 		t.Errorf("standard error: %s", stderr.String())
 	}
 }

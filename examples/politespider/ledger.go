@@ -123,7 +123,9 @@ func (l *ledger) progress(q frontier.State) {
 	if p, ok := l.print.(liveness); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		p.progress(l.total.Fetched, q)
+		soFar := l.total
+		soFar.Seconds = since(l.start)
+		p.progress(soFar, q)
 	}
 }
 

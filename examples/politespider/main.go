@@ -5,7 +5,8 @@
 //
 // It obeys every robots.txt it meets, paces its requests to each host, does as noindex and nofollow say, and comes back
 // when a server asks for time. Each URL that it finds is accounted for: fetched, blocked by a rule (and which), or lost
-// (and why). It follows links within the hosts of the URLs it was given.
+// (and why). It follows links within the hosts of the URLs it was given; -scope makes that wider or narrower, -depth ends
+// it sooner, and -sitemaps begins with what the sites list themselves.
 //
 // Of each page it says what the page and its robots.txt ask for, and where they do: directives such as noindex, and
 // whether the owner agrees to search, to the training of AI, and to its use as input to AI. That changes nothing about
@@ -26,9 +27,9 @@
 // on one machine or many, started by the same command; robots.txt is fetched, and the pace of a host kept, as if they
 // were one. What one of them was at that died, the others take over.
 //
-// The exit status is 0 if the crawl ran to its end or to -max-pages, 1 if not a single page could be fetched, or the
-// output or the state of the crawl could not be kept, 2 if it was called wrongly, and 130 if it was interrupted: by
-// Ctrl-C, after which it still prints its summary, and how to go on.
+// The exit status is 0 if the crawl ran to its end, or to -max-pages or -max-time; 1 if not a single page could be fetched,
+// or if something could not be kept, be it the output, the state of the crawl or a page; 2 if it was called wrongly; and
+// 130 if it was interrupted: by Ctrl-C or SIGTERM, after which it still prints its summary, and how to go on.
 package main
 
 import (
@@ -38,16 +39,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -62,7 +63,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -71,104 +72,90 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	var (
-		userAgent = flags.String("user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
-		maxPages  = flags.Int("max-pages", 100, "pages to fetch at most; 0: no limit")
-		delay     = flags.Duration("delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
-		hosts     = flags.Int("hosts", 32, "hosts to crawl at a time")
-		asJSON    = flags.Bool("json", false, "print a JSON object for each line, and one for the summary")
-		keep      keeping
-	)
-	var cfg config
-	flags.Var(&repeated{add: cfg.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
-	flags.StringVar(&cfg.report, "report", "", "write what this run came to as an HTML `file`, to be opened in a browser")
-	flags.StringVar(&keep.dir, "resume", "", "keep the state of the crawl in this `directory`, and go on with what is there")
-	flags.StringVar(&keep.redisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
-	flags.StringVar(&keep.crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
-	flags.DurationVar(&keep.lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over what it was at")
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Politespider crawls websites as their robots.txt asks.\n\n"+
-			"  politespider                  crawl a demo internet on loopback\n"+
-			"  politespider [flags] URL...   crawl these sites\n\nFlags:\n")
-		flags.PrintDefaults()
-		fmt.Fprint(stderr, "\nExit status:\n"+
-			"  0    the crawl ran to its end, or to -max-pages\n"+
-			"  1    no page could be fetched, or the output or the state of the crawl could not be kept\n"+
-			"  2    called wrongly\n"+
-			"  130  interrupted by Ctrl-C\n")
-	}
+	var o options
+	o.define(flags)
+	flags.Usage = func() { usage(stderr, flags) }
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	} else if err != nil {
 		return exitUsage
 	}
-	fail := func(format string, args ...any) int {
+	fail := func(status int, format string, args ...any) int {
 		fmt.Fprintf(stderr, "politespider: "+format+"\n", args...)
-		return exitUsage
+		return status
 	}
-	urls, err := keep.recall(flags)
+	urls, err := o.keep.recall(flags)
 	if err != nil {
-		return fail("%v", err)
+		return fail(exitUsage, "%v", err)
 	}
-
-	cfg.userAgent, cfg.maxPages, cfg.delay, cfg.hosts = *userAgent, *maxPages, *delay, *hosts
+	about := aboutFlags(flags) // before no limit is put into other terms
+	if err := o.check(); err != nil {
+		return fail(exitUsage, "%v", err)
+	}
+	cfg := &o.config
 	cfg.logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	switch {
-	case cfg.maxPages < 0:
-		return fail("-max-pages %d: write a positive number, or 0 for no limit", cfg.maxPages)
-	case cfg.delay < 0:
-		return fail("-delay %v: write a positive time such as 2s, or 0 for none", cfg.delay)
-	case cfg.hosts < 1:
-		return fail("-hosts %d: write a positive number", cfg.hosts)
-	}
-	if err := keep.check(); err != nil {
-		return fail("%v", err)
-	}
-	if err := checkReport(cfg.report); err != nil {
-		return fail("%v", err)
-	}
-	if cfg.maxPages == 0 {
-		cfg.maxPages = math.MaxInt
-	}
-	if cfg.delay == 0 {
-		cfg.delay = -1
-	}
 	if len(urls) == 0 {
+		if o.proxy != "" {
+			return fail(exitUsage, "-proxy: the demo is on this machine: give the URLs to crawl")
+		}
 		site, err := demosite.Start()
 		if err != nil {
-			return fail("%v", err)
+			return fail(exitFailed, "%v", err)
 		}
 		defer site.Close()
 		transport := &http.Transport{DialContext: site.DialContext}
 		defer transport.CloseIdleConnections()
 		if err := cfg.demo(site); err != nil {
-			return fail("%v", err)
+			return fail(exitFailed, "%v", err)
 		}
 		cfg.base = transport
 	} else {
 		if cfg.userAgent == "" {
-			return fail("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+			return fail(exitUsage, "say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 		}
-		if err := cfg.sites(urls); err != nil {
-			return fail("%v", err)
+		if err := cfg.sites(urls, o.scope); err != nil {
+			return fail(exitUsage, "%v", err)
 		}
-		for n, u := range cfg.start {
-			urls[n] = u.String()
+		for _, u := range cfg.start {
+			about.Start = append(about.Start, u.String())
+		}
+		about.Scope = string(o.scope)
+		if o.proxy != "" {
+			transport, err := through(o.proxy)
+			if err != nil {
+				return fail(exitUsage, "%v", err)
+			}
+			defer transport.CloseIdleConnections()
+			cfg.base = transport
 		}
 	}
-	kept, err := keep.open(ctx, cfg, about(flags, urls))
+	cfg.pages = &o.pages
+	if err := cfg.pages.open(); err != nil {
+		return fail(exitFailed, "%v", err)
+	}
+	defer cfg.pages.close()
+	kept, err := o.keep.open(ctx, *cfg, about)
 	if err != nil {
-		fmt.Fprintf(stderr, "politespider: %v\n", err)
-		return exitFailed
+		return fail(exitFailed, "%v", err)
 	}
 	defer kept.close()
-	return crawl(ctx, cfg, kept, *asJSON, stdout, stderr)
+	if o.store != "" {
+		if kept.store, err = diskstore.Open(o.store); err != nil {
+			return fail(exitFailed, "-store: %v", err)
+		}
+	}
+	return crawl(ctx, *cfg, kept, o.json, stdout, stderr)
 }
 
 // crawl runs a crawl and returns the exit status.
 func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, stderr io.Writer) int {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if cfg.maxTime > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, cfg.maxTime, errMaxTime)
+		defer stop()
+	}
 	say := func(format string, args ...any) { fmt.Fprintf(stderr, "politespider: "+format+"\n", args...) }
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
 	p := newPrinter(out, isTerminal(stdout), asJSON)
@@ -182,9 +169,10 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 		say("%v", errors.Join(err, kept.Close()))
 		return exitUsage
 	}
+	s.fail = cancel
 	p.begin(cfg.what, cfg.userAgent)
 	summary := s.crawl(ctx)
-	failed := kept.State().Err
+	failed := s.failure(ctx)
 	if err := kept.Close(); failed == nil {
 		failed = err
 	}
@@ -193,6 +181,8 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	}
 	stopped := summary.Stopped != "" || out.err != nil
 	switch {
+	case summary.Stopped == "max-pages" && kept.goOn != "":
+		say("%s, and a larger -max-pages", kept.goOn)
 	case stopped && kept.goOn != "":
 		say("%s", kept.goOn)
 	case !stopped && summary.Fetched == 0 && summary.Elsewhere > 0:
@@ -231,9 +221,8 @@ func (c *config) demo(site *demosite.Site) error {
 	return nil
 }
 
-// sites makes it a crawl of the hosts of these URLs.
-func (c *config) sites(rawURLs []string) error {
-	hosts := make(map[string]bool)
+// sites makes it a crawl of these URLs, and of what is in their scope.
+func (c *config) sites(rawURLs []string, within scope) error {
 	for _, raw := range rawURLs {
 		u, err := normalize(raw)
 		if err != nil {
@@ -241,8 +230,7 @@ func (c *config) sites(rawURLs []string) error {
 		}
 		c.what = strings.TrimPrefix(c.what+", "+u.String(), ", ")
 		c.start = append(c.start, u)
-		hosts[u.Host] = true
 	}
-	c.inScope = func(u *url.URL) bool { return hosts[u.Host] }
+	c.inScope = within.of(c.start)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,6 +52,16 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"a report where there is no directory", []string{"-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
+		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
+		{"negative depth", []string{"-depth=-1"}, "-depth"},
+		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
+		{"negative adaptive pace", []string{"-adaptive=-1"}, "-adaptive"},
+		{"adaptive pace that is no number", []string{"-adaptive=NaN"}, "-adaptive"},
+		{"proxy for the demo", []string{"-proxy=http://127.0.0.1:3128"}, "-proxy"},
+		{"proxy without a scheme", []string{agent, "-proxy=127.0.0.1:3128", "http://a.example/"}, "-proxy"},
+		{"proxy of another", []string{agent, "-proxy=ftp://127.0.0.1:3128", "http://a.example/"}, "-proxy"},
+		{"all pages kept nowhere", []string{"-pages-all"}, "-pages"},
+		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 	}
 	for _, tt := range tests {
@@ -71,7 +82,10 @@ func TestRun_Help(t *testing.T) {
 	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	for _, flag := range []string{"-user-agent", "-max-pages", "-delay", "-hosts", "-json", "-policy-token", "-resume", "-redis", "-crawl", "-lease", "-report", "130"} {
+	for _, flag := range []string{
+		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-hosts", "-proxy", "-json",
+		"-report", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
+	} {
 		if !strings.Contains(stderr.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}
@@ -159,7 +173,7 @@ func TestCrawl_OutputLost(t *testing.T) {
 		internet.Handle("a.example", page200("fine"))
 		cfg := testConfig(&internet)
 		cfg.userAgent = "ExampleBot/1.0"
-		if err := cfg.sites([]string{"http://a.example/"}); err != nil {
+		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
@@ -247,7 +261,7 @@ func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Inter
 	cfg := testConfig(internet)
 	cfg.maxPages = maxPages
 	cfg.userAgent = "ExampleBot/1.0"
-	if err := cfg.sites(urls); err != nil {
+	if err := cfg.sites(urls, sameHost); err != nil {
 		t.Fatal(err)
 	}
 	return testCrawl(t, ctx, cfg, wantStatus)
@@ -256,6 +270,7 @@ func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Inter
 func testConfig(base http.RoundTripper) config {
 	return config{
 		maxPages: 100,
+		maxDepth: math.MaxInt,
 		delay:    time.Second,
 		hosts:    32,
 		base:     base,

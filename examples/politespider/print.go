@@ -23,7 +23,7 @@ type printer interface {
 
 // liveness is a printer that also shows, between the records, what the crawl is waiting for.
 type liveness interface {
-	progress(fetched int, q frontier.State)
+	progress(soFar record.Summary, q frontier.State)
 }
 
 // jsonPrinter writes a JSON object a line: the records, then {"summary": …}.
@@ -56,12 +56,22 @@ type livePrinter struct{ *textPrinter }
 // progressPeriod is how often that line is drawn.
 const progressPeriod = 100 * time.Millisecond
 
+// progressWidth is its most: what goes beyond the edge of a terminal could not be erased.
+const progressWidth = 77
+
 const eraseLine = "\r\x1b[2K"
 
-func (p livePrinter) progress(fetched int, q frontier.State) {
-	line := fmt.Sprintf("%d fetched, %d queued, %d under way", fetched, q.Queued, q.Out)
+func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
+	line := fmt.Sprintf("%d fetched", soFar.Fetched)
+	if soFar.Fetched > 0 {
+		line += fmt.Sprintf(" (%.1f/s)", float64(soFar.Fetched)/max(soFar.Seconds, 0.1))
+	}
+	line += fmt.Sprintf(", %d blocked, %d left, %d hosts waiting", soFar.Blocked, q.Queued+q.Out, q.Hosts)
 	if q.Next != "" {
-		line += fmt.Sprintf(", next: %s in %s", q.Next, seconds(q.Wait.Seconds()))
+		line += fmt.Sprintf(", next %s in %s", q.Next, seconds(q.Wait.Seconds()))
+	}
+	if runes := []rune(line); len(runes) > progressWidth {
+		line = string(runes[:progressWidth])
 	}
 	fmt.Fprintf(p.w, "%s  %s\r", eraseLine, p.paint(dim, line))
 }
@@ -211,7 +221,7 @@ func (p *textPrinter) summary(s record.Summary) {
 	case s.Stopped == "interrupted":
 		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	case s.Left > 0:
-		fmt.Fprintf(p.w, "\nStopped at -max-pages: %s still in the queue.\n", record.Count(s.Left, "URL"))
+		fmt.Fprintf(p.w, "\nStopped at -%s: %s still in the queue.\n", s.Stopped, record.Count(s.Left, "URL"))
 	}
 }
 
@@ -306,14 +316,14 @@ func newPrinter(w io.Writer, terminal, asJSON bool) printer {
 type checkedWriter struct {
 	w      io.Writer
 	err    error
-	failed func()
+	failed func(error)
 }
 
 func (c *checkedWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	if err != nil && c.err == nil {
 		c.err = err
-		c.failed()
+		c.failed(err)
 	}
 	return n, err
 }

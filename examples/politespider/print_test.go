@@ -129,9 +129,11 @@ func TestIsTerminal_Not(t *testing.T) {
 func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
 	p := livePrinter{&textPrinter{w: &out}}
-	p.progress(3, frontier.State{Queued: 7, Out: 1, Next: "a.example", Wait: 1400 * time.Millisecond})
+	p.progress(record.Summary{Fetched: 3, Blocked: 2, Seconds: 2}, frontier.State{Queued: 7, Out: 1, Hosts: 4, Next: "a.example", Wait: 1400 * time.Millisecond})
+	p.progress(record.Summary{}, frontier.State{Queued: 1, Next: strings.Repeat("a", 80) + ".example", Wait: time.Second})
 	p.record(record.Record{Verdict: record.Fetched, Status: 200, URL: "http://a.example/"})
-	want := "\r\x1b[2K  3 fetched, 7 queued, 1 under way, next: a.example in 1.4s\r" +
+	want := "\r\x1b[2K  3 fetched (1.5/s), 2 blocked, 8 left, 4 hosts waiting, next a.example in 1.4s\r" +
+		"\r\x1b[2K  0 fetched, 0 blocked, 1 left, 0 hosts waiting, next " + strings.Repeat("a", 25) + "\r" +
 		"\r\x1b[2K   0.0s           fetched       200  http://a.example/\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)

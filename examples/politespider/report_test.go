@@ -37,7 +37,7 @@ func TestCrawl_Report(t *testing.T) {
 				internet.Handle("b.example", page200(""))
 				cfg := testConfig(&internet)
 				cfg.userAgent, cfg.report = "ExampleBot/1.0", path
-				if err := cfg.sites([]string{"http://a.example/", "http://b.example/"}); err != nil {
+				if err := cfg.sites([]string{"http://a.example/", "http://b.example/"}, sameHost); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
@@ -70,7 +70,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 		internet.Handle("a.example", page200("fine"))
 		cfg := testConfig(&internet)
 		cfg.userAgent, cfg.report = "ExampleBot/1.0", filepath.Join(dir, "crawl.html")
-		if err := cfg.sites([]string{"http://a.example/"}); err != nil {
+		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer

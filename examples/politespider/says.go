@@ -22,7 +22,7 @@ var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AI
 // hear takes down what a response says, and which of its links may be followed.
 func (s *spider) hear(v *visit, r *colly.Response, ext *collyrobots.Extension) {
 	page := ext.Directives(r)
-	v.response, v.noIndex, v.noFollow = r, page.NoIndex(), page.NoFollow()
+	v.response, v.noIndex, v.noFollow, v.noArchive = r, page.NoIndex(), page.NoFollow(), page.NoArchive()
 	v.said.Examined = page.State.String()
 	if page.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
 		v.said.Examined = robotsmw.PagePartial.String()

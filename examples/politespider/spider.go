@@ -35,6 +35,11 @@ type config struct {
 	start        []*url.URL
 	inScope      func(*url.URL) bool // whether a link is to be followed
 	maxPages     int
+	maxDepth     int           // links from a start URL to a page
+	maxTime      time.Duration // 0: no limit
+	sitemaps     bool          // that robots.txt names are read
+	adaptive     float64       // 0: off; see politeness.Adaptive
+	pages        *pageFiles    // where pages are kept
 	userAgent    string
 	delay        time.Duration               // between requests to a host; negative: none
 	hosts        int                         // crawled at a time
@@ -54,6 +59,8 @@ type spider struct {
 	frontier  queue
 	ledger    *ledger
 	visits    sync.Map // URL → *visit, those under way
+	seeded    sync.Map // URLs of each robots.txt whose sitemaps are queued
+	fail      func(error)
 	asked     asked
 	pauses    sync.Map // host → until when, of those that no record speaks of yet
 }
@@ -67,6 +74,7 @@ type visit struct {
 	response   *colly.Response    // nil: there was none
 	noIndex    bool
 	noFollow   bool
+	noArchive  bool
 	said       record.Said
 	links      []string // absolute; to be followed
 	left       []string // not to be
@@ -89,7 +97,7 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent: cfg.userAgent,
 		Base:      witness{base, s},
-		Limiter:   &politeness.Limiter{Delay: cfg.delay, MaxWait: max(maxWait, 2*cfg.delay), Shared: cfg.pace, Observer: s.limited, Logger: cfg.logger},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, Adaptive: politeness.Adaptive{Factor: cfg.adaptive}, MaxWait: max(maxWait, 2*cfg.delay), Shared: cfg.pace, Observer: s.limited, Logger: cfg.logger},
 		Observer:  observer{s},
 		KeepFiles: true, // for what they say about use
 		Store:     cfg.store,
@@ -128,14 +136,32 @@ func (s *spider) crawl(ctx context.Context) record.Summary {
 	state := s.frontier.State()
 	stopped := ""
 	switch {
-	case state.Err != nil:
+	case s.failure(ctx) != nil:
 		stopped = "failed"
+	case errors.Is(context.Cause(ctx), errMaxTime):
+		stopped = "max-time"
 	case ctx.Err() != nil:
 		stopped = "interrupted"
 	case state.Queued > 0:
 		stopped = "max-pages"
 	}
 	return s.ledger.finish(stopped, state)
+}
+
+var (
+	errMaxTime = errors.New("-max-time is over")
+	errFailed  = errors.New("the crawl has failed")
+)
+
+// failure is why the crawl could not go on, though nobody stopped it.
+func (s *spider) failure(ctx context.Context) error {
+	if err := s.frontier.State().Err; err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, errFailed) {
+		return err
+	}
+	return nil
 }
 
 // showProgress keeps a terminal up to date until the function that it returns is called.
@@ -172,6 +198,7 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 	collyCtx.Put("visit", v)
 	err := s.collector.Request(http.MethodGet, key, nil, collyCtx, nil)
 	s.visits.Delete(key)
+	s.seed(v.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page has not had its turn
 		s.frontier.PutBack(p, v.sent.Add(s.interval(v))) // others may go on with its host
@@ -197,6 +224,11 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 
 // fetched deals with an answer: its directives, and the URLs that it leads to.
 func (s *spider) fetched(v *visit, r record.Record) {
+	if err := s.pages.keep(v); err != nil {
+		s.fail(fmt.Errorf("%w: %w", errFailed, err))
+		s.frontier.PutBack(v.page, v.sent.Add(s.interval(v)))
+		return
+	}
 	resp := v.response
 	r.Verdict, r.Status = record.Fetched, resp.StatusCode
 	r.NoIndex, r.NoFollow, r.Said = v.noIndex, v.noFollow, v.said
@@ -211,22 +243,30 @@ func (s *spider) fetched(v *visit, r record.Record) {
 		}
 	}
 	r.LinksLeft = len(v.left)
-	if r.Status <= 399 {
-		r.Links = s.follow(v.page, v.links)
+	switch {
+	case r.Verdict == record.Moved:
+		r.Links = s.follow(frontier.Page{From: r.URL, Depth: v.page.Depth, Sitemap: v.page.Sitemap}, v.links)
+	case v.page.Sitemap && r.Status <= 299:
+		r.Links = s.sow(v.page, resp.Body)
+	case r.Status <= 399:
+		r.Links = s.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, v.links)
 	}
 	s.ledger.add(r)
 	s.frontier.Done(v.page, v.sent, s.interval(v))
 }
 
-// follow queues the links that are new and in scope, and returns how many.
-func (s *spider) follow(from *frontier.Page, links []string) int {
+// follow queues the links that are new and in scope, and returns how many. Each makes such a page, with a URL of its own.
+func (s *spider) follow(such frontier.Page, links []string) int {
+	if such.Depth > s.maxDepth {
+		return 0
+	}
 	var pages []*frontier.Page
 	for _, link := range links {
-		u, err := normalize(link)
-		if err != nil || !s.inScope(u) {
-			continue
+		if u, err := normalize(link); err == nil && s.inScope(u) {
+			p := such
+			p.URL = u
+			pages = append(pages, &p)
 		}
-		pages = append(pages, &frontier.Page{URL: u, From: from.URL.String()})
 	}
 	return s.frontier.Add(pages...)
 }

@@ -68,7 +68,7 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 		cfg := testConfig(&internet)
 		cfg.hosts = 1
 		cfg.userAgent = "ExampleBot/1.0"
-		if err := cfg.sites([]string{"http://busy.example/", "http://a.example/"}); err != nil {
+		if err := cfg.sites([]string{"http://busy.example/", "http://a.example/"}, sameHost); err != nil {
 			t.Fatal(err)
 		}
 		summary, lines := testCrawl(t, t.Context(), cfg, exitOK)

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// runOn runs the command on this site and returns what it printed.
+func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
+	t.Helper()
+	server := httptest.NewServer(site)
+	defer server.Close()
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), append(append([]string{"-delay=0", "-user-agent=ExampleBot/1.0"}, args...), server.URL+"/0"), &stdout, &stderr); status != wantStatus {
+		t.Errorf("exit status %d, want %d: %s", status, wantStatus, stderr.String())
+	}
+	return stdout.String() + stderr.String()
+}
+
+func TestRun_Depth(t *testing.T) {
+	site := &chain{pages: 9, at: func(int) {}}
+	runOn(t, site, exitOK, "-depth=2")
+	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+}
+
+// A redirect is not a link: where it leads to is as deep as it is itself.
+func TestRun_DepthOfARedirect(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/old>old</a>")
+	})
+	mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
+	mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
+	if out := runOn(t, mux, exitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
+		t.Errorf("the redirect was not followed:\n%s", out)
+	}
+}
+
+func TestRun_Scope(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/docs/1>1</a> <a href=/docs/>docs</a> <a href=/shop/>shop</a>")
+	})
+	if out := runOn(t, mux, exitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
+		t.Errorf("the prefix of /0 is /:\n%s", out)
+	}
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	var stdout, stderr bytes.Buffer
+	run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-scope=prefix", server.URL + "/docs/0"}, &stdout, &stderr)
+	if out := stdout.String(); strings.Contains(out, "/shop/") || !strings.Contains(out, "/docs/1") {
+		t.Errorf("the prefix is /docs/:\n%s", out)
+	}
+}
+
+func TestCrawl_MaxTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
+		cfg := testConfig(&internet)
+		cfg.userAgent, cfg.maxTime = "ExampleBot/1.0", 2500*time.Millisecond
+		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		summary, _ := testCrawl(t, t.Context(), cfg, exitOK)
+		if time.Since(start) != cfg.maxTime || summary.Stopped != "max-time" || summary.Fetched != 2 || summary.Left != 2 {
+			t.Errorf("after %v: stopped %q, %d fetched, %d left", time.Since(start), summary.Stopped, summary.Fetched, summary.Left)
+		}
+	})
+}
+
+func TestRun_MaxTime(t *testing.T) {
+	site := &chain{pages: 1 << 30, at: func(int) { time.Sleep(10 * time.Millisecond) }}
+	if out := runOn(t, site, exitOK, "-max-time=300ms", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A host that takes its time to answer gets time to rest.
+func TestCrawl_Adaptive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			page200(`<a href=/1>1</a> <a href=/2>2</a>`).ServeHTTP(w, r)
+		}))
+		cfg := testConfig(&internet)
+		cfg.userAgent, cfg.adaptive = "ExampleBot/1.0", 10
+		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
+			t.Fatal(err)
+		}
+		testCrawl(t, t.Context(), cfg, exitOK)
+		log := internet.Log()
+		if len(log) != 4 {
+			t.Fatalf("%d requests, want 4", len(log))
+		}
+		for i := 2; i < len(log); i++ {
+			if gap := log[i].Time.Sub(log[i-1].Time); gap < 10*time.Second {
+				t.Errorf("%s came after %v, want 10s at least", log[i].URL, gap)
+			}
+		}
+	})
+}
+
+// -adaptive reaches the Limiter; what it does there is tested above.
+func TestRun_Adaptive(t *testing.T) {
+	site := &chain{pages: 3, at: func(int) { time.Sleep(20 * time.Millisecond) }}
+	start := time.Now()
+	runOn(t, site, exitOK, "-adaptive=10")
+	if took := time.Since(start); took < 3*200*time.Millisecond {
+		t.Errorf("the crawl took %v, want 3 rests of 200 ms at least", took)
+	}
+}
+
+func TestRun_Proxy(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.String())
+	}))
+	defer proxy.Close()
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy.URL, "http://a.example/"}, &stdout, &stderr); status != exitOK {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
+	if got, want := strings.Join(asked, " "), "http://a.example/robots.txt http://a.example/"; got != want {
+		t.Errorf("the proxy was asked for %s, want %s", got, want)
+	}
+}
+
+func TestRun_ProxySecret(t *testing.T) {
+	for _, proxy := range []string{"http://bot:hunter2@127.0.0.1:1", "http://bot:hunter2@[::1", "ftp://bot:hunter2@127.0.0.1"} {
+		var stdout, stderr bytes.Buffer
+		status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy, "http://a.example/"}, &stdout, &stderr)
+		if out := stdout.String() + stderr.String(); status == exitOK || strings.Contains(out, "hunter2") {
+			t.Errorf("%s: exit status %d: %s", proxy, status, out)
+		}
+	}
+}
+
+func TestRun_Store(t *testing.T) {
+	site := &chain{pages: 1, at: func(int) {}}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	dir := t.TempDir()
+	for range 2 {
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != exitOK {
+			t.Errorf("exit status %d: %s", status, stderr.String())
+		}
+	}
+	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /0 /1"; got != want {
+		t.Errorf("two crawls asked for %s, want %s", got, want)
+	}
+}
+
+func pagesSite() http.Handler {
+	mux := http.NewServeMux()
+	html := func(path, text string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, text)
+		})
+	}
+	html("/0", "<a href=/noindex>1</a> <a href=/noarchive>2</a> <a href=/file>3</a> <a href=/missing>4</a> <a href=/odd>5</a>")
+	html("/noindex", "<meta name=robots content=noindex>")
+	html("/noarchive", "<meta name=robots content=noarchive>")
+	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })
+	mux.HandleFunc("/odd", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "br") // cannot be read, so it cannot be asked
+		fmt.Fprint(w, "????")
+	})
+	return mux
+}
+
+func TestRun_Pages(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "/0 /file"},
+		{[]string{"-pages-all"}, "/0 /file /noarchive /noindex /odd"},
+	} {
+		dir := t.TempDir()
+		runOn(t, pagesSite(), exitOK, append(tt.args, "-pages", dir)...)
+		index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := make(map[string]pageLine)
+		for text := range strings.Lines(string(index)) {
+			var l pageLine
+			if err := json.Unmarshal([]byte(text), &l); err != nil {
+				t.Fatal(err)
+			}
+			kept[l.URL[strings.LastIndexByte(l.URL, '/'):]] = l
+		}
+		for path := range strings.FieldsSeq("/0 /file /noarchive /noindex /odd /missing") {
+			if _, ok := kept[path]; ok != strings.Contains(" "+tt.want+" ", " "+path+" ") {
+				t.Errorf("%v: %s is kept: %t", tt.args, path, ok)
+			}
+		}
+		if body, err := os.ReadFile(filepath.Join(dir, kept["/file"].File)); err != nil || string(body) != "a file" {
+			t.Errorf("%q, %v", body, err)
+		}
+		files := 0
+		filepath.WalkDir(dir, func(_ string, d fs.DirEntry, _ error) error {
+			if !d.IsDir() {
+				files++
+			}
+			return nil
+		})
+		if files != len(kept)+1 {
+			t.Errorf("%d files, want %d and the index", files, len(kept))
+		}
+	}
+}
+
+// A page that cannot be kept ends the crawl, and is not done with.
+func TestRun_PagesNoRoom(t *testing.T) {
+	dir := t.TempDir()
+	pages := filepath.Join(dir, "pages")
+	resume := filepath.Join(dir, "resume")
+	site := &chain{pages: 2, at: func(n int) {
+		if n == 0 {
+			os.RemoveAll(pages)
+			os.WriteFile(pages, nil, 0o600) // a file where a directory is to be
+		}
+	}}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	var stdout, stderr bytes.Buffer
+	args := []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-pages", pages, "-resume", resume}
+	if status := run(t.Context(), append(args, server.URL+"/0"), &stdout, &stderr); status != exitFailed {
+		t.Errorf("exit status %d, want %d", status, exitFailed)
+	}
+	if !strings.Contains(stderr.String(), "keep a page") || !strings.Contains(stdout.String(), "Failed: 1 URL still in the queue") {
+		t.Errorf("standard error: %s\nstandard output: %s", stderr.String(), stdout.String())
+	}
+	if status := run(t.Context(), args, &stdout, &stderr); status != exitFailed || !strings.Contains(stderr.String(), "-pages") {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
+	os.Remove(pages)
+	site.at = func(int) {}
+	if status := run(t.Context(), []string{"-resume", resume}, &stdout, &stderr); status != exitOK {
+		t.Errorf("exit status %d: %s", status, stderr.String())
+	}
+	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /0 /1 /2"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+}
