@@ -1,10 +1,19 @@
 package integration_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,4 +62,387 @@ func TestRedisLimit(t *testing.T) {
 		oldFleet(t, server, opts.Namespace)
 		return func() politeness.Backend { return openPace(t, server, opts) }
 	})
+}
+
+// pacedMember is a member of a fleet that asks one host for page after page, and notes its slots.
+type pacedMember struct {
+	backend *redislimit.Backend
+	limiter *politeness.Limiter
+	log     lockedBuffer
+	client  redis.UniversalClient
+	held    []*redis.Conn // taken from the client
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) count(s string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.String(), s)
+}
+
+const pacedInterval = 100 * time.Millisecond
+
+// pacedFleet is two members that have had seats for long enough, crawling; slots gives what they have noted so far.
+func pacedFleet(t *testing.T, server *redisserver.Server, change func(*redis.UniversalOptions)) (members []*pacedMember, slots func() []chaosRecord) {
+	t.Helper()
+	var mu sync.Mutex
+	var noted []chaosRecord
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	for range 2 {
+		opts := &redis.UniversalOptions{Addrs: []string{server.Addr}, ContextTimeoutEnabled: true}
+		if change != nil {
+			change(opts)
+		}
+		m := &pacedMember{client: redisClient(t, opts, patient)}
+		var err error
+		if m.backend, err = redislimit.New(m.client, redislimit.Options{Timeout: 300 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&m.log, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		m.limiter = &politeness.Limiter{Delay: pacedInterval, Shared: recorded{m.backend, func(_ string, slot time.Time, own bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			noted = append(noted, chaosRecord{Slot: slot.UnixNano(), Own: own})
+		}}}
+		members = append(members, m)
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if g, err := m.limiter.Acquire(ctx, &url.URL{Host: "shop.example"}); err == nil {
+					g.Done(politeness.Outcome{Status: 200})
+				} else if ctx.Err() == nil {
+					time.Sleep(pacedInterval / 2)
+				}
+			}
+		})
+	}
+	time.Sleep(5 * time.Second)
+	return members, func() []chaosRecord {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]chaosRecord(nil), noted...)
+	}
+}
+
+// Whatever happens to Redis, the members go on, no two slots are closer than the interval, and what happened is said
+// once.
+func TestRedisLimitWhenRedisIsAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	for name, tt := range map[string]struct {
+		trouble, heal func(t *testing.T, server *redisserver.Server, members []*pacedMember)
+		change        func(*redis.UniversalOptions)
+	}{
+		"killed": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Kill() },
+			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Restart() },
+		},
+		"stopped": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(syscall.SIGSTOP) },
+			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(syscall.SIGCONT) },
+		},
+		"slow": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "client", "pause", "4000", "all")
+			},
+			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {},
+		},
+		"read-only": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "config", "set", "replica-serve-stale-data", "yes")
+				redisCommand(t, server, "replicaof", "127.0.0.1", "1")
+			},
+			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "replicaof", "no", "one")
+			},
+		},
+		"out of memory": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "config", "set", "maxmemory", "1")
+			},
+			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "config", "set", "maxmemory", "0")
+			},
+		},
+		"a disk that is full": {
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "replicaof", "no", "one")
+				redisCommand(t, server, "config", "set", "min-replicas-to-write", "1") // NOREPLICAS, as MISCONF would
+			},
+			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
+				redisCommand(t, server, "config", "set", "min-replicas-to-write", "0")
+			},
+		},
+		"no connection left": {
+			change: func(opts *redis.UniversalOptions) { opts.PoolSize, opts.PoolTimeout = 2, 50*time.Millisecond },
+			trouble: func(t *testing.T, _ *redisserver.Server, members []*pacedMember) {
+				for _, m := range members {
+					for len(m.held) < 2 {
+						conn := m.client.(*redis.Client).Conn()
+						if conn.Ping(t.Context()).Err() == nil { // it has got one
+							m.held = append(m.held, conn)
+						}
+					}
+				}
+			},
+			heal: func(_ *testing.T, _ *redisserver.Server, members []*pacedMember) {
+				for _, m := range members {
+					for _, conn := range m.held {
+						conn.Close()
+					}
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t)
+			members, slots := pacedFleet(t, server, tt.change)
+			tt.trouble(t, server, members)
+			limit := time.Now().Add(30 * time.Second)
+			for i, m := range members {
+				for before := m.backend.Stats().Own; m.backend.Stats().Own < before+2; time.Sleep(10 * time.Millisecond) {
+					if time.Now().After(limit) {
+						t.Fatalf("member %d does not go on on its own: %+v\n%s", i, m.backend.Stats(), m.log.String())
+					}
+				}
+			}
+			away := len(slots())
+			tt.heal(t, server, members)
+			for i, m := range members {
+				for before := m.backend.Stats().Slots; m.backend.Stats().Away || m.backend.Stats().Slots == before; time.Sleep(10 * time.Millisecond) {
+					if time.Now().After(limit) {
+						t.Fatalf("member %d does not return: %+v\n%s", i, m.backend.Stats(), m.log.String())
+					}
+				}
+			}
+			time.Sleep(time.Second)
+			noted := slots()
+			if away == len(noted) {
+				t.Error("no request since Redis was well again")
+			}
+			for i := 1; i < len(noted); i++ { // they are noted in their order, within a few ms
+				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-2*time.Millisecond {
+					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
+				}
+			}
+			for i, m := range members {
+				s := m.backend.Stats()
+				t.Logf("member %d: %+v", i, s)
+				if n := m.log.count("Redis is away"); uint64(n) != s.Lost || n == 0 {
+					t.Errorf("lost %d times, and said so %d times", s.Lost, n)
+				}
+				if n := m.log.count("Redis has the say"); uint64(n) != s.Back {
+					t.Errorf("back %d times, and said so %d times", s.Back, n)
+				}
+			}
+		})
+	}
+}
+
+// A Redis that has lost what it knew is noticed before anybody uses it.
+func TestRedisLimitLostState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	for name, tt := range map[string]struct {
+		trouble func(t *testing.T, server *redisserver.Server)
+		epochs  uint64
+	}{
+		"flushed": {func(t *testing.T, server *redisserver.Server) { redisCommand(t, server, "flushall") }, 1},
+		"scripts flushed": {func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "script", "flush")
+		}, 0},
+		"restarted empty": {func(t *testing.T, server *redisserver.Server) { server.Kill(); server.Restart() }, 1},
+		"a key evicted": {func(t *testing.T, server *redisserver.Server) {
+			redisCommand(t, server, "config", "set", "maxmemory-policy", "allkeys-random")
+			redisCommand(t, server, "config", "set", "maxmemory", "1")
+			time.Sleep(50 * time.Millisecond)
+			redisCommand(t, server, "config", "set", "maxmemory", "0")
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t)
+			members, slots := pacedFleet(t, server, nil)
+			before := members[0].backend.Stats().Epochs
+			tt.trouble(t, server)
+			time.Sleep(4 * time.Second)
+			noted := slots()
+			for i := 1; i < len(noted); i++ {
+				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-2*time.Millisecond && name != "a key evicted" {
+					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
+				}
+			}
+			for i, m := range members {
+				s := m.backend.Stats()
+				t.Logf("member %d: %+v", i, s)
+				if s.Away || s.Slots == 0 || i == 0 && tt.epochs > 0 && s.Epochs == before {
+					t.Errorf("member %d: %+v\n%s", i, s, m.log.String())
+				}
+			}
+		})
+	}
+}
+
+// Where only some members are cut off from Redis, they and the others do not know of each other. How much more a host is
+// asked then is bounded: by the slots of those that are cut off.
+func TestRedisLimitSomeMembersCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	t.Parallel()
+	server := redisserver.Start(t)
+	var cut atomic.Bool
+	first := true
+	_, slots := pacedFleet(t, server, func(opts *redis.UniversalOptions) {
+		if !first {
+			return
+		}
+		first = false
+		opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if cut.Load() {
+				return nil, syscall.ENETUNREACH
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+	})
+	cut.Store(true)
+	redisCommand(t, server, "client", "kill", "type", "normal")
+	time.Sleep(2 * time.Second) // until the one that is cut off goes on
+	from := len(slots())
+	began := time.Now()
+	time.Sleep(4 * time.Second)
+	noted := slots()[from:]
+	took := time.Since(began)
+	own, closest := 0, time.Hour
+	for i, s := range noted {
+		if s.Own {
+			own++
+		}
+		if i > 0 {
+			closest = min(closest, time.Duration(s.Slot-noted[i-1].Slot))
+		}
+	}
+	ideal := took.Seconds() / pacedInterval.Seconds()
+	t.Logf("1 of 2 members cut off: %.2f times the pace (%d starts, %d by own slots), the closest %v apart",
+		float64(len(noted))/ideal, len(noted), own, closest)
+	if own == 0 || own == len(noted) {
+		t.Errorf("%d of %d slots are own ones", own, len(noted))
+	}
+	if most := 1.5*ideal + 2; float64(len(noted)) > most {
+		t.Errorf("%d starts in %v, want at most %.0f", len(noted), took, most)
+	}
+}
+
+// With Stop, a Redis that is away ends the crawl until it is back, at no cost to each request.
+func TestRedisLimitStop(t *testing.T) {
+	server := redisserver.Start(t)
+	oldFleet(t, server, "courtesy")
+	l := &politeness.Limiter{Delay: time.Millisecond, Shared: openPace(t, server, redislimit.Options{Stop: true})}
+	acquire := func() error {
+		g, err := l.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err == nil {
+			g.Done(politeness.Outcome{Status: 200})
+		}
+		return err
+	}
+	if err := acquire(); err != nil {
+		t.Fatal(err)
+	}
+	server.Signal(syscall.SIGSTOP)
+	began := time.Now()
+	for i := range 1000 {
+		err := acquire()
+		if _, ok := errors.AsType[*redislimit.AwayError](err); !ok {
+			t.Fatalf("request %d: %v, want an *AwayError", i, err)
+		}
+		if _, ok := errors.AsType[*politeness.DelayError](err); !ok {
+			t.Fatalf("%v is no DelayError", err)
+		}
+	}
+	t.Logf("1000 requests while Redis was stopped: %v", time.Since(began))
+	if took := time.Since(began); took > 50*time.Second {
+		t.Errorf("they took %v, which is no less than Options.Timeout each", took)
+	}
+	server.Signal(syscall.SIGCONT)
+	for deadline := time.Now().Add(20 * time.Second); acquire() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not return")
+		}
+	}
+}
+
+// The commands that the package's doc lists are enough.
+func TestRedisLimitNeedsFewRights(t *testing.T) {
+	server := redisserver.Start(t)
+	oldFleet(t, server, "mybot")
+	redisCommand(t, server, append([]any{"acl", "setuser", "bot", "on", ">hunter2", "~{mybot}*"},
+		"+evalsha", "+eval", "+script|load", "+time", "+info", "+get", "+mget", "+set", "+del", "+pttl",
+		"+hset", "+hgetall", "+hdel", "+pexpire")...)
+	var log lockedBuffer
+	open := func(password string) *redislimit.Backend {
+		client := redisClient(t, &redis.UniversalOptions{
+			Addrs: []string{server.Addr}, Username: "bot", Password: password, DisableIdentity: true, ContextTimeoutEnabled: true,
+		}, patient)
+		b, err := redislimit.New(client, redislimit.Options{Namespace: "mybot", Timeout: patient, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	// Each of the script's parts: a slot, one that is waited for and looked at, a lease, a pause, one given back.
+	b := open("hunter2")
+	terms := politeness.Terms{Delay: pacedInterval, Pace: pacedInterval, Concurrency: 1, Lease: time.Minute, MaxWait: time.Hour}
+	for range 2 {
+		s, err := b.Take(t.Context(), "shop.example", terms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(s.At()))
+		s.Claim(t.Context())
+		time.Sleep(pacedInterval * 3 / 4)
+		s.Free()
+	}
+	s, err := b.Take(t.Context(), "shop.example", terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Free()
+	b.Pause("shop.example", time.Second)
+	s, err = b.Take(t.Context(), "other.example", terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Free() // gives back the only thing known of it
+	time.Sleep(100 * time.Millisecond)
+	if s := b.Stats(); s.Slots == 0 || s.Lost > 0 {
+		t.Errorf("%+v", s)
+	}
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	if denied := admin.Do(t.Context(), "acl", "log").Val(); fmt.Sprint(denied) != "[]" {
+		t.Errorf("denied: %v", denied)
+	}
+	if stats := admin.Info(t.Context(), "errorstats").Val(); strings.Contains(stats, "NOPERM") {
+		t.Error(stats)
+	}
+	// A wrong password is in no error and no log.
+	b, err = open("not-the-one"), nil
+	for err == nil { // at first it may be a hiccup
+		_, err = b.Take(t.Context(), "shop.example", terms)
+	}
+	if strings.Contains(err.Error(), "the-one") || log.count("the-one") > 0 || log.count("hunter2") > 0 {
+		t.Errorf("%v\n%s", err, log.String())
+	}
 }

@@ -52,10 +52,10 @@ func (b *Backend) beat() time.Duration {
 
 // report is a run of join.lua.
 type report struct {
-	began  time.Time
-	starts int // requests that had been started without Redis
-	done   chan struct{}
-	err    error // once done
+	began   time.Time
+	strayed bool // it tells that requests may have been started without Redis
+	done    chan struct{}
+	err     error // once done
 }
 
 var errHung = errors.New("Redis's client does not return: set its timeouts, and ContextTimeoutEnabled")
@@ -79,12 +79,12 @@ func (b *Backend) startReport(now time.Time) *report {
 		return r
 	}
 	strayed := 0
-	if b.own != nil && b.own.starts > 0 {
-		r.starts, strayed = b.own.starts, 1
+	if b.own != nil && b.own.sure && b.own.resume.IsZero() {
+		r.strayed, strayed = true, 1
 	}
 	b.joining = r
 	b.hung++
-	go b.join(r, b.id, b.seat.number, millis(seatLife), strayed, millis(b.grace()), millis(stateLife))
+	go b.join(r, b.id, b.seat.number, millis(seatLife), strayed, millis(b.grace()), millis(stateLife), millis(settled))
 	return r
 }
 
@@ -118,11 +118,14 @@ func (b *Backend) join(r *report, args ...any) {
 	}
 	if err == nil {
 		b.mu.Lock()
-		known := f.run == b.run && !b.unloaded
+		known, fresh := f.run == b.run && !b.unloaded, b.run == ""
 		f.sha = b.sha
 		b.mu.Unlock()
 		if !known {
 			f.sha, err = b.client.ScriptLoad(ctx, paceFor(f.run)).Result()
+		}
+		if fresh {
+			b.tune(ctx)
 		}
 	}
 	b.mu.Lock()
@@ -138,6 +141,22 @@ func (b *Backend) join(r *report, args ...any) {
 	}
 	r.err = err
 	close(r.done)
+}
+
+// tune makes a new member's first slots as punctual as later ones: of a few
+// answers one may have come back quickly.
+func (b *Backend) tune(ctx context.Context) {
+	for range 10 {
+		sent := time.Now()
+		t, err := b.client.Time(ctx).Result()
+		if err != nil {
+			return
+		}
+		received := time.Now()
+		b.mu.Lock()
+		b.clock.learn(sent, received, t.UnixMicro())
+		b.mu.Unlock()
+	}
 }
 
 // fleet is what a report answers.
@@ -171,19 +190,16 @@ var errStrayed = errors.New("redislimit: a request was started meanwhile")
 // apply takes note of what a report answers. b.mu is held.
 func (b *Backend) apply(f fleet, r *report, sent, received time.Time) error {
 	now := time.Now()
-	ahead := b.clock
-	if f.run != b.run {
-		ahead = clock{}
-	}
+	ahead := b.clock // another server's clock may differ: learn sees that
 	ahead.learn(sent, received, f.server)
 	open := ahead.local(f.open * 1000)
 	closed := open.After(now)
-	if b.own != nil && b.own.starts != r.starts && r.starts == 0 && !closed {
+	if b.own != nil && b.own.sure && b.own.resume.IsZero() && !r.strayed && !closed {
 		return errStrayed // Redis must know, so that it begins a new epoch
 	}
 	fresh := b.run == ""
 	if closed && b.own == nil {
-		b.own = &own{since: now, clock: b.clock}
+		b.own = &own{since: now, clock: b.clock, sure: true}
 		b.stats.Epochs++
 		b.log.Info("redislimit: Redis has no present state of the fleet, which goes on at its own time slots meanwhile",
 			"first_report", fresh, "resume_in", open.Sub(now))
@@ -201,7 +217,7 @@ func (b *Backend) apply(f fleet, r *report, sent, received time.Time) error {
 		if b.own.cause != nil {
 			b.stats.Epochs++
 		}
-		b.own.cause, b.own.resume = nil, open
+		b.own.cause, b.own.sure, b.own.resume = nil, true, open
 	default:
 		b.back(now)
 	}
@@ -244,24 +260,33 @@ func (b *Backend) lost(err error) {
 	}
 	now := time.Now()
 	b.own = &own{since: now, clock: b.clock, cause: err}
-	b.stats.Lost++
-	b.log.Warn("redislimit: Redis is away", "error", err, "seat", b.seat.number, "seats", b.seat.of, "stop", b.stop)
 	b.startReport(now) // it may have been a hiccup
 }
 
 // failed notes a report without an answer. b.mu is held.
 func (b *Backend) failed(r *report, err error) {
 	b.lost(err)
-	if b.own.resume.IsZero() && r.began.After(b.own.failed) {
-		b.own.failed = r.began
+	o := b.own
+	if !o.resume.IsZero() || r.began.Before(o.since) {
+		return
+	}
+	if r.began.After(o.failed) {
+		o.failed = r.began
+	}
+	if !o.sure {
+		o.sure = true
+		b.stats.Lost++
+		b.log.Warn("redislimit: Redis is away", "error", err, "seat", b.seat.number, "seats", b.seat.of, "stop", b.stop)
 	}
 }
 
 // back gives Redis the say again. b.mu is held.
 func (b *Backend) back(now time.Time) {
-	b.log.Info("redislimit: Redis has the say", "own_slots_used", b.own.starts, "after", now.Sub(b.own.since))
+	if b.own.sure {
+		b.stats.Back++
+		b.log.Info("redislimit: Redis has the say", "own_slots_used", b.own.starts, "after", now.Sub(b.own.since))
+	}
 	b.own = nil
-	b.stats.Back++
 	b.tellPauses(now)
 }
 

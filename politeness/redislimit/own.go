@@ -61,6 +61,7 @@ type own struct {
 	since  time.Time
 	clock  clock     // as it was known then, in all members: a new server has another
 	cause  error     // why Redis did not answer; nil: it does
+	sure   bool      // it is no hiccup: a report has failed too, or the epoch is closed
 	failed time.Time // when the latest question that got no answer was put
 	resume time.Time // when the epoch opens, once that is known
 	starts int       // requests started

@@ -32,8 +32,9 @@ type Options struct {
 	// of going on at the fleet's own slots.
 	Stop bool
 
-	// Logger hears when Redis is lost and when it is back, once each. nil:
-	// slog.Default.
+	// Logger hears when Redis is lost and when it is back, once each. Its
+	// handler must not call the Backend. nil: slog.Default. (The client has a
+	// log of its own, for each dial that fails: see redis.SetLogger.)
 	Logger *slog.Logger
 }
 
@@ -103,8 +104,8 @@ type Stats struct {
 	Own     uint64 // started at own slots
 	Void    uint64 // slots that did not stand, so that another was taken
 	Refused uint64 // waits that were too long
-	Lost    uint64 // how often Redis has been lost
-	Back    uint64 // how often it was back
+	Lost    uint64 // how often Redis has been lost; hiccups do not count
+	Back    uint64 // how often it has had the say again
 	Epochs  uint64 // how often the fleet had to begin anew, as far as this member heard
 }
 

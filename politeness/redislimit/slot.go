@@ -137,7 +137,7 @@ func (s *slot) read(c *call) error {
 	}
 	switch code {
 	case "now":
-		s.start, s.final = now, true
+		s.start, s.final = b.clock.local(n[1]), true // the answer may have come late
 	case "taken":
 		s.final = s.start.Sub(now) <= lead
 	case "busy":
@@ -169,7 +169,7 @@ func (s *slot) At() time.Time {
 // tooLate reports whether a request may no longer start at the slot of start: it
 // would be too near to the next.
 func tooLate(start time.Time, terms politeness.Terms) bool {
-	return time.Since(start) > max(terms.Pace/4, 5*time.Millisecond)
+	return terms.Pace > 0 && time.Since(start) > max(terms.Pace/4, 5*time.Millisecond)
 }
 
 // Claim implements politeness.Slot.
@@ -318,7 +318,12 @@ func (b *Backend) takeOwn(host string, terms politeness.Terms) (politeness.Slot,
 		b.startReport(now)
 	}
 	usable := !b.stop && b.seated()
-	if !usable && waiting {
+	switch {
+	case usable || !waiting:
+	case !o.sure:
+		s.at = now.Add(b.timeout / 4) // by then it may be back
+		return s, nil
+	default:
 		b.stats.Refused++
 		return nil, &AwayError{Host: host, Until: now.Add(probe), Err: o.cause}
 	}
@@ -328,7 +333,8 @@ func (b *Backend) takeOwn(host string, terms politeness.Terms) (politeness.Slot,
 		if !terms.Exempt {
 			interval = max(interval, terms.CrawlDelay)
 		}
-		first := o.since.Add(interval + lead)
+		// And what was no more than a hiccup is over.
+		first := o.since.Add(max(interval, 4*b.timeout) + lead)
 		if now.After(first) {
 			first = now
 		}
