@@ -53,7 +53,8 @@ func (b *Backend) beat() time.Duration {
 // report is a run of join.lua.
 type report struct {
 	began   time.Time
-	strayed bool // it tells that requests may have been started without Redis
+	strayed bool        // it tells that requests may have been started without Redis
+	slow    *time.Timer // notes that it fails
 	done    chan struct{}
 	err     error // once done
 }
@@ -84,6 +85,11 @@ func (b *Backend) startReport(now time.Time) *report {
 	}
 	b.joining = r
 	b.hung++
+	r.slow = time.AfterFunc(b.timeout, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.failed(r, errSlow) // whenever the client returns
+	})
 	go b.join(r, b.id, b.seat.number, millis(seatLife), strayed, millis(b.grace()), millis(stateLife), millis(settled))
 	return r
 }
@@ -130,6 +136,7 @@ func (b *Backend) join(r *report, args ...any) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	r.slow.Stop()
 	if b.hung--; b.joining == r {
 		b.joining = nil
 	}

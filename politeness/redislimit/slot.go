@@ -374,18 +374,10 @@ func (s *ownSlot) Claim(ctx context.Context) bool {
 	}
 	b, o := s.b, s.own
 	b.mu.Lock()
-	var r *report
 	if now := time.Now(); b.own == o && o.resume.IsZero() && now.Sub(o.failed) > probe/2 {
-		r = b.startReport(now)
+		b.startReport(now) // it will have failed before the slot begins, if it does
 	}
 	b.mu.Unlock()
-	if r != nil {
-		if err := b.wait(ctx, r, time.Now().Add(b.timeout)); err == errSlow {
-			b.mu.Lock()
-			b.failed(r, err)
-			b.mu.Unlock()
-		}
-	}
 	if !sleepUntil(ctx, s.start) {
 		return false
 	}
