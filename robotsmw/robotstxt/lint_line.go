@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // checkLines looks at each line by itself.
@@ -93,6 +94,13 @@ func knownField(name string) string {
 		return "Disallow"
 	case fieldCrawlDelay:
 		return "Crawl-delay"
+	}
+	// What cannot be seen may stand before it: a byte order mark that was encoded twice, or in the middle of a file.
+	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return ""
+		}
+		return knownField(rest)
 	}
 	for _, known := range knownFields {
 		if len(name) < 20 && isNear(strings.ToLower(name), strings.ToLower(known)) {
