@@ -203,10 +203,21 @@ func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
 	if meant := robotMeant(value, n); meant != "" {
 		fix = "User-agent: " + meant
 	}
-	if i := strings.Index(strings.ToLower(value), " disallow:"); i > 0 && n > 0 { // two lines have become one
-		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + strings.TrimSpace(value[i+len(" disallow:"):]))
+	if path, ok := secondLine(value); ok && n > 0 {
+		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + path)
 	}
 	l.report(number, at(n), CodeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
+}
+
+// secondLine returns the path where a user-agent line and a Disallow line have become one.
+func secondLine(value string) (path string, ok bool) {
+	const field = " disallow:"
+	for i := 0; i+len(field) <= len(value); i++ {
+		if strings.EqualFold(value[i:i+len(field)], field) {
+			return strings.TrimSpace(value[i+len(field):]), true
+		}
+	}
+	return "", false
 }
 
 // robotMeant returns the name that the value of a user-agent line should be, the first n octets of which may be a name;
