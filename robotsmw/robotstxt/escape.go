@@ -91,18 +91,20 @@ var plainOctets = func() (plain [256]bool) {
 
 // arePlain is isPlain for each octet of s, eight at a time.
 func arePlain(s string) bool {
-	for len(s) >= 8 {
-		if !isPlainBlock(load64(s)) {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if !isPlain(s[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i < len(s)-8; i += 8 {
+		if !isPlainBlock(load64(s[i:])) {
 			return false
 		}
-		s = s[8:]
 	}
-	for i := range len(s) {
-		if !isPlain(s[i]) {
-			return false
-		}
-	}
-	return true
+	return isPlainBlock(load64(s[len(s)-8:]))
 }
 
 // isPlainBlock is isPlain for each of eight octets.

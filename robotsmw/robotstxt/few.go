@@ -4,15 +4,16 @@ package robotstxt
 // the first that matches decides, and most targets are told at first sight to match none.
 
 // lookForFew finds out what there is to see at first sight.
-func (c *compiler) lookForFew(r *Rules) {
+func (r *Rules) lookForFew() {
 	r.few = !r.eager
-	for i := range c.drafts {
-		d := &c.drafts[i]
-		if pattern := c.pattern(d); d.literal && len(pattern) > 1 && isPlain(pattern[1]) {
-			r.second = r.second.with(pattern[1])
+	for at, end := 0, r.end(); at < end; {
+		p := r.rule(at)
+		if p.tag() != tagWild && len(p.pattern) > 1 && isPlain(p.pattern[1]) {
+			r.second = r.second.with(p.pattern[1])
 		} else {
 			r.few = false
 		}
+		at = p.next
 	}
 	for octet := range byte(0x80) {
 		if !isPlain(octet) {

@@ -43,13 +43,12 @@ var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // needsIndex reports whether a group is worth an index.
 func (c *compiler) needsIndex(r *Rules) bool {
-	n := len(c.drafts)
-	if n <= maxTried || n > manyTried {
-		return n > maxTried
+	if c.count <= maxTried || c.count > manyTried {
+		return c.count > maxTried
 	}
 	smallest := indexSizes{1, 1, 1}
 	size := int(unsafe.Sizeof(index{})) + wordSize*smallest.words()
-	return r.fixedSize()+size+c.size() <= memoryBound(c.octets)
+	return r.fixedSize()+size+len(c.text) <= memoryBound(c.octets)
 }
 
 // memoryBound is how much memory Rules may take whose patterns take so many octets in the file.
@@ -139,6 +138,7 @@ type filedRule struct {
 func (f *filer) file(r *Rules) {
 	x := r.index
 	octets := f.unpack(r)
+	f.hashes = zeroed(&f.hashes, len(f.rules))
 	literals, wild := f.hashPrefixes(x), f.hashRarest()
 	f.sort()
 	kept := f.dropDuplicates()
@@ -174,8 +174,36 @@ func (f *filer) unpack(r *Rules) (octets int) {
 		f.rules = append(f.rules, p)
 		at = p.next
 	}
-	f.hashes = zeroed(&f.hashes, len(f.rules))
 	return octets
+}
+
+// compare orders rules: first those that override the others.
+func compare(p, q *filedRule) int {
+	switch {
+	case p.overrides(&q.packedRule):
+		return -1
+	case q.overrides(&p.packedRule):
+		return 1
+	}
+	return 0
+}
+
+// appendTagged packs a rule again, with another tag.
+func (p *filedRule) appendTagged(text []byte, tag byte) []byte {
+	const kept = 1<<lengthFrom - 1<<tagBits - headRare
+	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
+}
+
+// ranked returns the rules of r, packed in the order in which they override each other.
+func (f *filer) ranked(r *Rules) string {
+	f.unpack(r)
+	slices.SortFunc(f.rules, func(p, q filedRule) int { return compare(&p, &q) })
+	text := make([]byte, 0, len(r.text))
+	for i := range f.rules {
+		text = f.rules[i].appendTagged(text, f.rules[i].tag())
+	}
+	clear(f.rules) // they hold the text
+	return asString(text[:len(r.text)])
 }
 
 // sort fills in f.keys: first the rules that stand apart, then the others by their buckets. Rules with the same key
@@ -224,16 +252,7 @@ func (f *filer) rank(keys []uint64) {
 			n++
 		}
 		if n > 1 {
-			slices.SortFunc(keys[:n], func(a, b uint64) int {
-				p, q := &f.rules[a&0xffff].packedRule, &f.rules[b&0xffff].packedRule
-				switch {
-				case p.overrides(q):
-					return -1
-				case q.overrides(p):
-					return 1
-				}
-				return 0
-			})
+			slices.SortFunc(keys[:n], func(a, b uint64) int { return compare(&f.rules[a&0xffff], &f.rules[b&0xffff]) })
 		}
 		keys = keys[n:]
 	}
@@ -257,20 +276,20 @@ func (f *filer) fill(r *Rules, keys []uint64, size int) {
 		hash := f.hashes[key&0xffff]
 		switch {
 		case i < apart:
-			x.apart = uint32(len(text)) + uint32(packedSize(len(p.pattern), len(p.spelled)))
+			x.apart += uint32(packedSize(len(p.pattern), len(p.spelled)))
 		case p.tag() == tagWild:
 			setIn(grams, hash)
 		default:
 			setIn(prefixes, hash)
 		}
-		h := p.head & (1<<lengthFrom - 1) &^ headRare
+		tag := p.tag()
 		if i >= apart {
 			for to := int(spread(hash, x.buckets)); bucket <= to; bucket++ {
 				starts[bucket] = uint32(len(text))
 			}
-			h = h&^(1<<tagBits-1) | head(tagOf(hash))
+			tag = tagOf(hash)
 		}
-		text = appendRule(text, h, p.pattern, p.spelled)
+		text = p.appendTagged(text, tag)
 	}
 	for ; bucket < len(starts); bucket++ {
 		starts[bucket] = uint32(len(text))

@@ -46,8 +46,7 @@ type lintGroup struct {
 
 func (l *linter) newLintGroup(records []record) lintGroup {
 	g := lintGroup{records: records, compiled: new(Rules)}
-	c := compilers.Get().(*compiler)
-	c.reset(l.file.text, RFC9309)
+	c := newCompiler(RFC9309)
 	for i := range records {
 		switch r := &records[i]; r.field {
 		case fieldUserAgent:
@@ -57,7 +56,7 @@ func (l *linter) newLintGroup(records []record) lintGroup {
 			if canMatch(l.file.value(r)) {
 				g.rules = append(g.rules, r)
 			}
-			c.add(r.value, r.line, r.field == fieldAllow)
+			c.add(l.file.value(r), r.line, r.field == fieldAllow)
 		}
 	}
 	c.finish(g.compiled)

@@ -26,6 +26,9 @@ const (
 	_           = uint(1<<lineBits - MaxSize - 2) // there are not more lines than that
 )
 
+// tagWild marks the rules that need their wildcards, in the tag, as long as no index needs that.
+const tagWild = 1
+
 // padding lets load64 read the head of a short rule at the end, and the pattern.
 const padding = 7
 
@@ -52,7 +55,7 @@ func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	} else {
 		h |= head(len(pattern)) << lengthFrom
 	}
-	b = append(b, byte(h), byte(h>>8), byte(h>>16), byte(h>>24), byte(h>>32))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h))[:len(b)+headSize]
 	if h&headRare != 0 {
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(pattern)))
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(spelled)))

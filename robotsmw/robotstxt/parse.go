@@ -26,8 +26,6 @@ type record struct {
 // A span is a part of File.text.
 type span struct{ from, to uint32 }
 
-func (s span) len() int { return int(s.to - s.from) }
-
 func (f *File) name(r *record) string  { return f.text[r.name.from:r.name.to] }
 func (f *File) value(r *record) string { return f.text[r.value.from:r.value.to] }
 

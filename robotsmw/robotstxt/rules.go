@@ -41,8 +41,7 @@ func (f *File) rulesFor(t token) *Rules {
 	var c *compiler
 	for groups := f.groups(); groups.nextFor(t); {
 		if r == nil {
-			r, c = &Rules{dialect: f.dialect}, compilers.Get().(*compiler)
-			c.reset(f.text, f.dialect)
+			r, c = &Rules{dialect: f.dialect}, newCompiler(f.dialect)
 		}
 		for i := range groups.group {
 			rec := &groups.group[i]
@@ -52,7 +51,7 @@ func (f *File) rulesFor(t token) *Rules {
 					r.agents = append(r.agents, UserAgent{cloned(value), int(rec.line)})
 				}
 			case fieldAllow, fieldDisallow:
-				c.add(rec.value, rec.line, rec.field == fieldAllow)
+				c.add(f.value(rec), rec.line, rec.field == fieldAllow)
 			case fieldCrawlDelay:
 				if d, ok := parseDelay(f.value(rec)); ok {
 					r.delay = max(r.delay, d+1)
