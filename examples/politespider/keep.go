@@ -146,7 +146,7 @@ func (k keeping) openDirectory(cfg config, about frontier.About) (*kept, error) 
 	}
 	return &kept{
 		queue:    q,
-		store:    store,
+		store:    struct{ robotsmw.Store }{store}, // without its locks: nobody else is here, but one that was killed may have left some
 		goOn:     "it goes on with: politespider -resume " + shellWord(k.dir),
 		complete: "the crawl in " + k.dir + " is complete: to crawl again, name another directory",
 		close:    func() {},

@@ -25,6 +25,9 @@ func (w witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.ledger.sent(host, isPage, sent)
 	resp, err := w.base.RoundTrip(req)
+	if err == nil {
+		unpack(resp)
+	}
 	if took := time.Since(sent); isPage {
 		v.(*visit).took = took
 	} else {

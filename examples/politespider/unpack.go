@@ -1,0 +1,43 @@
+package main
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// unpack unpacks what colly would unpack after it has counted the octets: so its limit on a page holds for what comes out,
+// and a few kilobytes cannot become gigabytes.
+func unpack(resp *http.Response) {
+	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
+	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||
+		strings.HasSuffix(strings.ToLower(resp.Request.URL.Path), ".xml.gz")
+	if resp.Uncompressed || !packed {
+		return
+	}
+	resp.Body = &gzipBody{packed: resp.Body}
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = -1
+	resp.Uncompressed = true
+}
+
+// gzipBody unpacks as it is read.
+type gzipBody struct {
+	packed io.ReadCloser
+	plain  *gzip.Reader // nil until the first Read
+	err    error
+}
+
+func (b *gzipBody) Read(p []byte) (int, error) {
+	if b.plain == nil && b.err == nil {
+		b.plain, b.err = gzip.NewReader(b.packed)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.plain.Read(p)
+}
+
+func (b *gzipBody) Close() error { return b.packed.Close() }

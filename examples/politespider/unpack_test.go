@@ -1,0 +1,58 @@
+package main
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A few kilobytes that unpack to more than a page may have are no more than a page.
+func TestCrawl_Bomb(t *testing.T) {
+	const unpacked = 64 << 20
+	bomb := func(w http.ResponseWriter) {
+		packed := gzip.NewWriter(w)
+		defer packed.Close()
+		for range unpacked >> 16 {
+			if _, err := packed.Write(make([]byte, 1<<16)); err != nil {
+				return // the spider has had enough
+			}
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<a href="/sitemap.xml.gz">1</a> <a href="/type">2</a> <a href="/coding">3</a> <a href="/broken.xml.gz">4</a>`)
+	})
+	mux.HandleFunc("/sitemap.xml.gz", func(w http.ResponseWriter, _ *http.Request) { bomb(w) })
+	mux.HandleFunc("/type", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/gzip")
+		bomb(w)
+	})
+	mux.HandleFunc("/coding", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		bomb(w)
+	})
+	mux.HandleFunc("/broken.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed") })
+	dir := t.TempDir()
+	out := runOn(t, mux, exitOK, "-pages", dir)
+	if !strings.Contains(out, "4 pages fetched, 1 failed") || !strings.Contains(out, "gzip: invalid header") {
+		t.Errorf("%s", out)
+	}
+	files := 0
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, _ error) error {
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			files++
+			if info.Size() > 10<<20 {
+				t.Errorf("a page of %d octets", info.Size())
+			}
+		}
+		return nil
+	})
+	if files != 5 {
+		t.Errorf("%d files, want 4 pages and the index", files)
+	}
+}
