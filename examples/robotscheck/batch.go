@@ -34,14 +34,14 @@ and writes the verdicts in the same order, a JSON object a line (-json is always
 ` + verdictHelp + `
 
 A line that cannot be answered gives an object with input_line, its number, and error, and the others go on. Memory is
-bounded: by -cache for files that were read, and 16 MiB for a line.
+bounded: -cache is for files that were read, and a line has at most 16 MiB.
 
   {"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"https://example.com/a/b"}
   {"url":"https://example.com/a/b","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /a","line":2}
 
 Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be answered.`,
 	setup: func(flags *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		cache := flags.Int("cache", 256, "`MiB` of memory for robots.txt files that were read")
+		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
 		flags.Bool("json", true, "always on")
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			switch {

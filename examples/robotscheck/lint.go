@@ -65,6 +65,9 @@ With -json, one object for each problem:
 					continue
 				}
 				for _, p := range robotstxt.Lint(s.text) {
+					if p.Code == robotstxt.CodeTooLarge && s.decision != nil {
+						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // no more is fetched
+					}
 					if p.Severity >= least {
 						found[p.Severity]++
 						print(s.name, p)

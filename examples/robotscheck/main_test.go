@@ -161,6 +161,9 @@ func internet() *robotstest.Internet {
 		io.WriteString(w, r.UserAgent())
 	})
 	web.Handle("site.example", site)
+	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
+	}))
 	web.Handle("missing.example", http.NotFoundHandler())
 	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	web.Handle("moved.example", http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))

@@ -29,8 +29,8 @@ var pageCommand = command{
 	help: `
 Page lists what an HTML page and its response header tell robots (noindex, nofollow and their like), what the owner says
 about uses of the page (search, AI), and where each of it is said. A URL is fetched if its robots.txt allows that to
--agent, or to robotscheck where there is none; what that robots.txt says about uses counts, too. Of a FILE, the header
-is what -header gives.
+-agent, or to whom -user-agent names where there is none; what that robots.txt says about uses counts, too. Of a FILE,
+the header is what -header gives.
 
   robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noarchive' page.html
   robotscheck page -links https://example.com/
@@ -39,7 +39,7 @@ Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it
 
 With -json, one object:
   source       the file, or the URL after redirects
-  agent        absent where everybody is meant
+  agent        who it is said to; absent for what a FILE says to everybody
   status       of a URL's response
   examined     "complete", "header only" (no HTML)
   restrictions what it comes to: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
@@ -51,7 +51,7 @@ With -json, one object:
   decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
 	setup: func(flags *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		p := pageCheck{header: make(http.Header)}
-		flags.Func("agent", "product `token` of the robot; without, what is said to everybody", func(s string) error {
+		flags.Func("agent", "product `token` of the robot; without, what a FILE says to everybody, and a URL to the -user-agent", func(s string) error {
 			if p.agent = s; s == "*" {
 				return errors.New("leave it out for what is said to everybody")
 			}
@@ -190,6 +190,7 @@ func (p *pageCheck) fetch(ctx context.Context, e env, rawURL, userAgent string) 
 	if err != nil {
 		return nil, err
 	}
+	p.agent = t.Checker().Tokens()[0] // whoever fetches is not everybody
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
