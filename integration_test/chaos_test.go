@@ -246,6 +246,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 			web.waitFor(web.requests()+1+rand.N(web.pages/kills/2), time.Minute)
 			time.Sleep(rand.N(web.latency))
 		}
+		waiting := web.unanswered(p.name)
 		if !p.kill(t) { // on a machine that is slow to kill
 			if len(underWay) < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
@@ -253,7 +254,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 			break
 		}
 		killed[p.name] = true
-		underWay = append(underWay, web.unanswered(p.name))
+		underWay = append(underWay, waiting)
 	}
 	web.start(t, binary, proxy.URL, "last run", "-delay", "0", "-resume", dir).wait(t)
 
@@ -297,6 +298,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 	for n := range kills {
 		web.waitFor((n+1)*web.pages/(kills+2)+rand.N(web.pages/(kills+2)), time.Minute)
 		m := rand.N(members)
+		waiting := web.unanswered(fleet[m].name)
 		if !fleet[m].kill(t) { // on a machine that is slow to kill
 			if n < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", n)
@@ -305,7 +307,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 			break
 		}
 		killed[fleet[m].name] = true
-		underWay = append(underWay, web.unanswered(fleet[m].name))
+		underWay = append(underWay, waiting)
 		fleet[m] = join()
 	}
 	for _, p := range fleet {
