@@ -23,7 +23,7 @@ const (
 	maxBatch     = 256
 )
 
-var errSlow = errors.New("no answer from Redis in time")
+var errSlow = errors.New("redislimit: no answer from Redis within Options.Timeout")
 
 // do sends a command and waits for the answer until limit.
 func (b *Backend) do(ctx context.Context, limit time.Time, late func(*call), args ...any) (*call, error) {

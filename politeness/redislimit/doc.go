@@ -18,7 +18,8 @@
 // counting Delay, Crawl-delay, back-off and Concurrency of all members. Requests
 // of the same moment share a pipeline. A slot that had to be waited for is looked
 // at once more, by an MGET, just before it begins: so nobody starts by a slot that
-// was given before a host asked one of the members to go away.
+// was given before a host asked one of the members to go away. A member that comes
+// to its slot later than a quarter of the Delay takes another, at another call.
 //
 // Concurrency is kept by leases. A request that is over within half the Delay
 // needs none; a longer one takes a lease then, and gives it back. Below a Delay
@@ -44,50 +45,59 @@
 //
 // # When Redis is away
 //
-// It may be down, stopped, slow, out of memory, read-only or failing over; whatever
-// makes it answer with an error or not within Options.Timeout. Then a member
-// goes on at time slots of its own. Once a second each member reports to Redis,
-// and gets a seat. Seat r of N may start requests in slot r of every N: slots as
+// It may be down, stopped, slow, out of memory, read-only or failing over: it answers
+// with an error, or not within Options.Timeout, and then once more. From then on a member
+// goes on at time slots of its own. Each member has a seat, which it confirms once a
+// second. Seat r of N may start requests in slot r of every N: slots as
 // long as Delay, counted on Redis's clock as last learnt. So members never meet, and
 // all of them together ask a host no more often than before. N is a power of two,
 // so that members that have heard of different numbers of seats do not meet
 // either; the pace is therefore between half of what it was, and all of it.
-// The first request to a host waits for its interval from the loss on.
+// The first request to a host waits for its interval from the loss on, or for four
+// times the Timeout.
 //
-// Only the first requests, that are under way at the moment, wait for the Timeout; later ones
-// do not ask. Reports go on in the background, every half second or less, as long as
-// there are requests.
+// Only the requests that are under way at the moment of the loss wait for an answer, and no longer
+// than the Timeout; later ones do not ask. Questions go on in the background, several
+// a second, as long as there are requests.
 //
 // A member that Redis has not known for three seconds has no seat that the
-// others know, and is refused with an [*AwayError] until Redis answers; so is
+// others know of, and is refused with an [*AwayError] until Redis answers; so is
 // everybody with Options.Stop. It is a *politeness.DelayError too.
 //
 // # When Redis is back
 //
 // A server that was restarted, or to which Redis has failed over, does not know the
-// script of the run before, and the first to ask finds out. So it is noticed at once
-// when the state is gone, or is that of an older replica; likewise when it
-// has been flushed. A new epoch begins then, and also when Redis has been there
-// all the time, but some member has started a request without it. The epoch stays closed for
-// 0.5 s and four times the Timeout: by then all members have heard of it, for none
-// starts a request on its own unless Redis has failed to answer it
-// just before. Until the epoch opens all of them keep to their own slots, and the
-// first slot of a host from Redis is an interval after that. Pauses that members know of
+// script of the run before, so the first to ask it finds out what it is before
+// anybody gets a slot there. It is noticed likewise when the state has been flushed. Then a new
+// epoch begins, and also when Redis has been there all the time, but some member has been
+// without it. The epoch stays closed for 0.5 s and four times the Timeout. By then all
+// members have heard of it, for none starts a request on its own unless Redis has failed
+// to answer it just before. Until the epoch opens, all of them keep to their own slots; the
+// first slot of a host that Redis gives is an interval after that. Pauses that members know of
 // are told to Redis again.
+//
+// The very first member of a fleet begins an epoch too, so a crawl starts a second late.
 //
 // # What can still go wrong
 //
 // If Redis is away for some members only, these keep to their own slots while the others have
-// Redis's. Then a host with a full queue at all members is asked by up to 1 + k/N times the
-// rate, when k of N members are cut off; two starts of a cut-off member and another
-// may be any time apart, and a pause that one side is asked for is not known
-// to the other. It lasts until the cut-off members reach Redis again, or stop.
+// Redis's. A host for which all members have requests is then asked at up to 1 + k/N times the
+// pace, when k of N members are cut off, and the starts of a cut-off member and of another
+// may be any time apart; a pause that one side is asked for is not known
+// to the other. With one of two members cut off, 1.2 times the pace was measured, and starts
+// 4 ms apart at a Delay of 100 ms. It lasts until the cut-off members reach Redis again, or stop.
+// A process that its machine does not let run for longer than the Timeout, twice, is such a
+// member: where machines are that busy, choose a longer Timeout.
 //
-// A member whose process is held up between its claim and its request starts late, so the
-// next may follow after less than an interval. It gives up the slot if it wakes
-// more than a quarter of the Delay late, but nobody can look after the request leaves.
+// A member that the machine holds up between its slot and its request starts late, so the next
+// may follow after less than an interval; the slots themselves are an interval apart.
 //
-// While Redis is away a pause that a host asks of one member is not known to the others;
-// Concurrency holds for each member alone; and as the clocks of two machines part, by some
-// ten microseconds a second unless they are disciplined, so do their slots.
+// While Redis is away a pause that a host asks of one member is not known to the others,
+// Concurrency holds for each member alone, and members with different Delays or adaptive
+// paces may meet. As the clocks of two machines part, by some ten microseconds a second unless they
+// are disciplined, so do their slots.
+//
+// A replica is promoted without what the primary had not sent it yet; the new epoch covers that.
+// A primary that goes on for some members, while a replica has been promoted for others, is
+// two fleets: see min-replicas-to-write.
 package redislimit

@@ -59,7 +59,7 @@ type report struct {
 	err     error // once done
 }
 
-var errHung = errors.New("Redis's client does not return: set its timeouts, and ContextTimeoutEnabled")
+var errHung = errors.New("redislimit: the client does not return: set its timeouts, and ContextTimeoutEnabled")
 
 // report begins a report, or joins one that is under way.
 func (b *Backend) report() *report {

@@ -59,25 +59,6 @@ local function keep(interval)
 	redis.call('SET', KEYS[1], value, 'PX', ceil(max(lives - now, 0)) + 1000)
 end
 
--- Whoever has been given a slot that is still to come must take another one. Those
--- that begin within the lead may have been claimed already.
-local function annul(lead)
-	void = (void + 1) % nopage
-	page, exempt = min(page, ceil(now + lead)), min(exempt, ceil(now + lead))
-end
-
--- What the host's life is, where the caller does not know the interval.
-local function left() return max(redis.call('PTTL', KEYS[1]), 0) end
-
-local function drop(id)
-	for i, lease in ipairs(leases) do
-		if lease[2] == id then
-			table.remove(leases, i)
-			return true
-		end
-	end
-end
-
 local op = ARGV[1]
 if op == 'take' then
 	-- The least time between two slots, the Crawl-delay or -1, and where they are not what they mostly are:
@@ -127,8 +108,28 @@ if op == 'take' then
 	if id > 0 then leases[#leases + 1] = {ceil(max(slot, now) + lease), id} end
 	keep(max(pace, crawl) * stretch)
 	return {immediate and 'now' or 'taken', us, slot, paused, void, before, open}
+end
 
-elseif op == 'pause' then -- how long, lead
+-- Whoever has been given a slot that is still to come must take another one. Those
+-- that begin within the lead may have been claimed already.
+local function annul(lead)
+	void = (void + 1) % nopage
+	page, exempt = min(page, ceil(now + lead)), min(exempt, ceil(now + lead))
+end
+
+-- What the host's life is, where the caller does not know the interval.
+local function left() return max(redis.call('PTTL', KEYS[1]), 0) end
+
+local function drop(id)
+	for i, lease in ipairs(leases) do
+		if lease[2] == id then
+			table.remove(leases, i)
+			return true
+		end
+	end
+end
+
+if op == 'pause' then -- how long, lead
 	paused = max(paused, ceil(now + ARGV[2]))
 	local lives = left()
 	annul(tonumber(ARGV[3]))
