@@ -121,6 +121,9 @@ func (c command) run(ctx context.Context, args []string, e env) int {
 	if err == nil {
 		return status
 	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
 	e.stdout.Flush()
 	fmt.Fprintf(e.stderr, "robotscheck %s: %v\n", c.name, err)
 	if _, ok := errors.AsType[usageError](err); ok {

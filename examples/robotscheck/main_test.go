@@ -281,13 +281,14 @@ func TestRun_Interrupted(t *testing.T) {
 		for _, args := range [][]string{{"lint", "https://slow.example/"}, {"batch"}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			status := make(chan int)
+			var stderr strings.Builder
 			go func() {
-				status <- run(ctx, args, env{in, bufio.NewWriter(io.Discard), io.Discard, &web})
+				status <- run(ctx, args, env{in, bufio.NewWriter(io.Discard), &stderr, &web})
 			}()
 			synctest.Wait()
 			cancel()
-			if got := <-status; got != exitError {
-				t.Errorf("%v: exit status %d", args, got)
+			if got := <-status; got != exitError || !strings.Contains(stderr.String(), "interrupted") {
+				t.Errorf("%v: exit status %d, standard error %q", args, got, stderr.String())
 			}
 		}
 		questions.Close()
