@@ -153,7 +153,7 @@ func TestDemo_Requests(t *testing.T) {
 		for _, r := range records {
 			for _, request := range r.Requests {
 				url := cmp.Or(request.URL, r.URL)
-				got = append(got, fmt.Sprintf("%s at %.3f", url, request.At))
+				got = append(got, fmt.Sprintf("%s at %.3f: %d", url, request.At, request.Status))
 				owed := 1.0
 				if strings.HasPrefix(url, "http://bakery.example/") && r.Verdict != record.RobotsTxt {
 					owed = 2 // its Crawl-delay
@@ -171,14 +171,19 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
 				wantPause = 5 // the Limiter's, and up to a tenth more
 			}
-			if r.Pause < wantPause || r.Pause > wantPause*1.1 {
-				t.Errorf("%s, answered with %d, pauses its host for %v s, want %v", r.URL, r.Status, r.Pause, wantPause)
+			pause := 0.0 // from the answer on
+			if r.PausedUntil > 0 {
+				last := r.Requests[len(r.Requests)-1]
+				pause = r.PausedUntil - last.At - last.Took
+			}
+			if pause < wantPause-0.001 || pause > wantPause*1.1 {
+				t.Errorf("%s, answered with %d, pauses its host for %v s, want %v", r.URL, r.Status, pause, wantPause)
 			}
 		}
 		for _, r := range site.Log() {
-			want = append(want, fmt.Sprintf("http://%s%s at %.3f", r.Host, r.Target, r.At.Sub(began).Seconds()))
+			want = append(want, fmt.Sprintf("http://%s%s at %.3f: %d", r.Host, r.Target, r.At.Sub(began).Seconds(), r.Status))
 		}
-		if lighthouse := "http://lighthouse.example/robots.txt at 1.000"; !slices.Contains(got, lighthouse) {
+		if lighthouse := "http://lighthouse.example/robots.txt at 1.000: 0"; !slices.Contains(got, lighthouse) {
 			t.Errorf("what has no answer is no request: want %s", lighthouse)
 		} else {
 			want = append(want, lighthouse) // it has no server to see it

@@ -25,15 +25,18 @@ func (w witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.ledger.sent(host, isPage, sent)
 	resp, err := w.base.RoundTrip(req)
+	r := record.Request{At: w.ledger.offset(sent), Took: since(sent)}
+	if resp != nil {
+		r.Status = resp.StatusCode
+	}
 	if err == nil {
 		unpack(resp)
 	}
-	if took := time.Since(sent); isPage {
-		v.(*visit).took = took
+	if isPage {
+		v.(*visit).requests = append(v.(*visit).requests, r)
 	} else {
-		w.asked.add(req, resp, record.Request{
-			URL: req.URL.String(), Host: host, At: w.ledger.offset(sent), Took: inSeconds(took), Interval: inSeconds(max(w.delay, 0)),
-		})
+		r.URL, r.Host, r.Interval = req.URL.String(), host, inSeconds(max(w.delay, 0))
+		w.asked.add(req, resp, r)
 	}
 	return resp, err
 }

@@ -69,7 +69,7 @@ type spider struct {
 type visit struct {
 	page       *frontier.Page
 	sent       time.Time          // by witness; zero: nothing was sent
-	took       time.Duration      // by witness, too: until the answer began
+	requests   []record.Request   // by witness, too
 	decision   *robotsmw.Decision // by the Observer; nil: robots.txt was not asked
 	response   *colly.Response    // nil: there was none
 	noIndex    bool
@@ -207,8 +207,11 @@ func (s *spider) visit(ctx context.Context, p *frontier.Page) {
 	r := record.Record{URL: key, Host: frontier.HostKey(p.URL), From: p.From, Decision: v.decision}
 	if !v.sent.IsZero() {
 		r.Waited = inSeconds(v.sent.Sub(p.Ready))
-		r.Requests = []record.Request{{At: s.ledger.offset(v.sent), Took: inSeconds(v.took), Interval: inSeconds(s.interval(v))}}
-		r.Pause = s.pause(r.Host)
+		for _, request := range v.requests {
+			request.Interval = inSeconds(s.interval(v))
+			r.Requests = append(r.Requests, request)
+		}
+		r.PausedUntil = s.pause(r.Host)
 	}
 	switch {
 	case err == nil && v.response == nil:
@@ -339,7 +342,7 @@ func (o observer) Fetched(f robotsmw.Fetch) {
 	if f.Outcome == robotsmw.FetchUnreachable {
 		r.Error = f.Cause
 	}
-	r.Requests, r.Pause = o.asked.take(f.URL), o.pause(r.Host)
+	r.Requests, r.PausedUntil = o.asked.take(f.URL), o.pause(r.Host)
 	o.ledger.add(r)
 }
 
@@ -353,13 +356,13 @@ func (s *spider) limited(e politeness.Event) {
 	}
 }
 
-// pause is how many seconds a host is left alone from now on, if its latest answer is why.
+// pause is until when a host is left alone, in seconds since the crawl began, if its latest answer is why; else 0.
 func (s *spider) pause(host string) float64 {
 	until, ok := s.pauses.LoadAndDelete(host)
 	if !ok {
 		return 0
 	}
-	return inSeconds(max(time.Until(until.(time.Time)), 0))
+	return s.ledger.offset(until.(time.Time))
 }
 
 func visitOf(ctx *colly.Context) *visit { return ctx.GetAny("visit").(*visit) }

@@ -38,11 +38,14 @@ type Record struct {
 	Put       int     `json:"put,omitempty"`        // how often it has been put off, of Later and Missing
 	Again     float64 `json:"again,omitempty"`      // seconds until its next turn, of Later
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
-	Pause     float64 `json:"pause,omitempty"`      // seconds that the host is left alone for, because it answered 429 or 503
 	Error     string  `json:"error,omitempty"`
 
 	// Requests are what was sent for it: nothing, one request, or those that a robots.txt redirects to as well.
 	Requests []Request `json:"requests,omitempty"`
+
+	// PausedUntil is when its host may be asked again, in seconds since the crawl began, if it is left alone because of
+	// this answer: a 429 or 503.
+	PausedUntil float64 `json:"paused_until,omitempty"`
 
 	Said // of what was fetched
 
@@ -52,11 +55,12 @@ type Record struct {
 
 // Request is one request that was sent.
 type Request struct {
-	URL      string  `json:"url,omitempty"`  // if it is of a robots.txt, which may redirect; else the record's
-	Host     string  `json:"host,omitempty"` // likewise
-	At       float64 `json:"at"`             // its start, in seconds since the crawl began
-	Took     float64 `json:"took"`           // seconds until the answer began
-	Interval float64 `json:"interval"`       // seconds that the host is owed from At on
+	URL      string  `json:"url,omitempty"`    // if it is of a robots.txt, which may redirect; else the record's
+	Host     string  `json:"host,omitempty"`   // likewise
+	At       float64 `json:"at"`               // its start, in seconds since the crawl began
+	Took     float64 `json:"took"`             // seconds until the answer began
+	Status   int     `json:"status,omitempty"` // of the answer; 0: there was none
+	Interval float64 `json:"interval"`         // seconds that the host is owed from At on
 }
 
 // Brief is the record as the summary lists it: the evidence stands where it was first printed.

@@ -73,8 +73,7 @@ type place struct {
 // mark is a request, or a URL that nothing was sent for.
 type mark struct {
 	at      time.Duration // since the crawl began: of the request's start, or of the refusal
-	pausing time.Duration // since the crawl began: when the pause began that its answer asked for
-	pause   time.Duration // and how long it was
+	paused  time.Duration // since the crawl began: until when the host is left alone because of the answer; 0: it is not
 	took    time.Duration // until the answer began; -1: nothing was sent
 	owed    time.Duration // to the host from then on
 	url     string
@@ -119,7 +118,7 @@ func (c *Crawl) Add(r record.Record) {
 	}
 	h.heard(c, r)
 
-	m := mark{url: r.URL, status: uint16(r.Status), verdict: r.Verdict}
+	m := mark{url: r.URL, verdict: r.Verdict}
 	if len(r.Requests) == 0 {
 		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
 		c.keep(h, m)
@@ -127,12 +126,10 @@ func (c *Crawl) Add(r record.Record) {
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
 		m.at, m.took, m.owed = duration(request.At), duration(request.Took), duration(request.Interval)
-		m.url = cmp.Or(request.URL, r.URL)
+		m.url, m.status = cmp.Or(request.URL, r.URL), uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
-			m.pausing, m.pause = duration(r.Seconds), duration(r.Pause)
-		} else {
-			m.status = 0 // the record's is that of the last answer
+			m.paused = duration(r.PausedUntil)
 		}
 		c.keep(h, m)
 	}

@@ -50,11 +50,8 @@ func paceOf(marks []mark, interval time.Duration) pace {
 		p.sent++
 		took = append(took, m.took)
 		last = m.at
-		free = max(free, m.at+interval)
+		free = max(free, m.at+interval, m.paused)
 		freeForPages = max(freeForPages, m.at+m.owed)
-		if m.pause > 0 {
-			free = max(free, m.pausing+m.pause)
-		}
 	}
 	if len(took) > 0 {
 		slices.Sort(took)

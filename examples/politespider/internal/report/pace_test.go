@@ -12,8 +12,8 @@ func TestPace(t *testing.T) {
 	const s = time.Second
 	page := func(at, owed time.Duration) mark { return mark{at: at, owed: owed, verdict: record.Fetched} }
 	robots := func(at time.Duration) mark { return mark{at: at, owed: s, verdict: record.RobotsTxt} }
-	busy := func(at, pausing, pause time.Duration) mark {
-		return mark{at: at, owed: s, verdict: record.Later, status: 429, pausing: pausing, pause: pause}
+	busy := func(at, until time.Duration) mark {
+		return mark{at: at, owed: s, verdict: record.Later, status: 429, paused: until}
 	}
 	nothing := func(at time.Duration) mark { return mark{at: at, took: -1, verdict: record.Blocked} }
 	tests := []struct {
@@ -32,8 +32,8 @@ func TestPace(t *testing.T) {
 		{"robots.txt is no page to a Crawl-delay", []mark{robots(0), page(s, 5*s), robots(2 * s), page(6*s, 5*s)}, []time.Duration{0, 0, 0, 0}, s, s},
 		{"a page after a page, with robots.txt between", []mark{page(0, 5*s), robots(s), page(2*s, 5*s)}, []time.Duration{0, 0, 3 * s}, s, 4 * s},
 		{"robots.txt too early", []mark{page(0, 5*s), robots(s / 2)}, []time.Duration{0, s / 2}, s / 2, s},
-		{"after a pause", []mark{busy(0, s/10, 3*s), page(3*s+s/10, s)}, []time.Duration{0, 0}, 3*s + s/10, 3*s + s/10},
-		{"in a pause", []mark{busy(0, s/10, 3*s), page(2*s, s)}, []time.Duration{0, s + s/10}, 2 * s, 3*s + s/10},
+		{"after a pause", []mark{busy(0, 3*s+s/10), page(3*s+s/10, s)}, []time.Duration{0, 0}, 3*s + s/10, 3*s + s/10},
+		{"in a pause", []mark{busy(0, 3*s+s/10), page(2*s, s)}, []time.Duration{0, s + s/10}, 2 * s, 3*s + s/10},
 		{"what was not sent costs nothing", []mark{page(0, s), nothing(s / 2), page(s, s)}, []time.Duration{0, 0, 0}, s, s},
 	}
 	for _, tt := range tests {

@@ -47,7 +47,7 @@ function seconds(ms) {
 // clock is a moment of the crawl: 1:02:03, or 4.5 s.
 function clock(ms, step = 1000) {
 	const s = Math.floor(ms / 1000), two = n => String(n).padStart(2, '0');
-	const fraction = step < 1000 ? (ms / 1000 - s).toFixed(step < 100 ? 2 : 1).slice(1) : '';
+	const fraction = step < 1000 ? '.' + String(ms % 1000).padStart(3, '0').slice(0, step < 100 ? 2 : 1) : '';
 	if (s >= 3600) return Math.floor(s / 3600) + ':' + two(Math.floor(s / 60) % 60) + ':' + two(s % 60) + fraction;
 	return Math.floor(s / 60) + ':' + two(s % 60) + fraction;
 }
@@ -62,7 +62,7 @@ function timeline(h) {
 		const d = JSON.parse($('timeline-' + h.number).textContent);
 		for (const column of ['at', 'took', 'owed']) d[column] = d[column] || [];
 		d.urls = d.urls || [];
-		d.pauseOf = new Map(d.pauses.map(p => [p[0], p]));
+		d.pausedUntil = new Map(d.pauses);
 		d.earlyOf = new Map(d.early);
 		d.matches = null; // one octet for each mark; null: all match
 		h.timeline = d;
@@ -71,6 +71,14 @@ function timeline(h) {
 }
 
 const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
+
+// colourOf is that of a mark's kind; of what came too early and of a robots.txt that could not be had, that of trouble.
+function colourOf(d, i) {
+	const p = colours(), status = d.status[i];
+	if (d.earlyOf.has(i)) return p.bad;
+	if (d.verdicts[i] === 'r' && (status === 0 || status === 429 || status >= 500)) return p.lost;
+	return p[kindOf[d.verdicts[i]].colour.slice(2)];
+}
 
 // firstAt is the first mark at or after a time.
 function firstAt(d, t) {
@@ -88,17 +96,20 @@ function sentBefore(d, i) {
 	return i;
 }
 
+// pauseOf is how long a host is left alone after a mark's answer.
+const pauseOf = (d, i) => d.pausedUntil.get(i) - d.at[i] - d.took[i];
+
 // describe says all about a mark, in lines.
 function describe(h, d, i) {
 	const letter = d.verdicts[i], lines = [visible(urlOf(h, d, i))];
 	let what = words[letter] + (d.status[i] ? ' ' + d.status[i] : '') + ' at ' + clock(d.at[i], 10);
-	what += d.took[i] < 0 ? ', nothing was sent' : ', answered in ' + seconds(d.took[i]);
+	what += d.took[i] < 0 ? ', nothing was sent' : (d.status[i] ? ', answered in ' : ', no answer for ') + seconds(d.took[i]);
 	lines.push(what);
 	if (d.note[i]) lines.push(visible(d.notes[d.note[i]]));
 	const before = sentBefore(d, i);
 	if (d.took[i] >= 0 && before >= 0) lines.push(seconds(d.at[i] - d.at[before]) + ' after the request before' + (d.earlyOf.has(i) ? ', ' + seconds(d.earlyOf.get(i)) + ' too early' : ''));
 	if (d.took[i] >= 0 && d.owed[i]) lines.push('then the host was owed ' + seconds(d.owed[i]));
-	if (d.pauseOf.has(i)) lines.push('and left alone for ' + seconds(d.pauseOf.get(i)[2]));
+	if (d.pausedUntil.has(i)) lines.push('and left alone for ' + seconds(pauseOf(d, i)));
 	return lines;
 }
 
@@ -241,9 +252,9 @@ function laneOf(h) {
 		e.preventDefault();
 		zoom(e.deltaY < 0 ? 1.4 : 1 / 1.4, timeAt(canvas, e.offsetX));
 	}, {passive: false});
-	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? seconds(h.interval) + ' owed' : 'no interval'));
-	if (h.early) facts.append(', ', element('span', {class: 'bad'}, h.early + ' too early'));
-	else if (h.tightest >= 0) facts.append(', tightest ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + seconds(h.owed) : ''));
+	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? h.interval / 1000 + ' s owed' : 'no interval'), element('br'));
+	if (h.early) facts.append(element('span', {class: 'bad'}, h.early + ' too early'));
+	else if (h.tightest >= 0) facts.append('tightest gap ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + h.owed / 1000 + ' s' : ''));
 	lane = {canvas, chosen: -1, element: element('div', {class: 'lane', id: 'lane-' + h.number}, element('div', {}, element('h3', {}, visible(h.name)), facts), canvas)};
 	lanes.set(h, lane);
 	return lane;
@@ -296,8 +307,8 @@ function drawAxis() {
 	c.fillStyle = colours().soft;
 	c.textAlign = 'center';
 	for (const t of all) {
-		const x = xOf(t, width);
-		if (x > 12 && x < width - 12) c.fillText(clock(t, step), x, 14);
+		const x = xOf(t, width), half = c.measureText(clock(t, step)).width / 2;
+		if (x + half <= width) c.fillText(clock(t, step), Math.max(x, half), 14);
 		c.fillRect(x - .5, height - 5, 1, 5);
 	}
 }
@@ -313,10 +324,10 @@ function draw(canvas) {
 	const last = firstAt(d, view.to + 1);
 	let first = firstAt(d, view.from);
 	canvas.dataset.marks = last - first; // for tests
-	canvas.dataset.dense = last - first > (width - 2 * edge) / 5;
-	if (canvas.dataset.dense === 'true') drawDense(c, d, first, last, width, height);
+	const dense = last - first > (width - 2 * edge) / 5;
+	if (dense) drawDense(c, d, first, last, width, height);
 	else drawMarks(c, h, d, first, last, width, height);
-	drawPauses(c, d, width, height);
+	drawPauses(c, d, width, height, dense);
 	const chosen = laneOf(h).chosen;
 	if (chosen >= 0) {
 		const x = xOf(d.at[chosen], width);
@@ -329,7 +340,7 @@ function draw(canvas) {
 const baseline = 16; // pixels above the bottom: above it requests, below it what was not sent
 
 function drawMarks(c, h, d, first, last, width, height) {
-	const p = colours(), floor = height - baseline;
+	const p = colours(), floor = height - baseline, size = Math.min(Math.max(width / (last - first + 1) / 12, .6), 1);
 	for (let i = Math.max(sentBefore(d, first), 0); i < last; i++) { // the bands below all marks
 		if (d.took[i] < 0) continue;
 		const from = xOf(d.at[i], width), to = xOf(d.at[i] + d.owed[i], width);
@@ -341,61 +352,68 @@ function drawMarks(c, h, d, first, last, width, height) {
 	for (let i = first; i < last; i++) {
 		const k = kindOf[d.verdicts[i]], x = xOf(d.at[i], width), sent = d.took[i] >= 0;
 		c.globalAlpha = d.matches && !d.matches[i] ? .15 : 1;
-		c.fillStyle = c.strokeStyle = d.earlyOf.has(i) ? p.bad : p[k.colour.slice(2)];
+		c.fillStyle = c.strokeStyle = colourOf(d, i);
 		if (sent) c.fillRect(x - 1, 10, 2, floor - 10);
 		if (d.earlyOf.has(i)) c.fillRect(xOf(d.at[i], width), floor, xOf(d.at[i] + d.earlyOf.get(i), width) - x, 4);
-		shape(c, k.shape, x, sent ? 10 : height - 8);
+		shape(c, k.shape, x, sent ? 10 : height - 8, size);
 	}
 	c.globalAlpha = 1;
 	c.fillStyle = p.line;
 	c.fillRect(0, floor, width, 1);
 }
 
-function shape(c, name, x, y) {
+function shape(c, name, x, y, size) {
+	c.save();
+	c.translate(x, y);
+	c.scale(size, size);
 	c.lineWidth = 2;
 	c.beginPath();
 	switch (name) {
-	case 'dot': c.arc(x, y, 4, 0, 7); c.fill(); break;
-	case 'ring': c.arc(x, y, 3.6, 0, 7); c.stroke(); break;
-	case 'square': c.fillRect(x - 4, y - 4, 8, 8); break;
-	case 'triangle': c.moveTo(x - 3, y - 5); c.lineTo(x + 6, y); c.lineTo(x - 3, y + 5); c.fill(); break;
-	case 'diamond': c.moveTo(x, y - 6); c.lineTo(x + 5, y); c.lineTo(x, y + 6); c.lineTo(x - 5, y); c.fill(); break;
-	case 'cross': c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y + 4); c.moveTo(x + 4, y - 4); c.lineTo(x - 4, y + 4); c.stroke(); break;
+	case 'dot': c.arc(0, 0, 4, 0, 7); c.fill(); break;
+	case 'ring': c.arc(0, 0, 3.6, 0, 7); c.stroke(); break;
+	case 'square': c.fillRect(-4, -4, 8, 8); break;
+	case 'triangle': c.moveTo(-3, -5); c.lineTo(6, 0); c.lineTo(-3, 5); c.fill(); break;
+	case 'diamond': c.moveTo(0, -6); c.lineTo(5, 0); c.lineTo(0, 6); c.lineTo(-5, 0); c.fill(); break;
+	case 'cross': c.moveTo(-4, -4); c.lineTo(4, 4); c.moveTo(4, -4); c.lineTo(-4, 4); c.stroke(); break;
 	}
+	c.restore();
 }
 
-// drawDense draws, for each pixel, the smallest gap there as a share of what was owed: a bar that reaches the line was in
-// time. Above stand, as ticks, the answers that were no pages; below, what was not sent.
+// drawDense draws, over each gap, how long it was as a share of what was owed, and the smallest where there are several to
+// a pixel: what reaches the line was in time. Above stand, as ticks, the answers that were no pages; below, what was not sent.
 function drawDense(c, d, first, last, width, height) {
 	const p = colours(), floor = height - baseline, top = 16, line = top + (floor - top) / 3;
-	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), late = new Uint8Array(columns);
-	const rare = new Map();
+	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), shade = new Uint8Array(columns); // 1: too early, 2: not faded
+	const rare = new Map(); // by colour and column
+	const columnOf = i => Math.min(Math.max(Math.round(xOf(d.at[i], width)), 0), columns - 1);
 	let before = sentBefore(d, first);
+	const begin = before < 0 ? first : before;
 	for (let i = first; i < last; i++) {
-		const x = Math.min(Math.max(Math.round(xOf(d.at[i], width)), 0), columns - 1), letter = d.verdicts[i];
-		const faded = d.matches && !d.matches[i];
-		if (letter !== 'f' && !faded) rare.set(kindOf[letter].colour + (d.took[i] < 0 ? ' ' : '|') + x, i);
+		const x = columnOf(i), letter = d.verdicts[i], faded = d.matches && !d.matches[i];
+		if (letter !== 'f' && !faded) rare.set(`${colourOf(d, i)} ${d.took[i] < 0} ${x}`, [colourOf(d, i), d.took[i] >= 0, x]);
 		if (d.took[i] < 0) continue;
 		if (before >= 0) {
-			const owed = letter === 'r' ? Math.min(d.owed[i], d.owed[before]) : d.owed[before];
-			least[x] = Math.min(least[x], owed ? (d.at[i] - d.at[before]) / owed : 1.5);
+			const owed = Math.max(letter === 'r' ? Math.min(d.owed[i], d.owed[before]) : d.owed[before], (d.pausedUntil.get(before) || 0) - d.at[before]);
+			const share = owed ? (d.at[i] - d.at[before]) / owed : 1.5;
+			for (let gap = columnOf(before); gap <= x; gap++) {
+				least[gap] = Math.min(least[gap], share);
+				if (!faded) shade[gap] |= 2;
+			}
 		}
-		if (d.earlyOf.has(i)) late[x] = 1;
-		if (!faded) late[x] |= 2;
+		if (d.earlyOf.has(i)) shade[x] |= 1;
 		before = i;
 	}
 	for (let x = 0; x < columns; x++) {
 		if (least[x] === Infinity) continue;
 		const tall = Math.min(least[x], 1.5) / 1.5 * (floor - top);
-		c.fillStyle = late[x] & 1 ? p.bad : p.fetched;
-		c.globalAlpha = late[x] & 2 ? (late[x] & 1 ? 1 : .45) : .12;
-		c.fillRect(x, floor - tall, 1, tall);
+		c.fillStyle = shade[x] & 1 ? p.bad : p.fetched;
+		c.globalAlpha = shade[x] & 1 ? 1 : shade[x] & 2 ? .38 : .12;
+		c.fillRect(x - (shade[x] & 1), floor - tall, 1 + 2 * (shade[x] & 1), tall);
 	}
 	c.globalAlpha = 1;
-	for (const key of rare.keys()) {
-		const [, colour, sent, x] = key.match(/^--([a-z]+)([ |])(\d+)$/);
-		c.fillStyle = p[colour];
-		if (sent === '|') c.fillRect(x - 1, 3, 2.5, 9); else c.fillRect(x - 1, floor + 4, 2, 8);
+	for (const [colour, sent, x] of rare.values()) {
+		c.fillStyle = colour;
+		if (sent) c.fillRect(x - 1, 3, 2.5, 9); else c.fillRect(x - 1, floor + 4, 2, 8);
 	}
 	c.fillStyle = p.line;
 	c.fillRect(0, floor, width, 1);
@@ -403,17 +421,19 @@ function drawDense(c, d, first, last, width, height) {
 	c.lineWidth = 1;
 	c.setLineDash([4, 3]);
 	c.beginPath();
-	c.moveTo(0, Math.round(line) + .5);
-	c.lineTo(width, Math.round(line) + .5);
+	c.moveTo(Math.max(xOf(d.at[begin], width), 0), Math.round(line) + .5);
+	c.lineTo(Math.min(xOf(d.at[Math.max(before, begin)], width), width), Math.round(line) + .5);
+	c.globalAlpha = .6;
 	c.stroke();
+	c.globalAlpha = 1;
 	c.setLineDash([]);
 }
 
-function drawPauses(c, d, width, height) {
+function drawPauses(c, d, width, height, dense) {
 	const p = colours(), floor = height - baseline;
 	let labelled = -Infinity; // up to where
-	for (const [i, began, pause] of d.pauses) {
-		const from = Math.max(xOf(began, width), 0), to = Math.min(xOf(began + pause, width), width);
+	for (const [i, until] of d.pauses) {
+		const from = Math.max(xOf(d.at[i] + d.took[i], width), 0), to = Math.min(xOf(until, width), width);
 		if (to < 0 || from > width) continue;
 		c.save();
 		c.beginPath();
@@ -428,9 +448,9 @@ function drawPauses(c, d, width, height) {
 		for (let x = from - height; x < to; x += 7) { c.moveTo(x, floor); c.lineTo(x + height, floor - height); }
 		c.stroke();
 		c.restore();
-		const text = (d.status[i] || 'no answer') + ': ' + seconds(pause), wide = c.measureText(text).width + 8;
+		const text = (d.status[i] || 'no answer') + ': ' + seconds(pauseOf(d, i)), wide = c.measureText(text).width + 8;
 		const x = Math.min(from + 8, width - wide);
-		if (to - from < 3 || x < labelled) continue;
+		if (to - from < (dense ? wide + 16 : 3) || x < labelled) continue;
 		c.fillStyle = p.card;
 		c.fillRect(x, 20, wide, 15);
 		c.fillStyle = p.later;
@@ -532,7 +552,7 @@ function onKey(e, h) {
 	case 'Escape': hideTip(); choose(h, -1); return;
 	case 'Enter': {
 		const rule = i >= 0 && d.verdicts[i] === 'b' && h.rules.find(r => r.note === d.note[i]);
-		if (rule) { showFile(h, rule); $('blocked-title').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
+		if (rule) { showFile(h, rule); $('blocked').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
 		return;
 	}
 	default: return;
@@ -599,7 +619,7 @@ function list(place, label, columns, objects) {
 		fill();
 	});
 	fill();
-	place.replaceChildren(element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, element('table', {}, element('thead', {}, head), body)), more);
+	place.replaceChildren(element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, element('table', {class: 'stack'}, element('thead', {}, head), body)), more);
 }
 
 function kindCell(letter, status) {
@@ -629,6 +649,7 @@ function showRules() {
 	const current = buttons.find(b => b.rule === chosenRule) || buttons[0];
 	if (!current) { $('file').replaceChildren(); chosenRule = null; return; }
 	current.tabIndex = 0;
+	$('rules').scrollTop = current.offsetTop - $('rules').clientHeight / 2;
 	if (current.rule !== chosenRule) current.click();
 	else fillURLs();
 }
@@ -705,7 +726,7 @@ function showSaid() {
 		{head: 'host', show: o => visible(o.h.name), key: o => o.h.name},
 		{head: 'means', show: o => o.s.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.s.flags.join()},
 		{head: 'says', class: 'url', show: o => o.s.evidence.map(e => element('div', {}, visible(e))), key: o => o.s.evidence.join()},
-		{head: 'pages', class: 'n', show: o => o.s.count.toLocaleString('en'), key: o => o.s.count},
+		{head: 'pages', class: 'n', show: o => many(o.s.count, 'page'), key: o => o.s.count},
 		{head: 'such as', class: 'url', show: o => {
 			const items = o.s.urls.map(u => element('li', {}, visible(u)));
 			if (items.length < 4) return element('ul', {class: 'urls'}, ...items);
@@ -767,7 +788,7 @@ async function showAll() {
 		await showAll();
 		$('all-list').querySelectorAll('th button')[column].focus();
 	});
-	$('all-list').replaceChildren(n === 0 ? nothing() : element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': 'Everything'}, element('table', {id: 'all-table'},
+	$('all-list').replaceChildren(n === 0 ? nothing() : element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': 'Everything'}, element('table', {id: 'all-table', class: 'stack'},
 		element('thead', {}, head), element('tbody', {}, ...rows.map(({h, d, i}) => element('tr', {},
 			element('td', {class: 'n'}, clock(d.at[i], 10)), element('td', {class: 'url'}, visible(urlOf(h, d, i))), element('td', {}, kindCell(d.verdicts[i], d.status[i])),
 			element('td', {class: 'n'}, d.took[i] < 0 ? '–' : seconds(d.took[i])), element('td', {class: 'url'}, visible(d.notes[d.note[i]]))))))));

@@ -92,7 +92,7 @@ type timeline struct {
 	URLs     []string   `json:"urls"` // those that begin with / are of the host's origin
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][3]int64 `json:"pauses"` // a mark, when its pause began, and how long it was
+	Pauses   [][2]int64 `json:"pauses"` // a mark, and until when the host is left alone because of its answer
 	Early    [][2]int64 `json:"early"`  // a mark, and how much it came too soon
 }
 
@@ -169,7 +169,7 @@ func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (
 	if p.smallest < 0 {
 		o.Tightest = -1
 	}
-	t := timeline{Notes: h.notes, Pauses: [][3]int64{}, Early: [][2]int64{}}
+	t := timeline{Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{}}
 	verdicts := make([]byte, 0, len(h.marks))
 	for i, m := range h.marks {
 		letter := letters[m.verdict]
@@ -186,8 +186,8 @@ func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (
 			path = after
 		}
 		t.URLs = append(t.URLs, path)
-		if m.pause > 0 {
-			t.Pauses = append(t.Pauses, [3]int64{int64(i), ms(m.pausing), ms(m.pause)})
+		if m.paused > 0 {
+			t.Pauses = append(t.Pauses, [2]int64{int64(i), ms(m.paused)})
 		}
 		if p.early[i] > 0 {
 			t.Early = append(t.Early, [2]int64{int64(i), ms(p.early[i])})

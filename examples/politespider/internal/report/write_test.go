@@ -32,16 +32,16 @@ func TestWrite(t *testing.T) {
 	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
 	records := []record.Record{
 		{Seconds: 1.1, Verdict: record.RobotsTxt, URL: "http://a.example/robots.txt", Host: "a.example", Status: 200, Redirects: 1, Requests: []record.Request{
-			{URL: "http://a.example/robots.txt", Host: "a.example", At: 0, Took: 0.01, Interval: 1},
-			{URL: "http://b.example/r", Host: "b.example", At: 1, Took: 0.02, Interval: 1},
+			{URL: "http://a.example/robots.txt", Host: "a.example", At: 0, Took: 0.01, Status: 302, Interval: 1},
+			{URL: "http://b.example/r", Host: "b.example", At: 1, Took: 0.02, Status: 200, Interval: 1},
 		}},
 		{Seconds: 1.01, Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Status: 200, NoIndex: true,
-			Requests: []record.Request{{At: 1, Took: 0.005, Interval: 2}},
+			Requests: []record.Request{{At: 1, Took: 0.005, Status: 200, Interval: 2}},
 			Said:     record.Said{Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 3, Name: "noindex", Known: true, Raw: "noindex"}}}},
 		{Seconds: 2.5, Verdict: record.Blocked, URL: "http://a.example/attic/1", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/1")},
 		{Seconds: 2.6, Verdict: record.Blocked, URL: "http://a.example/attic/2", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/2")},
-		{Seconds: 2.1, Verdict: record.Later, URL: "https://a.example/busy", Host: "a.example", Status: 429, Put: 1, Again: 3, Pause: 3,
-			Requests: []record.Request{{At: 2, Took: 0.1, Interval: 2}}},
+		{Seconds: 2.1, Verdict: record.Later, URL: "https://a.example/busy", Host: "a.example", Status: 429, Put: 1, Again: 3, PausedUntil: 5.1,
+			Requests: []record.Request{{At: 2, Took: 0.1, Status: 429, Interval: 2}}},
 		{Seconds: 9, Verdict: record.Failed, URL: "http://c.example/", Host: "c.example", Error: "connection reset"},
 	}
 	for _, r := range records {
@@ -60,10 +60,10 @@ func TestWrite(t *testing.T) {
 	doc.read(t, "timeline-0", &got)
 	want := timeline{
 		At: []int64{0, 1000, 2000, 2500, 2600}, Took: []int64{10, 5, 100, -1, -1}, Owed: []int64{1000, 2000, 2000, 0, 0},
-		Status: []uint16{0, 200, 429, 0, 0}, Verdicts: "rflbb",
+		Status: []uint16{302, 200, 429, 0, 0}, Verdicts: "rflbb",
 		URLs: []string{"/robots.txt", "/", "https://a.example/busy", "/attic/1", "/attic/2"},
 		Note: []uint32{0, 1, 3, 2, 2}, Notes: []string{"", "noindex", "line 3: Disallow: /attic/", "put off for the first time"},
-		Pauses: [][3]int64{{2, 2100, 3000}}, Early: [][2]int64{{2, 1000}},
+		Pauses: [][2]int64{{2, 5100}}, Early: [][2]int64{{2, 1000}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -1,0 +1,210 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
+)
+
+// browser is the Chromium of all tests; nil: there is none.
+var browser context.Context
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		path := chromium()
+		if path == "" {
+			return m.Run()
+		}
+		allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)...)
+		defer stop()
+		var cancel context.CancelFunc
+		browser, cancel = chromedp.NewContext(allocator)
+		defer cancel()
+		if err := chromedp.Do(browser); err != nil {
+			fmt.Fprintf(os.Stderr, "start %s: %v\n", path, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func chromium() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// tab is a report in a browser.
+type tab struct {
+	*testing.T
+	context.Context
+}
+
+// open shows a report in a tab of its own. Whatever the browser complains about, and whatever the page asks the network
+// for, fails the test.
+func open(t *testing.T, path string, width, height int64, dark bool) tab {
+	t.Helper()
+	needBrowser(t)
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	target := "file://" + filepath.ToSlash(path)
+	var mu sync.Mutex
+	var complaints []string
+	complain := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		complaints = append(complaints, fmt.Sprintf(format, args...))
+	}
+	if err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			complain("exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *runtime.EventConsoleAPICalled:
+			complain("console.%s: %v", e.Type, e.Args)
+		case *log.EventEntryAdded: // violations of the policy, too
+			complain("%s: %s", e.Entry.Source, e.Entry.Text)
+		case *page.EventJavascriptDialogOpening:
+			complain("a dialog: %s", e.Message)
+		case *network.EventRequestWillBeSent:
+			if e.Request.URL != target {
+				complain("a request for %s", e.Request.URL)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range complaints {
+			t.Errorf("the browser: %s", c)
+		}
+	})
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	tb := tab{t, ctx}
+	tb.run(
+		func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+			_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			}})
+			return none, err
+		},
+		chromedp.EmulateViewport(width, height),
+		chromedp.Navigate(target),
+	)
+	return tb
+}
+
+func needBrowser(t *testing.T) {
+	t.Helper()
+	if browser == nil {
+		t.Skip("SKIPPED: no chromium in the path: the report is not tested in a browser (apt-get install chromium)")
+	}
+}
+
+func (t tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(t.Context, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eval returns what an expression comes to in the page.
+func eval[T any](t tab, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(t.Context, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// do runs statements in the page.
+func (t tab) do(statements string) {
+	t.Helper()
+	t.run(chromedp.Evaluate[chromedp.Void]("{" + statements + "}"))
+}
+
+// wait waits until an expression is true.
+func (t tab) wait(expression string) {
+	t.Helper()
+	if err := chromedp.Do(t.Context, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+		t.Fatalf("waiting for %s: %v", expression, err)
+	}
+}
+
+// filter runs statements that change the filter, and waits until the page shows it.
+func (t tab) filter(statements string) {
+	t.Helper()
+	before := eval[string](t, "document.documentElement.dataset.settled")
+	t.do("const search = document.getElementById('find'); " + statements)
+	t.wait(fmt.Sprintf("document.documentElement.dataset.settled !== %q", before))
+}
+
+// screenshot leaves a picture of the page as it is on the screen, if somebody wants to see it.
+func (t tab) screenshot(name string) {
+	t.Helper()
+	dir := os.Getenv("REPORT_SHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(t.Context, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes a report and returns its path.
+func write(t *testing.T, c *report.Crawl, s record.Summary) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.Write(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "crawl.html")
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// build compiles the spider and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "politespider")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/goodbots/courtesy/examples/politespider").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, strings.TrimSpace(string(out)))
+	}
+	return binary
+}

@@ -1,0 +1,481 @@
+package integration
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// The demo's report has a mark for each request that its JSON lines speak of, and for each URL that nothing was sent for.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: the demo takes a quarter of a minute")
+	}
+	needBrowser(t)
+	t.Parallel()
+	began := time.Now()
+	path := filepath.Join(t.TempDir(), "crawl.html")
+	lines, err := exec.CommandContext(t.Context(), build(t), "-json", "-report", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
+	want, blocked := make(map[string]int), 0 // marks by host
+	for line := range bytes.Lines(lines) {
+		var r struct {
+			Verdict, Host string
+			Requests      []struct{ Host string }
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range r.Requests {
+			want[cmp.Or(request.Host, r.Host)]++
+		}
+		if len(r.Requests) == 0 && r.Host != "" {
+			want[r.Host]++
+		}
+		if r.Verdict == "blocked" {
+			blocked++
+		}
+	}
+
+	for _, look := range []struct {
+		name          string
+		width, screen int64
+		dark          bool
+	}{{"desktop-light", 1280, 1000, false}, {"desktop-dark", 1280, 1000, true}, {"phone", 360, 740, false}} {
+		tb := open(t, path, look.width, 3600, look.dark) // so high that all timelines are in sight
+		tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
+		got := eval[map[string]int](tb, `Object.fromEntries([...document.querySelectorAll('.lane')].map(l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
+		for host, n := range want {
+			if got[host] != n {
+				t.Errorf("%s: %s has %d marks, want %d", look.name, host, got[host], n)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %d timelines, want %d", look.name, len(got), len(want))
+		}
+		if rules := eval[int](tb, `[...document.querySelectorAll('#rules button .n')].reduce((n, e) => n + +e.textContent, 0)`); rules != blocked {
+			t.Errorf("%s: %d URLs in the list of blocked ones, want %d", look.name, rules, blocked)
+		}
+		if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was kept.") {
+			t.Errorf("%s: %s", look.name, verdict)
+		}
+		tb.do(`document.getElementById('all').scrollIntoView()`)
+		tb.wait(`document.getElementById('all-table')`)
+		t.Logf("%s after %v", look.name, time.Since(began).Round(time.Millisecond))
+		tb.run(chromedp.EmulateViewport(look.width, look.screen))
+		for _, section := range []string{"pace", "lanes", "blocked", "said", "all"} {
+			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`, section))
+			tb.screenshot("demo-" + look.name + "-" + section)
+		}
+	}
+}
+
+// What a mark looks like is what it means: the colour of its kind is where the mark has to be, and red where it is early.
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 3, 12, 1)
+	tb := open(t, write(t, c, s), 1280, 1200, false)
+	tb.wait(`document.querySelector('canvas[data-marks]')`)
+	const pixels = `(canvas, at, y) => {
+		const end = JSON.parse(document.getElementById('overview').textContent).end;
+		const x = Math.floor(10 + at / end * (canvas.clientWidth - 20)), copy = new OffscreenCanvas(canvas.width, canvas.height);
+		const c = copy.getContext('2d', {willReadFrequently: true});
+		c.drawImage(canvas, 0, 0);
+		return [-1, 0, 1].map(by => [...c.getImageData(x + by, y, 1, 1).data].slice(0, 3).join());
+	}`
+	const marks = `[...document.querySelectorAll('.lane canvas')].flatMap(canvas => {
+		const d = JSON.parse(document.getElementById('timeline-' + canvas.dataset.host).textContent), early = new Set(d.early.map(e => e[0]));
+		return d.at.map((at, i) => ({Kind: early.has(i) ? 'early' : d.verdicts[i], Pixels: (` + pixels + `)(canvas, at, d.took[i] < 0 ? canvas.clientHeight - 12 : 40)}));
+	})`
+	want := map[string]string{
+		"f": "42,111,184", "m": "34,134,125", "r": "109,79,176", "l": "200,80,10", "b": "168,106,0", "x": "179,32,58", "early": "194,24,43",
+	}
+	seen := make(map[string]int)
+	for _, mark := range eval[[]struct {
+		Kind   string
+		Pixels []string
+	}](tb, marks) {
+		seen[mark.Kind]++
+		if !slices.Contains(mark.Pixels, want[mark.Kind]) {
+			t.Errorf("a mark of kind %q has the colours %q, without %s", mark.Kind, mark.Pixels, want[mark.Kind])
+		}
+	}
+	if seen["f"] == 0 || seen["r"] != 3 || seen["early"] != 1 {
+		t.Errorf("kinds of marks: %v", seen)
+	}
+	if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was not kept. 1 of ") {
+		t.Error(verdict)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 30, 40, 0)
+	tb := open(t, write(t, c, s), 1280, 900, false)
+	total := eval[int](tb, `JSON.parse(document.getElementById('overview').textContent).hosts.reduce((n, h) => n + h.marks, 0)`)
+	tb.do(`document.getElementById('all').scrollIntoView()`)
+	tb.wait(`document.getElementById('all-table')`)
+	found := func() (n int) {
+		text, _, _ := strings.Cut(eval[string](tb, `document.getElementById('found').textContent`), " of ")
+		n, _ = strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+		return n
+	}
+	count := func(what string) int { return eval[int](tb, fmt.Sprintf(`document.querySelectorAll(%q).length`, what)) }
+
+	for _, tt := range []struct{ text, every string }{
+		{"connection reset", "connection reset"},
+		{"/Private/", "/private/"},
+		{"-007.example", "-007.example"},
+	} {
+		tb.filter(fmt.Sprintf(`search.value = %q; search.dispatchEvent(new Event('input'))`, tt.text))
+		want := eval[int](tb, fmt.Sprintf(`(() => {
+			const hosts = JSON.parse(document.getElementById('overview').textContent).hosts;
+			return hosts.reduce((n, h, i) => {
+				const d = JSON.parse(document.getElementById('timeline-' + i).textContent);
+				return n + d.at.filter((_, i) => (h.origin + d.urls[i] + ' ' + d.notes[d.note[i]]).includes(%q)).length;
+			}, 0);
+		})()`, tt.every))
+		if got := found(); got != want || want == 0 {
+			t.Errorf("%q: %d found, want %d", tt.text, got, want)
+		}
+		if got := count("#all-table tbody tr"); got != min(want, 100) {
+			t.Errorf("%q: %d rows, want %d", tt.text, got, want)
+		}
+		if bad := eval[int](tb, fmt.Sprintf(`[...document.querySelectorAll('#all-table tbody tr')].filter(r => !r.textContent.includes(%q)).length`, tt.every)); bad != 0 {
+			t.Errorf("%q: %d rows do not match", tt.text, bad)
+		}
+	}
+	if got := count(".lane"); got != 1 {
+		t.Errorf("%d timelines for one host, want 1", got)
+	}
+	if got := count("#host-table tbody tr:not([hidden])"); got != 1 {
+		t.Errorf("%d rows for one host, want 1", got)
+	}
+	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
+	if got := eval[string](tb, `document.getElementById('found').textContent`); got != "" {
+		t.Errorf("without a filter it says %q", got)
+	}
+
+	// Each kind that is switched off takes its marks away, until none is left.
+	left := total
+	for i := range count("#kinds button") {
+		button := fmt.Sprintf(`document.querySelectorAll('#kinds button')[%d]`, i)
+		n, err := strconv.Atoi(strings.ReplaceAll(eval[string](tb, button+`.querySelector('.soft').textContent`), ",", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tb.filter(button + `.click()`)
+		left -= n
+		if got := found(); got != left {
+			t.Errorf("after %d kinds were switched off, %d are found, want %d", i+1, got, left)
+		}
+	}
+	if left != 0 || count(".lane") != 0 || count("#all-table") != 0 || count("#rules button") != 0 {
+		t.Errorf("with everything switched off, %d marks are left", left)
+	}
+	tb.filter(`document.querySelectorAll('#kinds button')[0].click()`)
+	if got := count(".lane"); got == 0 {
+		t.Error("a kind that is switched on again does not come back")
+	}
+}
+
+func TestSort(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 12, 30, 0)
+	tb := open(t, write(t, c, s), 1280, 900, false)
+	tb.do(`document.getElementById('all').scrollIntoView()`)
+	tb.wait(`document.getElementById('all-table')`)
+	for _, tt := range []struct {
+		table  string
+		column int
+		value  string // of a row r
+	}{
+		{"#host-table", 0, `r.cells[0].textContent`},
+		{"#host-table", 1, `+r.cells[1].textContent`},
+		{"#host-table", 8, `+r.cells[8].dataset.v`},
+		{"#lost-list table", 0, `r.cells[0].textContent`},
+		{"#said-list table", 3, `parseInt(r.cells[3].textContent)`},
+		{"#all-table", 0, `r.cells[0].textContent.split(':').reduce((s, x) => 60 * s + +x, 0)`},
+		{"#all-table", 1, `r.cells[1].textContent`},
+	} {
+		var orders []string
+		for range 2 {
+			head := fmt.Sprintf(`document.querySelector('%s').tHead.rows[0].cells[%d]`, tt.table, tt.column)
+			was := eval[string](tb, head+`.ariaSort || ''`)
+			tb.do(head + `.querySelector('button').click()`)
+			tb.wait(fmt.Sprintf(`(%s.ariaSort || '') !== %q`, head, was))
+			order := eval[string](tb, head+`.ariaSort`)
+			orders = append(orders, order)
+			sorted := eval[bool](tb, fmt.Sprintf(`(() => {
+				const values = [...document.querySelector('%s').tBodies[0].rows].map(r => %s);
+				return values.length > 2 && values.every((v, i) => i === 0 || values[i - 1] === v || (values[i - 1] < v) === (%q === 'ascending'));
+			})()`, tt.table, tt.value, order))
+			if !sorted {
+				t.Errorf("%s, column %d, is not %s", tt.table, tt.column, order)
+			}
+		}
+		if orders[0] == orders[1] {
+			t.Errorf("%s, column %d, is %s twice", tt.table, tt.column, orders[0])
+		}
+	}
+}
+
+// Everything can be reached and done without a pointer.
+func TestKeyboard(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 4, 60, 0)
+	tb := open(t, write(t, c, s), 1280, 900, false)
+	press := func(keys string) {
+		t.Helper()
+		tb.run(chromedp.KeyEvent(keys))
+	}
+	active := func(what string) string {
+		t.Helper()
+		return eval[string](tb, `String(document.activeElement.`+what+`).slice(0, 300)`)
+	}
+	var order []string
+	for range 120 {
+		press(kb.Tab)
+		if eval[bool](tb, `document.activeElement === document.body`) {
+			break // the end
+		}
+		if eval[bool](tb, `getComputedStyle(document.activeElement).outlineStyle === 'none'`) {
+			t.Errorf("nobody sees that the focus is on %s", active("outerHTML"))
+		}
+		if name := eval[string](tb, `(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)(document.activeElement)`); strings.TrimSpace(name) == "" {
+			t.Errorf("%s has no name", active("outerHTML"))
+		}
+		id := eval[string](tb, `(e => e.id || e.dataset.kind || e.closest('[id]')?.id || '')(document.activeElement)`)
+		order = append(order, id)
+	}
+	last := -1
+	for _, id := range []string{"theme", "find", "fetched", "order", "in", "lane-", "host-table", "rules", "text", "urls", "said-list", "lost-list"} {
+		at := -1
+		for i, got := range order {
+			if strings.HasPrefix(got, id) {
+				at = i
+				break
+			}
+		}
+		if at <= last {
+			t.Errorf("%s is not reached, or out of turn: %q", id, order)
+		}
+		last = at
+	}
+
+	// In a timeline: from mark to mark.
+	tb.do(`document.querySelector('.lane canvas').focus()`)
+	marks, _ := strconv.Atoi(active("ariaValueMax"))
+	for _, step := range []struct {
+		key  string
+		want int
+	}{{kb.ArrowRight, 1}, {kb.ArrowRight, 2}, {kb.ArrowLeft, 1}, {kb.ArrowLeft, 1}, {kb.End, marks}, {kb.PageUp, marks - 10}, {kb.Home, 1}} {
+		press(step.key)
+		if got := active("ariaValueNow"); got != strconv.Itoa(step.want) {
+			t.Errorf("after %q mark %s is chosen, want %d", step.key, got, step.want)
+		}
+	}
+	if text := active("ariaValueText"); !strings.Contains(text, "/robots.txt") || !strings.Contains(text, "1 of ") {
+		t.Errorf("the first mark is read out as %q", text)
+	}
+	if eval[bool](tb, `document.getElementById('tip').hidden`) {
+		t.Error("nothing is shown of the mark that is chosen")
+	}
+	tb.screenshot("keyboard")
+	all := active("dataset.marks")
+	press("+")
+	press("+")
+	if got := active("dataset.marks"); got == all {
+		t.Errorf("zoomed in, there are still %s marks", got)
+	}
+	press("0")
+	if got := active("dataset.marks"); got != all {
+		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
+	}
+
+	// From what was blocked to the line that did it.
+	press(kb.Home)
+	for range marks {
+		if strings.Contains(active("ariaValueText"), "blocked") {
+			break
+		}
+		press(kb.ArrowRight)
+	}
+	text := active("ariaValueText")
+	press(kb.Enter)
+	if active("id") != "text" {
+		t.Fatalf("Enter on %q leads to %s", text, active("outerHTML"))
+	}
+	here := eval[string](tb, `document.querySelector('#text .here').textContent`)
+	if line := strings.TrimLeft(here, "0123456789"); !strings.Contains(text, line) {
+		t.Errorf("%q, and %q is shown", text, here)
+	}
+	inSight := eval[bool](tb, `(() => {
+		const box = document.getElementById('text').getBoundingClientRect(), here = document.querySelector('#text .here').getBoundingClientRect();
+		return here.top >= box.top && here.bottom <= box.bottom;
+	})()`)
+	if !inSight {
+		t.Error("the line that decided is not in sight")
+	}
+	// In the list of lines: up and down.
+	tb.do(`document.querySelector('#rules button').focus()`)
+	for range 2 {
+		press(kb.ArrowDown)
+		if active("ariaPressed") != "true" {
+			t.Errorf("the line under the focus is not the one that is shown: %s", active("outerHTML"))
+		}
+	}
+}
+
+func TestThemes(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 3, 10, 0)
+	path := write(t, c, s)
+	const paper, lane = `getComputedStyle(document.body).backgroundColor`, `(() => {
+		const c = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+		c.drawImage(document.querySelector('.lane canvas'), 0, 0);
+		return [...c.getImageData(0, 0, 1, 1).data].join();
+	})()`
+	var papers, lanes []string
+	for _, dark := range []bool{false, true} {
+		tb := open(t, path, 800, 900, dark)
+		tb.wait(`document.querySelector('canvas[data-marks]')`)
+		papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
+		if pressed := eval[string](tb, `theme.ariaPressed`); pressed != strconv.FormatBool(dark) {
+			t.Errorf("dark is %v, and the button says %s", dark, pressed)
+		}
+		for range 2 { // there and back
+			tb.run(chromedp.Click(chromedp.CSS("#theme")))
+			papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
+		}
+	}
+	for i, want := range []int{0, 1, 0, 1, 0, 1} {
+		if want == 1 && (papers[i] == papers[0] || lanes[i] == lanes[0]) || want == 0 && (papers[i] != papers[0] || lanes[i] != lanes[0]) {
+			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q", papers, lanes)
+			break
+		}
+	}
+}
+
+// On a phone the page is as wide as the screen, whatever is in it.
+func TestPhone(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{
+		"invented": func() string { c, s := invented(t, 30, 40, 1); return write(t, c, s) }(),
+		"hostile":  func() string { c, s := hostile(t); return write(t, c, s) }(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := open(t, path, 360, 740, false)
+			tb.do(`document.getElementById('all').scrollIntoView()`)
+			tb.wait(`document.getElementById('all-table')`)
+			if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 360 {
+				t.Errorf("the page is %d pixels wide: %q", got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
+			}
+			if got := eval[int](tb, `document.querySelector('.lane canvas').clientWidth`); got < 300 {
+				t.Errorf("a timeline is %d pixels wide", got)
+			}
+		})
+	}
+}
+
+// Nothing that a site sends is ever run, wherever the reader goes in the page.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	c, s := hostile(t)
+	tb := open(t, write(t, c, s), 1280, 6000, false)
+	tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
+	elements := `[...document.querySelectorAll('script:not([type]), iframe, img, base, object, link, form, svg, style, meta')].map(e => e.outerHTML.length).join()`
+	before := eval[string](tb, elements)
+	tb.do(`document.getElementById('all').scrollIntoView()`)
+	tb.wait(`document.getElementById('all-table')`)
+	for i := range smuggled {
+		tb.do(fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].click()`, i))
+		tb.do(fmt.Sprintf(`document.querySelectorAll('.lane canvas')[%d].focus()`, i))
+		tb.run(chromedp.KeyEvent(kb.Home + kb.ArrowRight + kb.ArrowRight))
+	}
+	tb.filter(`search.value = 'pwned'; search.dispatchEvent(new Event('input'))`)
+	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
+	if eval[bool](tb, `'pwned' in window || 'pwned' in Object.prototype`) {
+		t.Error("a crawled site has run a script")
+	}
+	if after := eval[string](tb, elements); after != before {
+		t.Errorf("the page has other elements than before: %s, before %s", after, before)
+	}
+	if lanes := eval[int](tb, `document.querySelectorAll('.lane').length`); lanes != len(smuggled) {
+		t.Errorf("%d timelines, want %d", lanes, len(smuggled))
+	}
+	shown := eval[string](tb, `document.getElementById('file').textContent + document.getElementById('all-list').textContent`)
+	for _, text := range []string{`</script><script>pwned=1</script>`, `\u{202e}gnp.exe`} {
+		if !strings.Contains(shown, text) {
+			t.Errorf("%s is not shown as it was sent", text)
+		}
+	}
+	tb.screenshot("hostile")
+}
+
+// A crawl of 200 hosts: what is not in sight is not read, let alone drawn. How long it takes is told, not tested.
+func TestBig(t *testing.T) {
+	t.Parallel()
+	pages := 300
+	if n, err := strconv.Atoi(os.Getenv("REPORT_PAGES")); err == nil {
+		pages = n
+	}
+	c, s := invented(t, 200, pages, 0)
+	began := time.Now()
+	path := write(t, c, s)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("200 hosts with %d pages each: %.1f MB, written in %v", pages, float64(info.Size())/1e6, time.Since(began).Round(time.Millisecond))
+	began = time.Now()
+	tb := open(t, path, 1280, 900, false)
+	tb.wait(`document.querySelector('canvas[data-marks]')`)
+	t.Logf("opened in %v", time.Since(began).Round(time.Millisecond))
+	if drawn := eval[int](tb, `document.querySelectorAll('canvas[data-marks]').length`); drawn == 0 || drawn > 20 {
+		t.Errorf("%d timelines are drawn, want those in sight", drawn)
+	}
+	tb.do(`window.longest = 0; new PerformanceObserver(l => l.getEntries().forEach(e => longest = Math.max(longest, e.duration))).observe({type: 'longtask'})`)
+	tb.screenshot("big-top")
+	tb.do(`document.getElementById('more-lanes').click()`)
+	if lanes := eval[int](tb, `document.querySelectorAll('.lane').length`); lanes != 200 {
+		t.Errorf("%d timelines, want 200", lanes)
+	}
+	tb.do(`document.querySelector('.lane:nth-child(150)').scrollIntoView()`)
+	tb.wait(`document.querySelector('.lane:nth-child(150) canvas[data-marks]')`)
+	if drawn := eval[int](tb, `document.querySelectorAll('canvas[data-marks]').length`); drawn > 60 {
+		t.Errorf("%d timelines are drawn, want those that were in sight", drawn)
+	}
+	began = time.Now()
+	tb.filter(`search.value = 'museum'; search.dispatchEvent(new Event('input'))`)
+	t.Logf("filtered in %v, of which 150 ms wait for the next letter", time.Since(began).Round(time.Millisecond))
+	began = time.Now()
+	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
+	tb.do(`document.getElementById('all').scrollIntoView()`)
+	tb.wait(`document.getElementById('all-table')`)
+	t.Logf("everything listed in %v", time.Since(began).Round(time.Millisecond))
+	t.Logf("the longest task held the page up for %.0f ms", eval[float64](tb, `longest`))
+	tb.do(`scrollTo(0, 0); document.getElementById('order').value = 'trouble'; document.getElementById('order').dispatchEvent(new Event('change')); document.getElementById('pace').scrollIntoView()`)
+	tb.wait(`document.querySelector('.lane canvas[data-marks]')`)
+	tb.screenshot("big-trouble")
+	tb.do(`for (let i = 0; i < 5; i++) document.getElementById('in').click()`)
+	tb.screenshot("big-zoomed")
+	tb.do(`document.getElementById('blocked').scrollIntoView()`)
+	tb.screenshot("big-blocked")
+}
