@@ -19,6 +19,10 @@ var paceScript string
 // know it; so nobody takes a slot there before a report has found out what it is.
 func paceFor(run string) string { return paceScript + "\n-- " + run }
 
+// lookFor reads the state of a host and the epoch. It is a script so that an older
+// replica, which has been promoted meanwhile, does not vouch for a slot.
+func lookFor(run string) string { return "return redis.call('MGET', KEYS[1], KEYS[2])\n-- " + run }
+
 // who has the say about a request's time.
 type who uint8
 
@@ -125,9 +129,12 @@ func (b *Backend) join(r *report, args ...any) {
 	if err == nil {
 		b.mu.Lock()
 		known, fresh := f.run == b.run && !b.unloaded, b.run == ""
-		f.sha = b.sha
+		f.sha, f.look = b.sha, b.look
 		b.mu.Unlock()
 		if !known {
+			f.look, err = b.client.ScriptLoad(ctx, lookFor(f.run)).Result()
+		}
+		if !known && err == nil {
 			f.sha, err = b.client.ScriptLoad(ctx, paceFor(f.run)).Result()
 		}
 		if fresh {
@@ -170,7 +177,7 @@ func (b *Backend) tune(ctx context.Context) {
 type fleet struct {
 	server, open               int64 // µs, ms
 	seat, seats, members, gone int64
-	run, sha                   string
+	run, sha, look             string
 }
 
 func parseFleet(reply []any) (f fleet, err error) {
@@ -214,7 +221,7 @@ func (b *Backend) apply(f fleet, r *report, sent, received time.Time) error {
 	if f.run != b.run && f.gone > 0 {
 		b.log.Warn("redislimit: Redis has evicted keys: set maxmemory-policy noeviction, or the pace may be forgotten", "evicted", f.gone)
 	}
-	b.run, b.sha, b.unloaded, b.clock, b.joined = f.run, f.sha, false, ahead, now
+	b.run, b.sha, b.look, b.unloaded, b.clock, b.joined = f.run, f.sha, f.look, false, ahead, now
 	b.sit(f, now)
 	switch {
 	case b.own == nil && fresh:

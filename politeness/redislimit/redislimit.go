@@ -75,7 +75,7 @@ type Backend struct {
 	pipelines int        // that are sending
 	clock     clock
 	run       string // the server's run_id
-	sha       string // of the script that this run knows
+	sha, look string // of the scripts that this run knows
 	unloaded  bool   // the script has to be loaded again
 	joined    time.Time
 	joining   *report

@@ -202,16 +202,18 @@ func (s *slot) Claim(ctx context.Context) bool {
 func (s *slot) stands(ctx context.Context) bool {
 	b := s.b
 	b.mu.Lock()
-	lost := b.own != nil
+	lost, look := b.own != nil, b.look
 	b.mu.Unlock()
 	if lost {
 		return false
 	}
-	c, err := b.do(ctx, time.Now().Add(b.timeout), nil, "mget", b.prefix+s.host, b.epochKey)
-	if err != nil {
-		if ctx.Err() == nil {
-			b.lose(err, time.Now())
-		}
+	c, err := b.do(ctx, time.Now().Add(b.timeout), nil, "evalsha", look, 2, b.prefix+s.host, b.epochKey)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || strings.HasPrefix(err.Error(), "NOSCRIPT"):
+		return false // the next to take a slot finds out why
+	default:
+		b.lose(err, time.Now())
 		return false
 	}
 	reply, _ := c.cmd.Slice()
