@@ -1,49 +1,75 @@
-package robotstxt
+package robotstxt_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A featureCase is a line of conformance/feature_cases.jsonl: what some other parser says about a part of a file.
 type featureCase struct {
-	Source, Feature string
-	Robots          string
-	RobotsB64       []byte `json:"robots_b64"`
-	Agent, URL      string
-	Expected        any
+	Source, Feature, Note string
+	Robots                string
+	RobotsB64             []byte `json:"robots_b64"`
+	Agent, URL            string
+	RobotsURL             string `json:"robots_url"`
+	Expected              any
 }
 
-// featureDisagreements tells by a part of what identifies a case why we answer otherwise.
-var featureDisagreements = []struct{ part, reason string }{
-	{"crawl_delay samclarke/robots-parser Robots.js Robots should parse the crawl-delay directive b", "Crawl-delay ends no group: the robots share one, and its greatest delay"},
-	{"crawl_delay samclarke/robots-parser Robots.js Robots should fallback to *", "as above"},
-	{"crawl_delay samclarke/robots-parser Robots.js Robots should ignore version numbers", "as above"},
-	{"crawl_delay VIPnytt/RobotsTxtParser CrawlDelayTest.php testCrawlDelay:33 GoogleBot", "as above"},
-	{"crawl_delay crawler-commons SimpleRobotRulesParserTest.testSelectCrawlDelayGroup:990", "as above"},
-	{"crawl_delay crawler-commons SimpleRobotRulesParserTest.testCrawlDelay:909 bixo", "as above"},
-	{"crawl_delay crawler-commons SimpleRobotRulesParserTest.testHtmlMarkupInRobotsTxt:648", "\"10<BR>\" is not a number"},
-	{"matching_line samclarke/robots-parser", "no line is 0, not -1"},
-	{"host VIPnytt/RobotsTxtParser HostTest.php", "other fields are given as written, not judged, and without a fallback"},
-	{"sitemaps crawler-commons SimpleRobotRulesParserTest.testSitemap:1074", "a line without a field is no sitemap"},
-	{"sitemaps crawler-commons SimpleRobotRulesParserTest.testRelativeSitemap:1082", "sitemaps are given as written, not resolved"},
+// comparisons tell by the kind of a case how what we say about it is brought into the form of what is expected.
+var comparisons = map[string]func(c featureCase) (got, want any){
+	"clean_param":         featureCase.cleanParam,
+	"comment":             featureCase.comment,
+	"content_signal":      featureCase.contentSignal,
+	"crawl_delay":         featureCase.crawlDelay,
+	"export":              featureCase.export,
+	"groups":              featureCase.groups,
+	"host":                featureCase.host,
+	"line_report":         featureCase.lineReport,
+	"lint_errors":         featureCase.lintErrors,
+	"matching_line":       featureCase.matchingLine,
+	"noindex":             featureCase.noindex,
+	"parse_events":        featureCase.parseEvents,
+	"path_of_url":         featureCase.pathOfURL,
+	"render":              featureCase.render,
+	"request_rate":        featureCase.requestRate,
+	"robots_url":          featureCase.robotsURL,
+	"robots_url_governs":  featureCase.robotsURLGoverns,
+	"robotversion":        featureCase.robotVersion,
+	"sitemaps":            featureCase.sitemaps,
+	"valid_product_token": featureCase.validProductToken,
+	"visit_time":          featureCase.visitTime,
+	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares what can be compared: what other parsers make of the sitemaps, the delay, the deciding
-// line, the path of a URL and the faults of a file.
+// TestSharedFeatures compares every case. Those on which we differ are listed below, each under the reason.
 func TestSharedFeatures(t *testing.T) {
-	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "feature_cases.jsonl"))
+	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	agree, all := map[string]int{}, map[string]int{}
+	reasons := map[string]string{}
+	for reason, cases := range featureDisagreements {
+		for _, id := range cases {
+			reasons[id] = reason
+		}
+	}
+	agree, all, line := map[string]int{}, map[string]int{}, 0
 	for dec := json.NewDecoder(f); ; {
 		var c featureCase
 		if err := dec.Decode(&c); err == io.EOF {
@@ -51,66 +77,632 @@ func TestSharedFeatures(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+		line++
 		if c.RobotsB64 != nil {
 			c.Robots = string(c.RobotsB64)
 		}
-		got, want, ok := c.compare()
+		compare, ok := comparisons[c.Feature]
 		if !ok {
-			continue
+			t.Fatalf("line %d: nothing compares %s", line, c.Feature)
 		}
+		got, want := compare(c)
 		all[c.Feature]++
-		if got == want {
+		id := fmt.Sprintf("%d %s", line, c.Feature)
+		_, differs := reasons[id]
+		delete(reasons, id)
+		switch same := asJSON(got) == asJSON(want); {
+		case same:
 			agree[c.Feature]++
-			continue
-		}
-		key := fmt.Sprintf("%s %s %s", c.Feature, c.Source, c.Agent)
-		if !slices.ContainsFunc(featureDisagreements, func(d struct{ part, reason string }) bool { return strings.HasPrefix(key, d.part) }) {
-			t.Errorf("%s: got %s, want %s; robots.txt:\n%s", key, got, want, c.Robots)
+			if differs {
+				t.Errorf("%s: we agree by now", id)
+			}
+		case !differs:
+			t.Errorf("%q, // %s %s %s %s: got %s, want %s; robots.txt:\n%s", id, c.Source, c.Agent, c.URL, c.Note, asJSON(got), asJSON(want), c.Robots)
 		}
 	}
-	t.Logf("%v agree of %v", agree, all)
+	for id := range reasons {
+		t.Errorf("there is no case %s", id)
+	}
+	total := 0
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		total += agree[kind]
+		t.Logf("%s: %d of %d agree", kind, agree[kind], all[kind])
+	}
+	t.Logf("%d of %d agree, %d differ for a reason", total, line, line-total)
 }
 
-// compare returns what we and what the source says, as text, if the case can be compared.
-func (c featureCase) compare() (got, want string, ok bool) {
-	file := Parse([]byte(c.Robots))
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
+
+// token is what our caller would make of the agent: the name before the version.
+func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
-	switch c.Feature {
-	case "sitemaps":
-		if n, ok := c.Expected.(float64); ok {
-			return fmt.Sprint(len(file.Sitemaps())), fmt.Sprint(n), true
-		}
-		return fmt.Sprint(file.Sitemaps()), fmt.Sprint(c.Expected), true
-	case "crawl_delay":
-		delay, _ := file.Rules(token).CrawlDelay()
-		if c.Expected == nil || c.Expected == false {
-			c.Expected = 0
-		}
-		return fmt.Sprint(delay.Seconds()), fmt.Sprint(c.Expected), true
-	case "matching_line":
-		if _, ok := c.Expected.(float64); !ok {
-			return "", "", false
-		}
-		return fmt.Sprint(file.Rules(token).Match(c.URL).Line), fmt.Sprint(c.Expected), true
-	case "path_of_url":
-		return string(appendGoogleTarget(nil, c.URL)), fmt.Sprint(c.Expected), true
-	case "lint_errors":
-		errors := 0
-		for _, p := range Lint([]byte(c.Robots)) {
-			if p.Severity > Info {
-				errors++
+	return token
+}
+
+// fields returns the values of the agent's fields of a name.
+func (c featureCase) fields(name string) (values []string) {
+	for g := range c.file().GroupsFor(c.token()) {
+		for _, f := range g.Fields {
+			if f.Is(name) {
+				values = append(values, f.Value)
 			}
 		}
-		return fmt.Sprint(errors), fmt.Sprint(c.Expected), true
-	case "host", "noindex":
-		if _, ok := c.Expected.(string); !ok {
-			return "", "", false
-		}
-		value := ""
-		for field := range file.Fields(c.Feature) {
-			value = field.Value
-		}
-		return value, fmt.Sprint(c.Expected), true
 	}
-	return "", "", false
+	return values
+}
+
+// arguments returns those of the calls in the note: [["/hello", "google"], [0], []], for example.
+func (c featureCase) arguments() (calls [][]any) {
+	if i := strings.Index(c.Note, " [["); i >= 0 {
+		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // what is no list has no arguments
+	}
+	return calls
+}
+
+func (c featureCase) sitemaps() (got, want any) {
+	if _, ok := c.Expected.(float64); ok {
+		return len(c.file().Sitemaps()), c.Expected
+	}
+	return append([]string{}, c.file().Sitemaps()...), c.Expected
+}
+
+func (c featureCase) crawlDelay() (got, want any) {
+	delay, ok := c.file().Rules(c.token()).CrawlDelay()
+	switch expected := c.Expected.(type) {
+	case nil, bool:
+		return ok, false
+	case string:
+		return fmt.Sprint(delay.Seconds()), expected
+	}
+	return delay.Seconds(), c.Expected
+}
+
+func (c featureCase) matchingLine() (got, want any) {
+	return c.file().Rules(c.token()).Match(c.URL).Line, c.Expected
+}
+
+func (c featureCase) pathOfURL() (got, want any) { return robotstxt.GooglePath(c.URL), c.Expected }
+
+func (c featureCase) lintErrors() (got, want any) {
+	errors := 0
+	for _, p := range robotstxt.Lint([]byte(c.Robots)) {
+		if p.Severity > robotstxt.Info {
+			errors++
+		}
+	}
+	return errors, c.Expected
+}
+
+// host is about the last Host line.
+func (c featureCase) host() (got, want any) {
+	value := ""
+	for f := range c.file().Fields("host") {
+		value = f.Value
+	}
+	if value == "" && c.Expected == nil {
+		return nil, nil
+	}
+	return value, c.Expected
+}
+
+func (c featureCase) robotVersion() (got, want any) {
+	return append(c.fields("robot-version"), "")[0], c.Expected
+}
+
+// noindex is about the rule that covers a path.
+func (c featureCase) noindex() (got, want any) {
+	calls := c.arguments()
+	for _, value := range c.fields("noindex") {
+		rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + value)).Rules()
+		if len(calls) > 2 && !rules.Allowed(fmt.Sprint(calls[2][0])) {
+			if _, ok := c.Expected.(float64); ok { // how long it is
+				return len(value), c.Expected
+			}
+			return value, c.Expected
+		}
+	}
+	return nil, c.Expected
+}
+
+func (c featureCase) comment() (got, want any) {
+	if calls := c.arguments(); len(calls) > 0 && len(calls[0]) > 0 {
+		c.Agent = fmt.Sprint(calls[0][0])
+	}
+	return append([]string{}, c.fields("comment")...), c.Expected
+}
+
+// cleanParam is about the lines, as a map from parameters to paths; or about the parameters of a URL.
+func (c featureCase) cleanParam() (got, want any) {
+	paths := map[string][]string{}
+	for f := range c.file().Fields("clean-param") {
+		names, path, _ := strings.Cut(f.Value, " ")
+		if path == "" {
+			path = "/"
+		}
+		for name := range strings.SplitSeq(names, "&") {
+			paths[name] = append(paths[name], path)
+		}
+	}
+	calls := c.arguments()
+	if len(calls) < 2 || len(calls[1]) == 0 {
+		if len(paths) == 0 {
+			return []string{}, c.Expected
+		}
+		return paths, c.Expected
+	}
+	u, err := url.Parse(fmt.Sprint(calls[1][0]))
+	if err != nil {
+		return err.Error(), c.Expected
+	}
+	names := []string{}
+	for name, patterns := range paths {
+		for _, pattern := range patterns {
+			if u.Query().Has(name) && !robotstxt.Parse([]byte("user-agent: *\ndisallow: "+pattern)).Rules().Allowed(u.RequestURI()) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, c.Expected
+}
+
+func (c featureCase) requestRate() (got, want any) {
+	var rates []robotstxt.RequestRate
+	for _, value := range c.fields("request-rate") {
+		if rate, ok := robotstxt.ParseRequestRate(value); ok {
+			rates = append(rates, rate)
+		}
+	}
+	switch expected := c.Expected.(type) {
+	case string: // protego's way to print it
+		if len(rates) == 0 {
+			return "None", expected
+		}
+		from, to := "None", "None"
+		if h := rates[0].Hours; h != (robotstxt.Hours{}) {
+			from, to = pythonTime(h.From), pythonTime(h.To)
+		}
+		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
+	case []any:
+		if len(expected) == 2 { // requests and seconds
+			if len(rates) == 0 {
+				return nil, expected
+			}
+			return []any{rates[0].Requests, rates[0].Per.Seconds()}, expected
+		}
+		slices.SortStableFunc(rates, func(a, b robotstxt.RequestRate) int { return int(b.Delay() - a.Delay()) })
+		var delays, exported []any
+		for _, r := range rates {
+			delays = append(delays, r.Delay().Seconds())
+			exported = append(exported, exportedRate(r))
+		}
+		if _, ok := expected[0].(float64); ok {
+			return delays, expected
+		}
+		for _, e := range expected { // the ratio is only another way to say the rate
+			delete(e.(map[string]any), "ratio")
+		}
+		return exported, expected
+	}
+	if len(rates) == 0 {
+		return nil, c.Expected
+	}
+	return rates[0].Delay().Seconds(), c.Expected
+}
+
+func exportedRate(r robotstxt.RequestRate) map[string]any {
+	m := map[string]any{"rate": r.Delay().Seconds(), "from": nil, "to": nil}
+	if r.Hours != (robotstxt.Hours{}) {
+		maps.Copy(m, exportedHours(r.Hours))
+	}
+	return m
+}
+
+func exportedHours(h robotstxt.Hours) map[string]any {
+	return map[string]any{"from": clock(h.From), "to": clock(h.To)}
+}
+
+func clock(d time.Duration) string {
+	return fmt.Sprintf("%02d%02d", int(d.Hours()), int(d.Minutes())%60)
+}
+
+func pythonTime(d time.Duration) string {
+	return fmt.Sprintf("datetime.time(%d, %d)", int(d.Hours()), int(d.Minutes())%60)
+}
+
+func (c featureCase) visitTime() (got, want any) {
+	hours := []robotstxt.Hours{}
+	exported := []any{}
+	for _, value := range c.fields("visit-time") {
+		if h, ok := robotstxt.ParseVisitTime(value); ok {
+			hours = append(hours, h)
+			exported = append(exported, exportedHours(h))
+		}
+	}
+	switch c.Expected.(type) {
+	case string:
+		if len(hours) == 0 {
+			return "None", c.Expected
+		}
+		return exported, c.Expected
+	case bool:
+		calls := c.arguments()
+		if len(calls) < 3 || len(calls[2]) == 0 {
+			return "at an unknown time", c.Expected
+		}
+		at := time.Unix(int64(calls[2][0].(float64)), 0)
+		return slices.ContainsFunc(hours, func(h robotstxt.Hours) bool { return h.Contains(at) }), c.Expected
+	}
+	return exported, c.Expected
+}
+
+func (c featureCase) contentSignal() (got, want any) {
+	in := preference.Input{Robots: c.file(), Tokens: []string{c.token()}, Target: "/"}
+	signals, none := map[string]any{}, true
+	for name, use := range map[string]preference.Use{"ai-train": preference.TrainAI, "search": preference.Search, "ai-input": preference.AIInput} {
+		signals[name] = nil
+		if answer := in.For(use).Answer; answer != preference.Unknown {
+			signals[name], none = answer == preference.Allow, false
+		}
+	}
+	if none {
+		return nil, c.Expected
+	}
+	return signals, c.Expected
+}
+
+// groups is about the user-agent lines of the file, or about how much is in a group.
+func (c featureCase) groups() (got, want any) {
+	groups := slices.Collect(c.file().Groups())
+	call, rest, _ := strings.Cut(c.Note, " ")
+	what, _, _ := strings.Cut(rest, " ")
+	if what == "getUserAgents" {
+		agents := []string{}
+		for _, g := range groups {
+			for _, a := range g.UserAgents {
+				agents = append(agents, strings.ToLower(a.Value))
+			}
+		}
+		slices.Sort(agents)
+		return agents, c.Expected
+	}
+	if what == "groups" {
+		return len(groups), c.Expected
+	}
+	if len(groups) == 0 {
+		return "no group", c.Expected
+	}
+	list := []string{}
+	for _, a := range groups[0].UserAgents {
+		if strings.HasSuffix(what, "userAgents") {
+			list = append(list, a.Value)
+		}
+	}
+	for _, r := range groups[0].Rules {
+		kind := map[string]robotstxt.Kind{"groups.[].allowedPatterns": robotstxt.Allow, "groups.[].disallowedPatterns": robotstxt.Disallow}[what]
+		if r.Kind == kind && r.Pattern != "" {
+			list = append(list, r.Pattern)
+		}
+	}
+	switch call {
+	case "count":
+		return len(list), c.Expected
+	case "empty":
+		if len(list) == 0 {
+			return nil, c.Expected
+		}
+	}
+	return list, c.Expected
+}
+
+// whyDisallowed is about the rules that disallow a path; we name the one that decides.
+func (c featureCase) whyDisallowed() (got, want any) {
+	calls := c.arguments()
+	m := c.file().Rules(fmt.Sprint(calls[0][1])).Match(fmt.Sprint(calls[0][0]))
+	if m.Allowed {
+		return nil, c.Expected
+	}
+	if len(calls) > 1 && calls[1][0] != 0.0 {
+		return "one rule decides", c.Expected
+	}
+	switch what, _, _ := strings.Cut(c.Note, " "); what {
+	case "whyDisallows":
+		return 1, c.Expected
+	case "whyDisallows.[].userAgent":
+		return m.Group[0].Value, c.Expected
+	default:
+		return m.Pattern, c.Expected
+	}
+}
+
+// An event is a line as the Google dialect has it.
+type event struct {
+	line        int
+	kind        string
+	name, value string
+}
+
+func events(body string) (all []event) {
+	f := robotstxt.Google.Parse([]byte(body))
+	for g := range f.Groups() {
+		for _, a := range g.UserAgents {
+			all = append(all, event{a.Line, "U", "", a.Value})
+		}
+		for _, r := range g.Rules {
+			all = append(all, event{r.Line, map[robotstxt.Kind]string{robotstxt.Allow: "A", robotstxt.Disallow: "D"}[r.Kind], "", r.Pattern})
+		}
+	}
+	sitemaps := f.Sitemaps()
+	for field := range f.Fields() {
+		if len(sitemaps) > 0 && field.Value == sitemaps[0] {
+			all, sitemaps = append(all, event{field.Line, "S", "", field.Value}), sitemaps[1:]
+			continue
+		}
+		all = append(all, event{field.Line, "?", field.Name, field.Value})
+	}
+	slices.SortFunc(all, func(a, b event) int { return a.line - b.line })
+	return all
+}
+
+func (c featureCase) parseEvents() (got, want any) {
+	list := []any{}
+	for _, e := range events(c.Robots) {
+		list = append(list, []any{e.line, e.kind, e.name, e.value})
+	}
+	return list, c.Expected
+}
+
+// A lineReport is what Google's parser reports about a line.
+type lineReport struct {
+	Line         int    `json:"line"`
+	Tag          string `json:"tag"`
+	Typo         int    `json:"typo"`
+	Empty        int    `json:"empty"`
+	Directive    int    `json:"directive"`
+	HasComment   int    `json:"has_comment"`
+	Comment      int    `json:"comment"`
+	TooLong      int    `json:"too_long"`
+	MissingColon int    `json:"missing_colon"`
+}
+
+func (c featureCase) lineReport() (got, want any) {
+	kinds := map[int]event{}
+	for _, e := range events(c.Robots) {
+		kinds[e.line] = e
+	}
+	lint := map[int]robotstxt.Code{}
+	for _, p := range robotstxt.Lint([]byte(c.Robots)) {
+		if p.Code == robotstxt.CodeMisspeltField {
+			lint[p.Line] = p.Code
+		}
+	}
+	count := func(b bool) int { return map[bool]int{true: 1}[b] }
+	lines := []lineReport{}
+	report := func(n int, line string) {
+		code, _, hasComment := strings.Cut(line, "#")
+		code = strings.Trim(code, " \t\v\f")
+		e, ok := kinds[n]
+		tag := map[string]string{"U": "user-agent", "A": "allow", "D": "disallow", "S": "sitemap"}[e.kind]
+		if tag == "" {
+			tag = "unknown"
+		}
+		lines = append(lines, lineReport{
+			Line: n, Tag: tag, Typo: count(lint[n] != ""), Empty: count(line == ""), Directive: count(ok),
+			HasComment: count(hasComment), Comment: count(hasComment && code == ""), TooLong: count(len(line) > 16663),
+			MissingColon: count(ok && !strings.Contains(code, ":")),
+		})
+	}
+	last := 0
+	for n, line := range robotstxt.Google.Parse([]byte(c.Robots)).Lines() {
+		report(n, line)
+		last = n
+	}
+	report(last+1, "") // what follows the last line end is a line to Google's parser
+	var expected []lineReport
+	b, _ := json.Marshal(c.Expected.(map[string]any)["results"])
+	if err := json.Unmarshal(b, &expected); err != nil {
+		return err.Error(), c.Expected
+	}
+	return lines, expected
+}
+
+// export compares what stands in each agent's group.
+func (c featureCase) export() (got, want any) {
+	f := c.file()
+	type agent struct {
+		disallow, allow, noindex []string
+		delay, version           string
+		rates, hours             string
+	}
+	ours, theirs := map[string]string{}, map[string]string{}
+	for g := range f.Groups() {
+		for _, a := range g.UserAgents {
+			var e agent
+			for _, r := range g.Rules {
+				if r.Kind == robotstxt.Allow {
+					e.allow = append(e.allow, r.Pattern)
+				} else {
+					e.disallow = append(e.disallow, r.Pattern)
+				}
+			}
+			var rates, hours []any
+			for _, field := range g.Fields {
+				switch {
+				case field.Is("noindex"):
+					e.noindex = append(e.noindex, field.Value)
+				case field.Is("crawl-delay"):
+					e.delay = field.Value
+				case field.Is("robot-version"):
+					e.version = field.Value
+				case field.Is("request-rate"):
+					if r, ok := robotstxt.ParseRequestRate(field.Value); ok {
+						rates = append(rates, exportedRate(r))
+					}
+				case field.Is("visit-time"):
+					if h, ok := robotstxt.ParseVisitTime(field.Value); ok {
+						hours = append(hours, exportedHours(h))
+					}
+				}
+			}
+			e.rates, e.hours = asJSON(append([]any{}, rates...)), asJSON(append([]any{}, hours...))
+			ours[strings.ToLower(a.Value)] = fmt.Sprint(e)
+		}
+	}
+	expected := c.Expected.(map[string]any)
+	agents, _ := expected["user-agent"].(map[string]any)
+	for name, v := range agents {
+		m := v.(map[string]any)
+		list := func(key string) (all []string) {
+			for _, v := range m[key].([]any) {
+				all = append(all, fmt.Sprint(v))
+			}
+			return all
+		}
+		text := func(key string) string {
+			if m[key] == nil {
+				return ""
+			}
+			return fmt.Sprint(m[key])
+		}
+		for _, r := range m["request-rate"].([]any) {
+			delete(r.(map[string]any), "ratio")
+		}
+		theirs[name] = fmt.Sprint(agent{list("disallow"), list("allow"), list("noindex"), text("crawl-delay"), text("robot-version"), asJSON(m["request-rate"]), asJSON(m["visit-time"])})
+	}
+	host := ""
+	for field := range f.Fields("host") {
+		host = field.Value
+	}
+	wantHost, _ := expected["host"].(string)
+	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
+}
+
+// render compares what a file that another program has rewritten says to us with what the original says: to all robots
+// that either names, and to one that none does.
+func (c featureCase) render() (got, want any) {
+	rendered, ok := c.Expected.(string)
+	if !ok {
+		return nil, c.Expected
+	}
+	original := c.file()
+	again := robotstxt.Parse([]byte(rendered))
+	tokens, targets := map[string]bool{"SomeOtherBot": true}, map[string]bool{"/": true, "/x.html?y": true}
+	for _, f := range []*robotstxt.File{original, again} {
+		for g := range f.Groups() {
+			for _, a := range g.UserAgents {
+				tokens[strings.ToLower(a.Value)] = true
+			}
+			for _, r := range g.Rules {
+				path := strings.TrimSuffix(r.Pattern, "$")
+				for _, star := range []string{"", "x", "/y/"} {
+					targets[strings.ReplaceAll(path, "*", star)] = true
+					targets[strings.ReplaceAll(path, "*", star)+"z"] = true
+				}
+			}
+		}
+	}
+	said := func(f *robotstxt.File) map[string]any {
+		m := map[string]any{"sitemaps": len(f.Sitemaps())}
+		for token := range tokens {
+			rules := f.Rules(token)
+			delay, _ := rules.CrawlDelay()
+			shut := []string{}
+			for _, target := range slices.Sorted(maps.Keys(targets)) {
+				if !rules.Allowed(target) {
+					shut = append(shut, target)
+				}
+			}
+			m[token] = []any{delay.Seconds(), shut}
+		}
+		return m
+	}
+	return said(original), said(again)
+}
+
+// anyOrigin answers every request that there is no robots.txt.
+type anyOrigin struct{}
+
+func (anyOrigin) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+// robotsURLOf returns where the robots.txt for a URL is.
+func robotsURLOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return err.Error()
+	}
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: anyOrigin{}})
+	if err != nil {
+		return err.Error()
+	}
+	d, err := transport.Checker().Check(context.Background(), u)
+	if err != nil {
+		return err.Error()
+	}
+	return d.RobotsURL
+}
+
+func (c featureCase) robotsURL() (got, want any) { return robotsURLOf(c.URL), c.Expected }
+
+func (c featureCase) robotsURLGoverns() (got, want any) {
+	return robotsURLOf(c.URL) == robotsURLOf(strings.TrimSuffix(c.RobotsURL, "robots.txt")), c.Expected
+}
+
+func (c featureCase) validProductToken() (got, want any) {
+	_, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", ProductTokens: []string{c.Agent}, Base: anyOrigin{}})
+	return err == nil, c.Expected
+}
+
+// featureDisagreements tells why we answer otherwise. A case goes by its line in the file and its kind.
+var featureDisagreements = map[string][]string{
+	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields and the greatest delay": {
+		"7 request_rate", "8 request_rate", "9 request_rate", // protego, agents two, three and five of one group
+		"11 request_rate", "12 request_rate", "13 request_rate", // the same, bare numbers
+		"28 crawl_delay", "36 crawl_delay", "37 crawl_delay", "38 crawl_delay", "39 crawl_delay", "40 crawl_delay", // robots-parser
+		"59 comment", "61 comment", // VIPnytt: "*" and receiver
+		"65 crawl_delay",                     // VIPnytt: GoogleBot and BingBot
+		"102 export",                         // VIPnytt: the last Robot-version of the group
+		"109 render",                         // VIPnytt: agentA and agentB, agentE and agentF
+		"163 crawl_delay", "164 crawl_delay", // crawler-commons: bingbot and others, up to "*"
+		"171 crawl_delay",  // crawler-commons: bixo
+		"191 request_rate", // nzrsky: "*" and FooBot; the first of the two rates is looked at
+	},
+	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {
+		"16 request_rate", // "request rate 1/10s 1820-1940"
+		"76 export",       // "Robot-version 2.0" is read
+		"106 render",      // "Disallow /private/" is read
+		"177 sitemaps",    // "http://domain.com/dir/my-sitemap.xml" alone is no sitemap
+		"173 crawl_delay", // "10<BR>" is no number, with the colon
+	},
+	"no line is 0, not -1": {"42 matching_line"},
+	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
+		"56 clean_param",                                                                        // "**" stays
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // which host is valid, preferred, or that of the URL
+		"178 sitemaps",    // a relative URL stays relative
+		"66 request_rate", // a Crawl-delay is no Request-rate
+	},
+	"which parameters are common, whatever the file says, is not for a parser of it": {"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param"},
+	"a Comment is given to all who are in its group, also to \"*\"":                  {"62 comment"},
+	"the first \"$\" of \"/deny/$$\" is literal":                                     {"74 render"},
+	"there is no group for \"*\" where the file has none":                            {"108 groups"},
+	"it depends on the time at which that was asked, which is not given":             {"110 visit_time"},
+	"one rule decides, the most specific of the robot's own group; others that match too, in other groups even, are not listed": {
+		"149 why_disallowed", "150 why_disallowed", "153 why_disallowed", "154 why_disallowed",
+		"155 why_disallowed", "156 why_disallowed", "157 why_disallowed", "158 why_disallowed",
+	},
+	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2"
+	"the linter calls misspelt what Google's report does not": {
+		"228 line_report", // a BOM before "Allow"
+		"229 line_report", // a NUL in "allow"
+		"231 line_report", // "user-agents", "allowed", "disallowed", "sitemaps"
+	},
 }

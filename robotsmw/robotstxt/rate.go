@@ -1,0 +1,105 @@
+package robotstxt
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A RequestRate is what a Request-rate field asks for: "1/10s" for one request in ten seconds, or "30/1m 0600-0845" for
+// thirty in a minute between 6:00 and 8:45 UTC. No standard defines the field.
+type RequestRate struct {
+	Requests int           // at least 1
+	Per      time.Duration // at least a second
+	Hours    Hours         // when the rate holds; zero: always
+}
+
+// Delay returns how long a robot should wait between two requests.
+func (r RequestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
+
+// ParseRequestRate reads the value of a Request-rate field (see [File.GroupsFor]). The time is one of seconds, or of
+// what s, m, h or d behind it says. Hours that cannot be read count as none: the rate then holds always, which is the
+// more careful reading.
+func ParseRequestRate(value string) (rate RequestRate, ok bool) {
+	ratio, hours, _ := strings.Cut(value, " ")
+	requests, per, ok := strings.Cut(ratio, "/")
+	unit := time.Second
+	if n := len(per); n > 0 {
+		switch per[n-1] | 0x20 {
+		case 's':
+			per = per[:n-1]
+		case 'm':
+			unit, per = time.Minute, per[:n-1]
+		case 'h':
+			unit, per = time.Hour, per[:n-1]
+		case 'd':
+			unit, per = 24*time.Hour, per[:n-1]
+		}
+	}
+	n, okRequests := parseCount(requests)
+	t, okPer := parseCount(per)
+	if !ok || !okRequests || !okPer {
+		return RequestRate{}, false
+	}
+	rate = RequestRate{Requests: n, Per: time.Duration(t) * unit}
+	rate.Hours, _ = ParseVisitTime(strings.TrimLeft(hours, " \t"))
+	return rate, true
+}
+
+// parseCount reads a number from 1 to 99999, which as days do not overflow a Duration.
+func parseCount(s string) (int, bool) {
+	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n > 0
+}
+
+// Hours are a part of every day, in UTC. The zero value is the whole day.
+type Hours struct {
+	From, To time.Duration // since midnight, To not included; where To comes first, it is that of the next day
+}
+
+// Contains reports whether a time is within the hours.
+func (h Hours) Contains(t time.Time) bool {
+	t = t.UTC()
+	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	switch at := t.Sub(day); {
+	case h.From == h.To:
+		return true
+	case h.From < h.To:
+		return h.From <= at && at < h.To
+	default:
+		return h.From <= at || at < h.To
+	}
+}
+
+// ParseVisitTime reads the value of a Visit-time field, or the hours of a Request-rate: "0600-0845", "06:00-08:45" or
+// "06.00-08.45". No standard defines them.
+func ParseVisitTime(value string) (hours Hours, ok bool) {
+	from, to, ok := strings.Cut(value, "-")
+	if !ok {
+		return Hours{}, false
+	}
+	from, to = strings.TrimRight(from, " \t"), strings.TrimLeft(to, " \t")
+	var okFrom, okTo bool
+	hours.From, okFrom = parseClock(from)
+	hours.To, okTo = parseClock(to)
+	if !okFrom || !okTo {
+		return Hours{}, false
+	}
+	return hours, true
+}
+
+// parseClock reads a time of day, up to 2400.
+func parseClock(s string) (time.Duration, bool) {
+	if len(s) == 5 && (s[2] == ':' || s[2] == '.') {
+		s = s[:2] + s[3:]
+	}
+	if len(s) != 4 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	at := time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
+	return at, err == nil && n%100 < 60 && at <= 24*time.Hour
+}
