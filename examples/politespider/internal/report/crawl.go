@@ -72,14 +72,14 @@ type place struct {
 
 // mark is a request, or a URL that nothing was sent for.
 type mark struct {
-	at      time.Duration // since the crawl began: of the request's start, or of the refusal
-	paused  time.Duration // since the crawl began: until when the host is left alone because of the answer; 0: it is not
-	took    time.Duration // until the answer began; -1: nothing was sent
-	owed    time.Duration // to the host from then on
-	url     string
-	note    uint32
-	status  uint16
-	verdict record.Verdict
+	at     time.Duration // since the crawl began: of the request's start, or of the refusal
+	paused time.Duration // since the crawl began: until when the host is left alone because of the answer; 0: it is not
+	took   time.Duration // until the answer began; -1: nothing was sent
+	owed   time.Duration // to the host from then on
+	url    string
+	note   uint32
+	status uint16
+	letter byte // of the verdict
 }
 
 // rule is a line of a robots.txt that blocked something.
@@ -118,7 +118,7 @@ func (c *Crawl) Add(r record.Record) {
 	}
 	h.heard(c, r)
 
-	m := mark{url: r.URL, verdict: r.Verdict}
+	m := mark{url: r.URL, letter: letterOf(r.Verdict)}
 	if len(r.Requests) == 0 {
 		m.at, m.took, m.note = duration(r.Seconds), -1, h.note(c, note)
 		c.keep(h, m)
@@ -134,6 +134,29 @@ func (c *Crawl) Add(r record.Record) {
 		c.keep(h, m)
 	}
 }
+
+// letterOf is what stands for a verdict in the page's data.
+func letterOf(v record.Verdict) byte {
+	switch v {
+	case record.Fetched:
+		return 'f'
+	case record.Moved:
+		return 'm'
+	case record.Blocked:
+		return 'b'
+	case record.Unreachable:
+		return 'u'
+	case record.Later:
+		return 'l'
+	case record.Missing:
+		return 'g'
+	case record.RobotsTxt:
+		return robotsTxt
+	}
+	return 'x' // failed
+}
+
+const robotsTxt = 'r'
 
 // blocked counts what a line of robots.txt has blocked, and keeps the file.
 func (c *Crawl) blocked(h *host, d *robotsmw.Decision, note uint32) {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 // tolerance is what times that are exact to the millisecond can be wrong by.
@@ -34,7 +32,7 @@ func paceOf(marks []mark, interval time.Duration) pace {
 			continue
 		}
 		owedFrom := free
-		if m.verdict != record.RobotsTxt {
+		if m.letter != robotsTxt {
 			owedFrom = max(free, freeForPages)
 		}
 		if p.sent > 0 {

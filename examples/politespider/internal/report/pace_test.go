@@ -4,18 +4,16 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 func TestPace(t *testing.T) {
 	const s = time.Second
-	page := func(at, owed time.Duration) mark { return mark{at: at, owed: owed, verdict: record.Fetched} }
-	robots := func(at time.Duration) mark { return mark{at: at, owed: s, verdict: record.RobotsTxt} }
+	page := func(at, owed time.Duration) mark { return mark{at: at, owed: owed, letter: 'f'} }
+	robots := func(at time.Duration) mark { return mark{at: at, owed: s, letter: robotsTxt} }
 	busy := func(at, until time.Duration) mark {
-		return mark{at: at, owed: s, verdict: record.Later, status: 429, paused: until}
+		return mark{at: at, owed: s, letter: 'l', status: 429, paused: until}
 	}
-	nothing := func(at time.Duration) mark { return mark{at: at, took: -1, verdict: record.Blocked} }
+	nothing := func(at time.Duration) mark { return mark{at: at, took: -1, letter: 'b'} }
 	tests := []struct {
 		name           string
 		marks          []mark

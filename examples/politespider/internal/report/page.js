@@ -6,7 +6,7 @@ const overview = JSON.parse($('overview').textContent);
 const hosts = overview.hosts;
 hosts.forEach((h, number) => { h.number = number; });
 
-const kinds = [ // letters: see letters in write.go
+const kinds = [ // letters: see letterOf in crawl.go
 	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
 	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
@@ -60,8 +60,6 @@ const many = (n, noun) => n.toLocaleString('en') + ' ' + noun + (n === 1 ? '' : 
 function timeline(h) {
 	if (!h.timeline) {
 		const d = JSON.parse($('timeline-' + h.number).textContent);
-		for (const column of ['at', 'took', 'owed']) d[column] = d[column] || [];
-		d.urls = d.urls || [];
 		d.pausedUntil = new Map(d.pauses);
 		d.earlyOf = new Map(d.early);
 		d.matches = null; // one octet for each mark; null: all match

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -37,18 +38,6 @@ var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// letters stand for verdicts in the page's data.
-var letters = map[record.Verdict]byte{
-	record.Fetched:     'f',
-	record.Moved:       'm',
-	record.Blocked:     'b',
-	record.Unreachable: 'u',
-	record.Later:       'l',
-	record.Missing:     'g',
-	record.Failed:      'x',
-	record.RobotsTxt:   'r',
 }
 
 // maxLost is how many URLs the page lists that were lost.
@@ -118,7 +107,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Requests, Early   int
 		Overview          overview
 		Files             map[string][]string
-		Timelines         []timeline
+		Timelines         iter.Seq2[int, timeline] // each is made when it is written
 		CutMarks, CutLost int
 		TextFull          bool
 	}{
@@ -138,13 +127,19 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		summaries[h.Host] = h
 		c.host(h.Host)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.hosts)) {
-		h := c.hosts[name]
-		o, t := h.draw(name, summaries[name], c.interval)
+	names := slices.Sorted(maps.Keys(c.hosts))
+	for _, name := range names {
+		o := c.hosts[name].overview(name, summaries[name], c.interval)
 		data.Requests += o.Requests
 		data.Early += o.Early
 		data.Overview.Hosts = append(data.Overview.Hosts, o)
-		data.Timelines = append(data.Timelines, t)
+	}
+	data.Timelines = func(yield func(int, timeline) bool) {
+		for n, name := range names {
+			if !yield(n, c.hosts[name].timeline(c.interval)) {
+				return
+			}
+		}
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := page.Execute(out, data); err != nil {
@@ -156,8 +151,8 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	return nil
 }
 
-// draw is a host as the page wants it.
-func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (hostOverview, timeline) {
+// overview is the host at a glance.
+func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
 	p := paceOf(h.marks, interval)
 	o := hostOverview{
 		Name: name, Origin: h.origin, Marks: len(h.marks),
@@ -169,23 +164,37 @@ func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (
 	if p.smallest < 0 {
 		o.Tightest = -1
 	}
-	t := timeline{Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{}}
-	verdicts := make([]byte, 0, len(h.marks))
+	var counts [256]int
+	for _, m := range h.marks {
+		counts[m.letter]++
+	}
+	for letter, n := range counts {
+		if n > 0 {
+			o.Counts[string(rune(letter))] = n
+		}
+	}
+	return o
+}
+
+// timeline is the host's marks, in the order of their times.
+func (h *host) timeline(interval time.Duration) timeline {
+	p := paceOf(h.marks, interval)
+	n := len(h.marks)
+	t := timeline{
+		At: make([]int64, n), Took: make([]int64, n), Owed: make([]int64, n), Status: make([]uint16, n),
+		URLs: make([]string, n), Note: make([]uint32, n), Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{},
+	}
+	letters := make([]byte, n)
 	for i, m := range h.marks {
-		letter := letters[m.verdict]
-		o.Counts[string(letter)]++
-		verdicts = append(verdicts, letter)
-		took := ms(m.took)
+		letters[i], t.Status[i], t.Note[i] = m.letter, m.status, m.note
+		t.At[i], t.Took[i], t.Owed[i] = ms(m.at), ms(m.took), ms(m.owed)
 		if m.took < 0 {
-			took = -1
+			t.Took[i] = -1
 		}
-		t.At, t.Took, t.Owed = append(t.At, ms(m.at)), append(t.Took, took), append(t.Owed, ms(m.owed))
-		t.Status, t.Note = append(t.Status, m.status), append(t.Note, m.note)
-		path := m.url
-		if after, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(after, "/") {
-			path = after
+		t.URLs[i] = m.url
+		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
+			t.URLs[i] = path
 		}
-		t.URLs = append(t.URLs, path)
 		if m.paused > 0 {
 			t.Pauses = append(t.Pauses, [2]int64{int64(i), ms(m.paused)})
 		}
@@ -193,8 +202,8 @@ func (h *host) draw(name string, s record.HostSummary, interval time.Duration) (
 			t.Early = append(t.Early, [2]int64{int64(i), ms(p.early[i])})
 		}
 	}
-	t.Verdicts = string(verdicts)
-	return o, t
+	t.Verdicts = string(letters)
+	return t
 }
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
