@@ -1,0 +1,79 @@
+// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html): XML or lines of text, packed or not. It never
+// fails: of a sitemap that breaks off, or is none, there is what there is.
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// MaxURLs is how many URLs the protocol allows in a sitemap. What comes after them is not read.
+const MaxURLs = 50_000
+
+// maxBytes is how large a sitemap may be when it is unpacked.
+const maxBytes = 50 << 20
+
+// Read returns the URLs in a sitemap, as they stand there, and those of further sitemaps that an index lists.
+func Read(body []byte) (urls, sitemaps []string) {
+	var in io.Reader = bytes.NewReader(body)
+	if unpacked, err := gzip.NewReader(in); err == nil {
+		in = unpacked
+	} else {
+		in = bytes.NewReader(body)
+	}
+	text := bufio.NewReader(io.LimitReader(in, maxBytes))
+	if start, _ := text.Peek(3); string(start) == "\ufeff" {
+		text.Discard(3)
+	}
+	if start, _ := text.Peek(512); !bytes.HasPrefix(bytes.TrimSpace(start), []byte("<")) {
+		return readText(text), nil
+	}
+	return readXML(text)
+}
+
+func readText(r io.Reader) (urls []string) {
+	for lines := bufio.NewScanner(r); lines.Scan() && len(urls) < MaxURLs; {
+		if u := strings.TrimSpace(lines.Text()); u != "" {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+// readXML reads each loc that is a child of a url or a sitemap: images and videos have some of their own.
+func readXML(r io.Reader) (urls, sitemaps []string) {
+	d := xml.NewDecoder(r)
+	d.Strict = false
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII
+	var path []string
+	for len(urls)+len(sitemaps) < MaxURLs {
+		token, err := d.Token()
+		if err != nil {
+			break
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			path = append(path, token.Name.Local)
+		case xml.EndElement:
+			if len(path) > 0 {
+				path = path[:len(path)-1]
+			}
+		case xml.CharData:
+			u := string(bytes.TrimSpace(token))
+			if len(path) < 2 || path[len(path)-1] != "loc" || u == "" {
+				continue
+			}
+			switch path[len(path)-2] {
+			case "url":
+				urls = append(urls, u)
+			case "sitemap":
+				sitemaps = append(sitemaps, u)
+			}
+		}
+	}
+	return urls, sitemaps
+}
