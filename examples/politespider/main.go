@@ -176,7 +176,9 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	if err := kept.Close(); failed == nil {
 		failed = err
 	}
-	if err := writeReport(cfg.report, l.report, summary); failed == nil {
+	if err := writeReport(cfg.report, l.report, summary); err == nil && cfg.report != "" {
+		say("the report is in %s", cfg.report)
+	} else if failed == nil {
 		failed = err
 	}
 	stopped := summary.Stopped != "" || out.err != nil

@@ -42,8 +42,12 @@ func TestCrawl_Report(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				defer cancel()
-				if status := crawl(ctx, cfg, inMemory(cfg), false, io.Discard, io.Discard); status != tt.want {
+				var stderr bytes.Buffer
+				if status := crawl(ctx, cfg, inMemory(cfg), false, io.Discard, &stderr); status != tt.want {
 					t.Errorf("exit status %d, want %d", status, tt.want)
+				}
+				if want := "politespider: the report is in " + path + "\n"; stderr.String() != want {
+					t.Errorf("standard error %q, want %q", stderr.String(), want)
 				}
 			})
 			page, err := os.ReadFile(path)

@@ -217,13 +217,14 @@ func TestCrawl_Bounds(t *testing.T) {
 	for n := range 5 {
 		c.Add(record.Record{Seconds: float64(n), Verdict: record.Failed, Host: "a.example", URL: fmt.Sprintf("http://a.example/%d", n), Error: strings.Repeat("x", 20*n)})
 	}
-	doc := write(t, c, record.Summary{Failed: 5})
+	doc := write(t, c, record.Summary{Failed: 5, Elsewhere: 7})
 	var got timeline
 	doc.read(t, "timeline-0", &got)
 	if len(got.At) != 2 {
 		t.Errorf("%d marks are kept, want 2", len(got.At))
 	}
-	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") || !strings.Contains(text, "more text than the report could hold") {
+	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") ||
+		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "7 pages had their turn in others") {
 		t.Errorf("the page does not say what is missing:\n%s", text)
 	}
 }

@@ -56,6 +56,9 @@ func chromium() string {
 	return ""
 }
 
+// patience is for machines that have much else to do.
+const patience = 3 * time.Minute
+
 // tab is a report in a browser.
 type tab struct {
 	*testing.T
@@ -102,7 +105,7 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 			t.Errorf("the browser: %s", c)
 		}
 	})
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 2*patience)
 	t.Cleanup(cancel)
 	scheme := "light"
 	if dark {
@@ -155,7 +158,7 @@ func (t tab) do(statements string) {
 // wait waits until an expression is true.
 func (t tab) wait(expression string) {
 	t.Helper()
-	if err := chromedp.Do(t.Context, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+	if err := chromedp.Do(t.Context, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
 		t.Fatalf("waiting for %s: %v", expression, err)
 	}
 }
