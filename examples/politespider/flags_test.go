@@ -30,7 +30,7 @@ func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) stri
 }
 
 func TestRun_Depth(t *testing.T) {
-	site := &chain{pages: 9, at: func(int) {}}
+	site := &chain{pages: 9, at: func(*http.Request, int) {}}
 	runOn(t, site, exitOK, "-depth=2")
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2"; got != want {
 		t.Errorf("asked for %s, want %s", got, want)
@@ -87,8 +87,8 @@ func TestCrawl_MaxTime(t *testing.T) {
 }
 
 func TestRun_MaxTime(t *testing.T) {
-	site := &chain{pages: 1 << 30, at: func(int) { time.Sleep(10 * time.Millisecond) }}
-	if out := runOn(t, site, exitOK, "-max-time=300ms", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
+	site := &chain{pages: 1 << 30, at: func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }}
+	if out := runOn(t, site, exitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
 		t.Errorf("%s", out)
 	}
 }
@@ -121,7 +121,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 
 // -adaptive reaches the Limiter; what it does there is tested above.
 func TestRun_Adaptive(t *testing.T) {
-	site := &chain{pages: 3, at: func(int) { time.Sleep(20 * time.Millisecond) }}
+	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
 	start := time.Now()
 	runOn(t, site, exitOK, "-adaptive=10")
 	if took := time.Since(start); took < 3*200*time.Millisecond {
@@ -155,7 +155,7 @@ func TestRun_ProxySecret(t *testing.T) {
 }
 
 func TestRun_Store(t *testing.T) {
-	site := &chain{pages: 1, at: func(int) {}}
+	site := &chain{pages: 1, at: func(*http.Request, int) {}}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
@@ -238,7 +238,7 @@ func TestRun_PagesNoRoom(t *testing.T) {
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")
 	resume := filepath.Join(dir, "resume")
-	site := &chain{pages: 2, at: func(n int) {
+	site := &chain{pages: 2, at: func(_ *http.Request, n int) {
 		if n == 0 {
 			os.RemoveAll(pages)
 			os.WriteFile(pages, nil, 0o600) // a file where a directory is to be
@@ -258,7 +258,7 @@ func TestRun_PagesNoRoom(t *testing.T) {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	os.Remove(pages)
-	site.at = func(int) {}
+	site.at = func(*http.Request, int) {}
 	if status := run(t.Context(), []string{"-resume", resume}, &stdout, &stderr); status != exitOK {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}

@@ -19,7 +19,7 @@ import (
 // A chain is a site each of whose pages leads to the next; it remembers what was asked for, and calls at for each.
 type chain struct {
 	pages int
-	at    func(n int)
+	at    func(r *http.Request, n int)
 
 	mu    sync.Mutex
 	asked []string
@@ -34,7 +34,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	c.at(n)
+	c.at(r, n)
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
@@ -43,9 +43,10 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()
-	site := &chain{pages: 6, at: func(n int) {
-		if n == 3 {
+	site := &chain{pages: 6, at: func(r *http.Request, n int) {
+		if n == 3 && ctx.Err() == nil {
 			ctrlC()
+			<-r.Context().Done() // the page does not get away in time
 		}
 	}}
 	server := httptest.NewServer(site)
@@ -92,7 +93,7 @@ func TestRun_Resume(t *testing.T) {
 }
 
 func TestRun_ResumeMaxPages(t *testing.T) {
-	site := &chain{pages: 9, at: func(int) {}}
+	site := &chain{pages: 9, at: func(*http.Request, int) {}}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
@@ -119,7 +120,7 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 }
 
 func TestRun_ResumeAnotherCrawl(t *testing.T) {
-	server := httptest.NewServer(&chain{pages: 1, at: func(int) {}})
+	server := httptest.NewServer(&chain{pages: 1, at: func(*http.Request, int) {}})
 	defer server.Close()
 	dir := t.TempDir()
 	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
