@@ -262,12 +262,13 @@ func (b *Backend) seated() bool {
 }
 
 // lose notes that Redis does not answer as it should.
-func (b *Backend) lose(err error, began time.Time) {
+func (b *Backend) lose(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lost(err)
 }
 
+// lost is lose with b.mu held.
 func (b *Backend) lost(err error) {
 	if b.own != nil {
 		return

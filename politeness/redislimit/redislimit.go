@@ -198,7 +198,7 @@ func (b *Backend) Take(ctx context.Context, host string, terms politeness.Terms)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			b.lose(err, time.Now())
+			b.lose(err)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (b *Backend) takeRedis(ctx context.Context, host string, terms politeness.T
 		b.mu.Unlock()
 		return nil, errUnknown
 	default:
-		b.lose(err, time.Now())
+		b.lose(err)
 		return nil, errAgain
 	}
 	if err := s.read(c); err != nil {
@@ -213,7 +213,7 @@ func (s *slot) stands(ctx context.Context) bool {
 	case ctx.Err() != nil || strings.HasPrefix(err.Error(), "NOSCRIPT"):
 		return false // the next to take a slot finds out why
 	default:
-		b.lose(err, time.Now())
+		b.lose(err)
 		return false
 	}
 	reply, _ := c.cmd.Slice()
