@@ -157,9 +157,13 @@ func (r *replay) line(l line) error {
 		if err != nil {
 			return err
 		}
-		r.seen[e.URL] = true
-		r.order = append(r.order, e.URL)
-		r.queued[e.URL] = p
+		u := p.URL.String()
+		if r.seen[u] {
+			continue
+		}
+		r.seen[u] = true
+		r.order = append(r.order, u)
+		r.queued[u] = p
 	}
 	for _, u := range l.Seen {
 		r.seen[u] = true
