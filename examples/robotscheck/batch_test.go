@@ -188,6 +188,7 @@ func FuzzQuestion(f *testing.F) {
 		`{"robots":"\\\\","agent":"a","url":"/","url":"/b"}`,
 		`{"robots":"a"},"agent":"a","url":"/"}`,
 		"{\"robots\":\"\t\",\"agent\":\"\\u0041\",\"url\":\"/\"}",
+		"{\"robots\":\"\",\"agent\":\"\xe2\",\"url\":\"/caf\xe9\"}", // not UTF-8
 	} {
 		f.Add(line)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // A question is a line of a batch. The robots.txt stays as JSON has it: as long as the same text comes again, nobody
@@ -100,7 +101,7 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain takes a string that has no escapes and returns it without its quotes.
+// plain takes a string that has no escapes, and is UTF-8, and returns it without its quotes.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()
 	if !ok {
@@ -112,7 +113,7 @@ func (s *scanner) plain() (value []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return value, true
+	return value, utf8.Valid(value) // encoding/json reads U+FFFD for what is not
 }
 
 // decodeQuestion reads a question of any form, or says what is wrong with it.
