@@ -179,32 +179,33 @@ const (
 	unavailableAfter
 )
 
-var directives = func() map[string]directive {
-	m := map[string]directive{
-		"max-snippet":       {"max-snippet", hasSnippet, maxSnippet},
-		"max-video-preview": {"max-video-preview", hasVideo, maxVideoPreview},
-		"max-image-preview": {"max-image-preview", 0, maxImagePreview},
-		"unavailable_after": {"unavailable_after", hasAfter, unavailableAfter},
-	}
-	for flags, names := range map[flags][]string{
-		noIndex:            {"noindex"},
-		noFollow:           {"nofollow"},
-		noIndex | noFollow: {"none"},
-		noArchive:          {"noarchive", "nocache"},
-		noSnippet:          {"nosnippet"},
-		noImageIndex:       {"noimageindex"},
-		noTranslate:        {"notranslate"},
-		indexIfEmbedded:    {"indexifembedded"},
-		noAI:               {"noai"},
-		noImageAI:          {"noimageai"},
-		noML:               {"noml"},
-		0:                  {"all", "index", "follow", "archive", "imageindex", "noodp", "noydir", "noyaca", "nositelinkssearchbox"},
-	} {
+// longest is the length of the longest directive's name.
+const longest = len("nositelinkssearchbox")
+
+// directives has all that are known, by the length of their names: few are as long as each other.
+var directives = func() (byLength [longest + 1][]directive) {
+	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {
-			m[name] = directive{name, flags, bare}
+			byLength[len(name)] = append(byLength[len(name)], directive{name, flags, kind})
 		}
 	}
-	return m
+	add(maxSnippet, hasSnippet, "max-snippet")
+	add(maxVideoPreview, hasVideo, "max-video-preview")
+	add(maxImagePreview, 0, "max-image-preview")
+	add(unavailableAfter, hasAfter, "unavailable_after")
+	add(bare, noIndex, "noindex")
+	add(bare, noFollow, "nofollow")
+	add(bare, noIndex|noFollow, "none")
+	add(bare, noArchive, "noarchive", "nocache")
+	add(bare, noSnippet, "nosnippet")
+	add(bare, noImageIndex, "noimageindex")
+	add(bare, noTranslate, "notranslate")
+	add(bare, indexIfEmbedded, "indexifembedded")
+	add(bare, noAI, "noai")
+	add(bare, noImageAI, "noimageai")
+	add(bare, noML, "noml")
+	add(bare, 0, "all", "index", "follow", "archive", "imageindex", "noodp", "noydir", "noyaca", "nositelinkssearchbox")
+	return byLength
 }()
 
 // set adds a directive that has a value. It returns false, and adds nothing, if the value cannot be read.
@@ -259,15 +260,26 @@ func (d *Directives) expire(t time.Time) {
 
 // lookup finds the directive that word names in any case.
 func lookup(word string) (directive, bool) {
-	var buf [24]byte // longer than the longest name
-	if len(word) > len(buf) {
+	if len(word) > longest {
 		return directive{}, false
 	}
-	for i := range len(word) {
-		buf[i] = lower(word[i])
+	sameLength := directives[len(word)]
+	for i := range sameLength {
+		if inLower(word, sameLength[i].name) {
+			return sameLength[i], true
+		}
 	}
-	d, ok := directives[string(buf[:len(word)])]
-	return d, ok
+	return directive{}, false
+}
+
+// inLower reports whether word is name but for its case. Both have one length, and name is in lower case.
+func inLower(word, name string) bool {
+	for i := range len(name) {
+		if word[i] != name[i] && lower(word[i]) != name[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func lower(c byte) byte {

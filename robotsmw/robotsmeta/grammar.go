@@ -12,7 +12,22 @@ const (
 
 const space = " \t\r\n\f"
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+// octets tells of each octet what it parts, or ends.
+var octets = func() (e [256]uint8) {
+	for _, c := range []byte(space) {
+		e[c] = partsWords
+	}
+	e[','], e[';'], e[':'] = partsItems, partsItems, endsName
+	return e
+}()
+
+const (
+	partsWords = 1 << iota
+	partsItems
+	endsName // that of a scope, or of a directive with a value
+)
+
+func isSpace(c byte) bool { return octets[c]&partsWords != 0 }
 
 // A reader reads texts (header lines, a meta's content) into its Directives.
 //
@@ -63,48 +78,45 @@ func (r *reader) limit(s string, n int) string {
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	for {
-		for s != "" && (isSpace(s[0]) || s[0] == ',' || s[0] == ';') {
+		for s != "" && octets[s[0]]&(partsWords|partsItems) != 0 {
 			s = s[1:]
 		}
 		if s == "" {
 			return
 		}
 		i := 0
-		for i < len(s) && s[i] != ',' && s[i] != ';' && s[i] != ':' {
+		for i < len(s) && octets[s[i]]&(partsItems|endsName) == 0 {
 			i++
 		}
 		if i < len(s) && s[i] == ':' {
-			s = s[r.named(s, i, tokens):]
+			i = r.named(s, i, tokens)
+		} else if d, ok := lookup(s[:i]); ok && d.kind == bare { // the usual item, one word
+			r.say(d, s[:i])
 		} else {
 			r.words(s[:i])
-			s = s[i:]
 		}
+		s = s[i:]
 	}
 }
 
-// words reads directives that are parted by white space alone.
+// words reads directives that are parted by white space alone. s does not begin with any.
 func (r *reader) words(s string) {
-	for i := 0; i < len(s); {
-		start := i
-		for i < len(s) && !isSpace(s[i]) {
-			i++
+	for s != "" {
+		var word string
+		word, s = cutWord(s)
+		if d, ok := lookup(word); ok && d.kind == bare {
+			r.say(d, word)
+		} else {
+			r.unknown(word, word)
 		}
-		if word := s[start:i]; word != "" {
-			if d, ok := lookup(word); ok && d.kind == bare {
-				r.say(d, word)
-			} else {
-				r.unknown(word, word)
-			}
-		}
-		i++
 	}
 }
 
 // named reads the beginning of s, an item with its first colon at s[colon], and returns how much of s it has read: what
 // follows a scope, or a value, is an item again. It looks no further than it reads, for a line may be all colons.
 func (r *reader) named(s string, colon int, tokens []string) int {
-	name := strings.TrimRight(s[:colon], space)
-	last := name[strings.LastIndexAny(name, space)+1:]
+	name := trim(s[:colon])
+	last := lastWord(name)
 	everybody := r.scopes && strings.EqualFold(last, "all") // the one word that is a directive and a scope
 	if d, ok := lookup(last); ok && !everybody {
 		if d.kind == bare { // noindex: true
@@ -118,21 +130,18 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	// Directives before the scope, as in "nofollow otherbot: noindex".
 	start := 0
 	for {
-		gap := strings.IndexAny(name[start:], space)
-		if gap < 0 {
+		word, rest := cutWord(name)
+		if rest == "" {
 			break
 		}
-		word := name[start : start+gap]
-		if d, ok := lookup(word); !ok || d.kind != bare {
+		d, ok := lookup(word)
+		if !ok || d.kind != bare {
 			break
 		}
-		r.words(word)
-		start += gap
-		for isSpace(name[start]) {
-			start++
-		}
+		r.say(d, word)
+		start += len(name) - len(rest)
+		name = rest
 	}
-	name = name[start:]
 	// A colon before a digit is that of a time whose date could not be read. To take it for a scope would give the
 	// rest of the line to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
@@ -147,7 +156,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	for end < len(s) && s[end] != ',' && s[end] != ';' {
 		end++
 	}
-	item := strings.TrimRight(s[start:end], space)
+	item := trim(s[start:end])
 	r.unknown(item, item)
 	return end
 }
@@ -262,6 +271,29 @@ func trim(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
+}
+
+// cutWord parts s, which does not begin with white space, into its first word and what follows, without the white space
+// between them.
+func cutWord(s string) (word, rest string) {
+	i := 0
+	for i < len(s) && !isSpace(s[i]) {
+		i++
+	}
+	word = s[:i]
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return word, s[i:]
+}
+
+// lastWord is the last word of s, which does not end with white space.
+func lastWord(s string) string {
+	i := len(s)
+	for i > 0 && !isSpace(s[i-1]) {
+		i--
+	}
+	return s[i:]
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
