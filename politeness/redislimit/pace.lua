@@ -12,11 +12,11 @@
 -- and where they are in force, 6 more for the end of a pause, and 10 for each lease.
 local ceil, max, min = math.ceil, math.max, math.min
 local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
 local us = time[1] * 1000000 + time[2]
+local now = us / 1000
 local far, nopage = 8388608, 128
 
-local page, void, exempt, crawl, paused, leases = 0, 0, 0, 0, 0, {}
+local page, void, exempt, crawl, paused, leases = 0, 0, 0, 0, 0, ''
 local known = redis.call('GET', KEYS[1])
 if known then
 	local first, gen, off, delay = struct.unpack('>I6I1I3I2', known)
@@ -31,140 +31,126 @@ if known then
 	if #known > 12 then
 		paused = struct.unpack('>I6', known, 13)
 		for at = 19, #known, 10 do
-			local ends, id = struct.unpack('>I6I4', known, at)
-			if ends > now then leases[#leases + 1] = {ends, id} end
+			if struct.unpack('>I6', known, at) > now then leases = leases .. known:sub(at, at + 9) end
 		end
 	end
 end
 
-local function keep(interval)
-	local lives = max(page + max(interval, crawl), exempt + interval, paused)
-	local first, gen, off = page, void, 0
-	if page == 0 then
-		first, gen = exempt, void + nopage
-	elseif exempt > 0 then
-		first = max(first, exempt - far + 1) -- only ever too late
-		off = max(exempt - first + far, 1)
-	end
-	local delay = ceil(crawl / 10)
-	if delay >= 32768 then delay = 32768 + min(ceil(crawl / 10000), 32767) end
-	local value = struct.pack('>I6I1I3I2', first, gen, off, delay)
-	if paused > now or #leases > 0 then
-		value = value .. struct.pack('>I6', paused)
-		for _, lease in ipairs(leases) do
-			value = value .. struct.pack('>I6I4', lease[1], lease[2])
-			lives = max(lives, lease[1])
-		end
-	end
-	redis.call('SET', KEYS[1], value, 'PX', ceil(max(lives - now, 0)) + 1000)
-end
-
-local op = ARGV[1]
+local op, lives, answer = ARGV[1], 0, nil
 if op == 'take' then
-	-- The least time between two slots, the Crawl-delay or -1, and where they are not what they mostly are:
-	-- the longest wait, the concurrency, whether it is exempt, the factor of jitter, the lease and its length.
-	local pace, told, patience = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4] or -1)
-	local most, isexempt, stretch = tonumber(ARGV[5] or 1), ARGV[6] == '1', tonumber(ARGV[7] or 1)
-	local id, lease = tonumber(ARGV[8] or 0), tonumber(ARGV[9] or 0)
-	local open = tonumber(redis.call('GET', KEYS[2]) or -1)
-	if open < 0 or open > now then return {'closed', us, open} end
+	-- The least time between two slots, the Crawl-delay or -1, the longest wait, the concurrency, whether it is
+	-- exempt, the factor of jitter, the lease or 0, and its length. Numbers come and go as eight bytes each: decimals
+	-- cost more to read and to write.
+	local pace, told, patience, most, isexempt, stretch, id, lease = struct.unpack('>i8i8i8i8i8di8i8', ARGV[2])
+	isexempt = isexempt == 1
+	local open = tonumber(redis.call('GET', KEYS[2])) or -1
+	if open < 0 or open > now then return struct.pack('>i8i8i8', 0, us, open) end
 	if told >= 0 and not isexempt then crawl = told end
 	if crawl > 0 and not isexempt then most = 1 end
 
 	-- What was before the epoch nobody knows: each host counts as asked when it opened.
 	local lastpage, lastexempt = max(page, open), max(exempt, open)
+	local interval = max(pace, crawl)
 	local slot
 	if not isexempt then
-		slot = max(now, lastpage + max(pace, crawl) * stretch, lastexempt + pace * stretch, paused)
+		slot = max(now, lastpage + interval * stretch, lastexempt + pace * stretch, paused)
 	else
 		slot = max(now, lastexempt + pace * stretch, paused)
 		-- Slots of pages have been given away into the future, one Crawl-delay after the other.
 		if slot < lastpage + pace then
-			local step = max(pace, crawl)
-			if slot >= lastpage or step < 2 * pace then
+			if slot >= lastpage or interval < 2 * pace then
 				slot = lastpage + pace
 			else
-				local ahead = (lastpage - slot) % step
+				local ahead = (lastpage - slot) % interval
 				if ahead < pace then
 					slot = slot + ahead + pace
-				elseif step - ahead < pace then
-					slot = slot + pace - (step - ahead)
+				elseif interval - ahead < pace then
+					slot = slot + pace - (interval - ahead)
 				end
 			end
 		end
 	end
-	local busy = #leases >= most
+	local busy = #leases >= most * 10
 	if busy then slot = max(slot, now + max(pace / 2, 10)) end
 	local immediate = slot <= now
 	slot = ceil(slot)
-	if patience >= 0 and not immediate and slot - now > patience then return {'refused', us, slot, paused} end
-	if busy then return {'busy', us, slot, paused} end
+	if not immediate and slot - now > patience then return struct.pack('>i8i8i8i8', 1, us, slot, paused) end
+	if busy then return struct.pack('>i8i8i8i8', 2, us, slot, paused) end
 	local before
 	if isexempt then
 		before, exempt = exempt, slot
 	else
 		before, page = page, slot
 	end
-	if id > 0 then leases[#leases + 1] = {ceil(max(slot, now) + lease), id} end
-	keep(max(pace, crawl) * stretch)
-	return {immediate and 'now' or 'taken', us, slot, paused, void, before, open}
-end
+	if id > 0 then leases = leases .. struct.pack('>I6I4', ceil(max(slot, now) + lease), id) end
+	lives = max(page + interval * stretch, exempt + interval * stretch, paused)
+	answer = struct.pack('>i8i8i8i8i8i8i8', immediate and 3 or 4, us, slot, paused, void, before, open)
+else
+	lives = now + max(redis.call('PTTL', KEYS[1]) - 1000, 0)
 
--- Whoever has been given a slot that is still to come must take another one. Those
--- that begin within the lead may have been claimed already.
-local function annul(lead)
-	void = (void + 1) % nopage
-	page, exempt = min(page, ceil(now + lead)), min(exempt, ceil(now + lead))
-end
+	-- Whoever has been given a slot that is still to come must take another one. Those
+	-- that begin within the lead may have been claimed already.
+	local function annul(lead)
+		void = (void + 1) % nopage
+		page, exempt = min(page, ceil(now + lead)), min(exempt, ceil(now + lead))
+	end
 
--- What the host's life is, where the caller does not know the interval.
-local function left() return max(redis.call('PTTL', KEYS[1]), 0) end
-
-local function drop(id)
-	for i, lease in ipairs(leases) do
-		if lease[2] == id then
-			table.remove(leases, i)
-			return true
+	local function drop(id)
+		for at = 1, #leases, 10 do
+			if struct.unpack('>I4', leases, at + 6) == id then
+				leases = leases:sub(1, at - 1) .. leases:sub(at + 10)
+				return true
+			end
 		end
 	end
-end
 
-if op == 'pause' then -- how long, lead
-	paused = max(paused, ceil(now + ARGV[2]))
-	local lives = left()
-	annul(tonumber(ARGV[3]))
-	keep(lives)
+	if op == 'pause' then -- how long, lead
+		paused = max(paused, ceil(now + ARGV[2]))
+		lives = max(lives, paused)
+		annul(tonumber(ARGV[3]))
 
-elseif op == 'hold' then -- id, how long, concurrency, lead: a request is still in flight
-	local id, ends = tonumber(ARGV[2]), ceil(now + ARGV[3])
-	local lives = left()
-	local renewed = drop(id)
-	leases[#leases + 1] = {ends, id}
-	if not renewed and #leases >= (crawl > 0 and 1 or tonumber(ARGV[4])) then annul(tonumber(ARGV[5])) end
-	keep(lives)
+	elseif op == 'hold' then -- id, how long, concurrency, lead: a request is still in flight
+		local id = tonumber(ARGV[2])
+		local renewed = drop(id)
+		leases = leases .. struct.pack('>I6I4', ceil(now + ARGV[3]), id)
+		if not renewed and #leases >= 10 * (crawl > 0 and 1 or tonumber(ARGV[4])) then annul(tonumber(ARGV[5])) end
 
-elseif op == 'free' then -- id, exempt, the interval if it counts from now, else 0
-	local interval = tonumber(ARGV[4])
-	local lives = left()
-	if not drop(tonumber(ARGV[2])) and interval == 0 then return end
-	if interval > 0 then
-		if ARGV[3] == '1' then exempt = max(exempt, ceil(now)) else page = max(page, ceil(now)) end
-	end
-	keep(max(lives, interval))
+	elseif op == 'free' then -- id, exempt, the interval if it counts from now, else 0
+		local interval = tonumber(ARGV[4])
+		if not drop(tonumber(ARGV[2])) and interval == 0 then return end
+		if interval > 0 then
+			if ARGV[3] == '1' then exempt = max(exempt, ceil(now)) else page = max(page, ceil(now)) end
+			lives = max(lives, ceil(now) + max(interval, crawl))
+		end
 
-elseif op == 'back' then -- slot, the one before it, exempt, id, void: given back unless it is no longer the last
-	local slot, before = tonumber(ARGV[2]), tonumber(ARGV[3])
-	local lives = left()
-	local held = drop(tonumber(ARGV[5]))
-	local last = ARGV[4] == '1' and exempt or page
-	if last == slot and tonumber(ARGV[6]) == void then
-		if ARGV[4] == '1' then exempt = before else page = before end
-	elseif not held then
-		return
-	end
-	if page + exempt + paused + #leases == 0 then
-		redis.call('DEL', KEYS[1])
-	else
-		keep(lives)
+	elseif op == 'back' then -- slot, the one before it, exempt, id, void: given back unless it is no longer the last
+		local slot, before = tonumber(ARGV[2]), tonumber(ARGV[3])
+		local held = drop(tonumber(ARGV[5]))
+		local last = ARGV[4] == '1' and exempt or page
+		if last == slot and tonumber(ARGV[6]) == void then
+			if ARGV[4] == '1' then exempt = before else page = before end
+		elseif not held then
+			return
+		end
+		if page + exempt + paused == 0 and leases == '' then return redis.call('DEL', KEYS[1]) end
 	end
 end
+
+local first, gen, off = page, void, 0
+if page == 0 then
+	first, gen = exempt, void + nopage
+elseif exempt > 0 then
+	first = max(first, exempt - far + 1) -- only ever too late
+	off = max(exempt - first + far, 1)
+end
+local delay = ceil(crawl / 10)
+if delay >= 32768 then delay = 32768 + min(ceil(crawl / 10000), 32767) end
+local value = struct.pack('>I6I1I3I2', first, gen, off, delay)
+if paused > now or leases ~= '' then
+	value = value .. struct.pack('>I6', paused) .. leases
+	for at = 1, #leases, 10 do lives = max(lives, (struct.unpack('>I6', leases, at))) end
+end
+-- No other command here may have a second argument that is longer than value: Redis 7.0 would use its block of memory
+-- for value.
+redis.call('SET', KEYS[1], value, 'PX', string.format('%d', ceil(max(lives - now, 0)) + 1000))
+return answer

@@ -69,6 +69,7 @@ type Backend struct {
 	log      *slog.Logger
 	fleetKey string
 	epochKey string
+	waits    sync.Pool // of *wait
 
 	mu        sync.Mutex // held for moments
 	calls     []*call    // not sent yet
@@ -135,6 +136,7 @@ func New(client redis.UniversalClient, opts Options) (*Backend, error) {
 		client: client, prefix: prefix, id: rand.Text(), timeout: opts.Timeout, stop: opts.Stop, log: opts.Logger,
 		fleetKey: prefix + "fleet", epochKey: prefix + "epoch",
 		seat: seat{number: -1, of: 1}, pauses: make(map[string]time.Time),
+		waits: sync.Pool{New: newWait},
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ type slot struct {
 	at       int64  // start, in Redis's ms
 	before   int64  // what its host's latest slot was before it
 	voids    byte   // the host's count of void slots
-	epoch    string // that it is of
+	epoch    int64  // that it is of
 	lease    uint32 // its number; 0: none has been taken yet
 	mu       sync.Mutex
 	state    slotState
@@ -53,13 +54,9 @@ func (b *Backend) takeRedis(ctx context.Context, host string, terms politeness.T
 		s.lease = leaseNumber()
 	}
 	b.mu.Lock()
-	command := b.script(host, "take", s.arguments()...)
+	sha := b.sha
 	b.mu.Unlock()
-	c, err := b.do(ctx, limit, func(c *call) {
-		if s.read(c) == nil {
-			s.Free() // who wanted it has gone
-		}
-	}, command...)
+	c, err := b.do(ctx, limit, s, "evalsha", sha, 2, b.prefix+host, b.epochKey, "take", s.ask())
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -81,48 +78,45 @@ func (b *Backend) takeRedis(ctx context.Context, host string, terms politeness.T
 
 func leaseNumber() uint32 { return 1 + rand.Uint32N(math.MaxUint32) }
 
-func (s *slot) arguments() []any {
-	told, patience, exempt := int64(-1), int64(-1), 0
+// ask is what pace.lua is told of s: eight numbers of eight bytes each.
+func (s *slot) ask() string {
+	told, exempt := int64(-1), int64(0)
 	if s.terms.Told {
 		told = millis(s.terms.CrawlDelay)
-	}
-	if s.terms.MaxWait < stateLife {
-		patience = s.terms.MaxWait.Milliseconds()
 	}
 	if s.terms.Exempt {
 		exempt = 1
 	}
-	args := []any{millis(s.terms.Pace), told, patience, max(s.terms.Concurrency, 1), exempt, 1 + s.terms.Jitter, s.lease, millis(min(s.terms.Lease, holdFor))}
-	// What is as the script supposes need not be sent.
-	switch {
-	case s.lease != 0:
-		return args
-	case s.terms.Jitter != 0:
-		return args[:6]
-	case exempt != 0:
-		return args[:5]
-	case s.terms.Concurrency > 1:
-		return args[:4]
-	case patience >= 0:
-		return args[:3]
+	question := make([]byte, 0, 64)
+	for _, n := range [8]int64{
+		millis(s.terms.Pace), told, s.terms.MaxWait.Milliseconds(), int64(max(s.terms.Concurrency, 1)), exempt,
+		int64(math.Float64bits(1 + s.terms.Jitter)), int64(s.lease), millis(min(s.terms.Lease, holdFor)),
+	} {
+		question = binary.BigEndian.AppendUint64(question, uint64(n))
 	}
-	return args[:2]
+	return string(question)
 }
+
+// What pace.lua answers to a take is up to seven numbers. The first is one of these.
+const (
+	answerClosed int64 = iota
+	answerRefused
+	answerBusy
+	answerNow
+	answerTaken
+)
 
 // read reads the answer to a take.
 func (s *slot) read(c *call) error {
-	reply, err := c.cmd.Slice()
-	var code string
+	answer, _ := c.cmd.Val().(string)
 	var n [7]int64
-	if err == nil && len(reply) <= len(n) {
-		for i, v := range reply {
-			switch v := v.(type) {
-			case string:
-				code = v
-			case int64:
-				n[i] = v
-			}
-		}
+	var octets [8 * len(n)]byte
+	copy(octets[:], answer)
+	for i := range n {
+		n[i] = int64(binary.BigEndian.Uint64(octets[8*i:]))
+	}
+	if len(answer) < 3*8 {
+		n[0] = -1 // none of those below
 	}
 	b := s.b
 	b.mu.Lock()
@@ -132,26 +126,26 @@ func (s *slot) read(c *call) error {
 		b.clock.learn(c.sent, c.received, n[1])
 	}
 	s.start = b.clock.local(n[2] * 1000)
-	if code != "closed" && n[3]*1000 > n[1] {
+	if n[0] != answerClosed && n[3]*1000 > n[1] {
 		b.paused(s.host, b.clock.local(n[3]*1000), now)
 	}
-	switch code {
-	case "now":
+	switch n[0] {
+	case answerNow:
 		s.start, s.final = b.clock.local(n[1]), true // the answer may have come late
-	case "taken":
+	case answerTaken:
 		s.final = s.start.Sub(now) <= lead
-	case "busy":
+	case answerBusy:
 		s.busy = true
 		return nil
-	case "refused":
+	case answerRefused:
 		b.stats.Refused++
 		return &politeness.DelayError{Host: s.host, Until: s.start}
-	case "closed":
+	case answerClosed:
 		return errUnknown
 	default:
-		return fmt.Errorf("redislimit: Redis answers %v: are there two versions of the script?", reply)
+		return fmt.Errorf("redislimit: Redis answers %v: are there two versions of the script?", c.cmd.Val())
 	}
-	s.at, s.voids, s.before, s.epoch = n[2], byte(n[4]), n[5], strconv.FormatInt(n[6], 10)
+	s.at, s.voids, s.before, s.epoch = n[2], byte(n[4]), n[5], n[6]
 	return nil
 }
 
@@ -221,8 +215,9 @@ func (s *slot) stands(ctx context.Context) bool {
 		return false
 	}
 	state, _ := reply[0].(string)
-	epoch, _ := reply[1].(string)
-	return len(state) > 6 && state[6]&0x7f == s.voids && epoch == s.epoch
+	open, _ := reply[1].(string)
+	epoch, err := strconv.ParseInt(open, 10, 64)
+	return err == nil && epoch == s.epoch && len(state) > 6 && state[6]&0x7f == s.voids
 }
 
 func sleepUntil(ctx context.Context, t time.Time) bool {
