@@ -13,8 +13,9 @@ import (
 )
 
 // A pageBody is the body of an HTML page, handed on as it is read. It keeps
-// a copy of the beginning; looking for directives in it is left to the call
-// that asks for them, so that reading costs a copy and no more.
+// a copy of the beginning. Reading costs that copy and a search of it for
+// tags that may speak (in no coding); the rest is left to the call that asks
+// for directives.
 type pageBody struct {
 	io.ReadCloser
 	page   *page

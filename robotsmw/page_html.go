@@ -86,12 +86,15 @@ func mayBeHTML(contentType string) bool {
 // charset returns the one kind of charset that matters to htmlmeta.
 func charset(h http.Header) string {
 	kind := strings.ToLower(h.Get("Content-Type"))
-	for _, name := range []string{"utf-16le", "utf-16be", "utf-16"} {
-		if strings.Contains(kind, name) {
-			return name
-		}
+	switch {
+	case !strings.Contains(kind, "utf-16"):
+		return ""
+	case strings.Contains(kind, "utf-16le"):
+		return "utf-16le"
+	case strings.Contains(kind, "utf-16be"):
+		return "utf-16be"
 	}
-	return ""
+	return "utf-16"
 }
 
 // A decodeFunc undoes a content coding.
@@ -100,7 +103,7 @@ type decodeFunc func(io.Reader) (io.Reader, error)
 // decoder returns what undoes the coding of a body, nil if it has none.
 // known is false for one that nobody can undo.
 func (o PageOptions) decoder(h http.Header) (decode decodeFunc, known bool) {
-	lines := h.Values("Content-Encoding")
+	lines := h["Content-Encoding"]
 	if len(lines) == 0 {
 		return nil, true
 	}
