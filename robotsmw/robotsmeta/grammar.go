@@ -39,6 +39,7 @@ func isSpace(c byte) bool { return octets[c]&partsWords != 0 }
 //	scope  = a name that is no directive; in a header only
 type reader struct {
 	Directives
+	text   string // being read
 	source Source
 	line   int
 	scope  string // the name in force, as written; "" for everybody
@@ -77,6 +78,7 @@ func (r *reader) limit(s string, n int) string {
 // read reads one text. (The tokens are no field of r: what is stored beside the rules would have to live as long.)
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
+	r.text = s
 	for {
 		for s != "" && octets[s[0]]&(partsWords|partsItems) != 0 {
 			s = s[1:]
@@ -233,6 +235,9 @@ func (r *reader) unknown(name, raw string) { r.keep(Rule{Name: name, Raw: raw}) 
 func (r *reader) keep(rule Rule) {
 	if !r.mine || len(r.rules) >= maxRules {
 		return
+	}
+	if r.rules == nil {
+		r.rules = make([]Rule, 0, min(1+strings.Count(r.text, ","), maxRules))
 	}
 	rule.Source, rule.Scope, rule.Line = r.source, r.scope, r.line
 	r.rules = append(r.rules, rule)

@@ -12,16 +12,8 @@ import (
 // http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
-	lines := h["X-Robots-Tag"]
-	if len(lines) > 0 {
-		items := 0
-		for _, line := range lines {
-			items += 1 + strings.Count(line, ",")
-		}
-		r.rules = make([]Rule, 0, min(items, maxRules))
-	}
 	left := maxLines
-	for i, line := range lines {
+	for i, line := range h["X-Robots-Tag"] {
 		r.line, r.scope, r.mine = i+1, "", true
 		line = r.limit(line, left)
 		left -= len(line)

@@ -14,6 +14,7 @@ func (r *reader) readRobotsTag(lines, tokens []string) {
 		r.line = i + 1
 		line = r.limit(r.limit(line, maxLine), left)
 		left -= len(line)
+		r.text = line
 		for line != "" {
 			var member string
 			member, line = cutOutsideQuotes(line, ',')
