@@ -195,6 +195,7 @@ type arrival struct {
 type chaosMember struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
+	log   lockedBuffer
 	done  chan struct{}
 }
 
@@ -228,8 +229,9 @@ func (f *chaosFleet) start(before ...string) {
 	line := append(before, os.Args[0])
 	m := &chaosMember{cmd: exec.Command(line[0], line[1:]...), done: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), chaosEnv+"="+string(told))
+	m.cmd.Stderr = &m.log
 	if os.Getenv("COURTESY_CHAOS_LOG") != "" {
-		m.cmd.Stderr = os.Stderr
+		m.cmd.Stderr = io.MultiWriter(os.Stderr, &m.log)
 	}
 	if m.stdin, err = m.cmd.StdinPipe(); err != nil {
 		f.t.Fatal(err)
@@ -431,18 +433,26 @@ func TestRedisLimitChaos(t *testing.T) {
 }
 
 // fetchedOnce checks that the fleet has fetched each robots.txt once so far. A member that joins after Redis has
-// lost them fetches them again.
+// lost them fetches them again, and so does one that says that it had to do without Redis, for which a machine may be
+// busy enough.
 func (f *chaosFleet) fetchedOnce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	most := 1
+	for _, m := range f.members {
+		if m.log.count("the store failed") > 0 {
+			most++
+		}
+	}
 	again := 0
 	for _, n := range f.robots {
-		if n != 1 {
+		if n < 1 || n > most {
 			again++
 		}
 	}
 	if again > 0 {
-		f.t.Errorf("the robots.txt of %d of %d hosts have not been fetched once by the fleet: %v", again, len(f.robots), f.robots)
+		f.t.Errorf("the robots.txt of %d of %d hosts have not been fetched once by the fleet: %v, with %d members who had to do without Redis",
+			again, len(f.robots), f.robots, most-1)
 	}
 }
 
