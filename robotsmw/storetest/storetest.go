@@ -95,10 +95,14 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 
 	t.Run("a value is forgotten after its time", func(t *testing.T) {
 		s := open(t)
+		began := time.Now()
 		put(t, s, "https://short.example", []byte("value"), time.Second)
 		put(t, s, "https://long.example", []byte("value"), long)
-		want(t, s, "https://short.example", []byte("value"))
-		eventually(t, 5*time.Second, "the value is still there", func() bool {
+		got, err := s.Get(ctx, "https://short.example")
+		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // a busy machine may come later
+			t.Errorf("before its time: %q, %v", got, err)
+		}
+		eventually(t, 20*time.Second, "the value is still there", func() bool {
 			_, err := s.Get(ctx, "https://short.example")
 			return errors.Is(err, fs.ErrNotExist)
 		})
@@ -207,7 +211,7 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		if !ok {
 			t.Fatal("TryLock says no")
 		}
-		eventually(t, 5*time.Second, "the lock of a holder that died is still held", func() bool {
+		eventually(t, 20*time.Second, "the lock of a holder that died is still held", func() bool {
 			_, ok := lock(t, l, "https://example.com", time.Minute)
 			return ok
 		})
