@@ -15,9 +15,10 @@ import (
 
 // Ctrl-C ends a crawl at once, and it still says what it came to.
 func TestSpider_CtrlC(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	binary := build(t, "politespider")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the demo itself ends after a quarter of one
 	defer cancel()
-	cmd := exec.CommandContext(ctx, build(t, "politespider"))
+	cmd := exec.CommandContext(ctx, binary)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			return m.Run()
 		}
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)...)
+			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience))...)
 		defer stop()
 		var cancel context.CancelFunc
 		browser, cancel = chromedp.NewContext(allocator)
