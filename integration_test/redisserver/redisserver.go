@@ -5,6 +5,7 @@ package redisserver
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -98,12 +99,18 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
+// freeAddr is one that nobody else gets while the server is down: its port is below those that systems give to whoever
+// asks for any.
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("redisserver: %v", err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("redisserver: no port is free")
+	return ""
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,17 +28,27 @@ func startRedis(t testing.TB, options ...string) *redisServer {
 			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &redisServer{TB: t, addr: l.Addr().String()}
-	l.Close()
-	_, port, _ := net.SplitHostPort(s.addr)
+	port := freePort(t)
+	s := &redisServer{TB: t, addr: net.JoinHostPort("127.0.0.1", port)}
 	s.command = append([]string{binary, "--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(), "--save", ""}, options...)
 	t.Cleanup(s.kill)
 	s.start()
 	return s
+}
+
+// freePort is one that nobody else gets while the server is down: it is below those that systems give to whoever asks for
+// any.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.N(20_000))
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 type redisServer struct {
