@@ -39,6 +39,17 @@ func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
 	}
 }
 
+// What is said to others, and kept by nobody, costs none.
+func TestParseAllocations(t *testing.T) {
+	h := header("googlebot: noindex, nofollow, bingbot: noindex, nofollow", "otherbot: none")
+	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {
+		t.Errorf("a header for others: %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 1 {
+		t.Errorf("a meta: %v allocations", n)
+	}
+}
+
 func BenchmarkDate(b *testing.B) {
 	for b.Loop() {
 		readDate("Friday, 25-Jun-10 15:00:00 PST, noindex")
