@@ -38,6 +38,7 @@ type Grant struct {
 	token      *rate.Reservation
 	hold       *holdUp
 	turn       *turn // with Limiter.Shared, once it has been its turn
+	paced      bool  // once it has started: an interval follows, so that it matters when
 
 	// What the Transport tells of the response.
 	response atomic.Pointer[url.URL] // set while its body is open
@@ -104,6 +105,9 @@ func (g *Grant) answered(o Outcome, u *url.URL) {
 // that the host feels there may be a busy scheduler, a dial and a handshake.
 func (g *Grant) sent() {
 	for ; g != nil; g = g.then {
+		if !g.paced {
+			continue
+		}
 		l := g.limiter
 		l.mu.Lock()
 		if g.state == flying {
@@ -111,6 +115,11 @@ func (g *Grant) sent() {
 		}
 		l.mu.Unlock()
 	}
+}
+
+// isPaced reports whether anybody wants to know when the request leaves.
+func (g *Grant) isPaced() bool {
+	return g.paced || g.then != nil && g.then.isPaced()
 }
 
 // keep prolongs the lease, for a request with a longer timeout of its own.
@@ -141,6 +150,7 @@ func (l *Limiter) begin(g *Grant, now time.Duration) {
 	g.hold = nil
 	g.since = now
 	g.expires = later(now, l.set.lease)
+	g.paced = l.pace(h) > 0 || l.crawlDelay(h, g) > 0
 	h.stamp(now, g.exempt)
 	l.drawJitter(h)
 }

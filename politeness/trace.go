@@ -16,12 +16,28 @@ type crawlDelayKey struct{}
 // its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
 // request that is told nothing keeps the Crawl-delay that its host was last told.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, crawlDelayKey{}, d)
+	return &toldContext{ctx, d}
+}
+
+// toldContext is a context.WithValue that costs one allocation.
+type toldContext struct {
+	context.Context
+	crawlDelay time.Duration
+}
+
+func (t *toldContext) Value(key any) any {
+	if key == (crawlDelayKey{}) {
+		return t
+	}
+	return t.Context.Value(key)
 }
 
 func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
-	d, told = ctx.Value(crawlDelayKey{}).(time.Duration)
-	return told, d == Exempt, max(d, 0)
+	t, told := ctx.Value(crawlDelayKey{}).(*toldContext)
+	if !told {
+		return false, false, 0
+	}
+	return true, t.crawlDelay == Exempt, max(t.crawlDelay, 0)
 }
 
 // A Trace is told how a request fares at the Limiter, as an httptrace.ClientTrace

@@ -34,7 +34,8 @@ type Transport struct {
 	// protocol (101) is no longer timed, only its slot is freed.
 	AttemptTimeout time.Duration
 
-	own Limiter
+	own   Limiter
+	watch watch
 }
 
 func (t *Transport) limiter() *Limiter {
@@ -77,13 +78,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // attempt makes one request and sees to it that its slot is freed.
 func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Response, err error) {
-	a := newAttempt(req.Context(), grant, orDefault(t.AttemptTimeout, 30*time.Second, 0))
+	a := t.newAttempt(req.Context(), grant)
 	defer func() {
 		if resp == nil { // Base failed, or panicked
 			a.end(Outcome{})
 		}
 	}()
-	sent := req.WithContext(a.ctx)
+	sent := req.WithContext(a)
 	start := time.Now()
 	resp, err = t.base().RoundTrip(sent)
 	latency := time.Since(start)
@@ -109,45 +110,87 @@ func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Respons
 	return resp, nil
 }
 
-// An attempt is a request from its grant to its body's end.
+// An attempt is a request from its grant to its body's end. It is the context
+// that the request is made with.
 type attempt struct {
-	ctx      context.Context
-	grant    *Grant
-	cancel   context.CancelFunc
-	stop     func() bool
-	switched bool // to another protocol: no longer timed
+	context.Context // ends with the caller's, after the timeout, and with the attempt
+	cancel          context.CancelCauseFunc
+	grant           *Grant
+	left            func() bool // stops waiting for the caller's context; nil: that never ends
+	switched        bool        // to another protocol: no longer timed
+
+	watch      *watch // nil: it has all the time
+	timeout    timeoutError
+	deadline   time.Time
+	prev, next *attempt // guarded by watch.mu; nil: no longer watched
 }
 
-func newAttempt(ctx context.Context, grant *Grant, timeout time.Duration) *attempt {
+func (t *Transport) newAttempt(ctx context.Context, grant *Grant) *attempt {
 	a := &attempt{grant: grant}
-	if timeout > 0 {
-		grant.keep(timeout)
-		a.ctx, a.cancel = context.WithTimeoutCause(ctx, timeout, &timeoutError{after: timeout})
-	} else {
-		a.ctx, a.cancel = context.WithCancel(ctx)
-	}
+	a.Context, a.cancel = context.WithCancelCause(ctx)
 	// An abandoned body must not keep the slot: whoever ends the context frees it.
-	a.stop = context.AfterFunc(a.ctx, func() { grant.Done(Outcome{}) })
-	// The interval counts from when the host can feel the request.
-	a.ctx = httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { grant.sent() },
-		WroteHeaders: grant.sent,
-	})
+	if ctx.Done() != nil {
+		a.left = context.AfterFunc(ctx, a.free)
+	}
+	if grant.isPaced() {
+		// The interval counts from when the host can feel the request.
+		a.Context = httptrace.WithClientTrace(a.Context, &httptrace.ClientTrace{
+			GetConn:      func(string) { grant.sent() },
+			WroteHeaders: grant.sent,
+		})
+	}
+	if timeout := orDefault(t.AttemptTimeout, 30*time.Second, 0); timeout > 0 {
+		grant.keep(timeout)
+		a.timeout.after = timeout
+		a.watch = &t.watch
+		a.watch.begin(a, timeout) // last: it may be over at once
+	}
 	return a
 }
 
+// Deadline is when the attempt has to be over.
+func (a *attempt) Deadline() (time.Time, bool) {
+	d, ok := a.Context.Deadline()
+	if a.deadline.IsZero() || ok && d.Before(a.deadline) {
+		return d, ok
+	}
+	return a.deadline, true
+}
+
+// Err is nil until the context ends.
+func (a *attempt) Err() error {
+	err := a.Context.Err()
+	if err != nil && a.timedOut() {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+func (a *attempt) timeOut() {
+	a.cancel(&a.timeout)
+	a.free()
+}
+
+func (a *attempt) timedOut() bool { return context.Cause(a.Context) == error(&a.timeout) }
+
+func (a *attempt) free() { a.grant.Done(Outcome{}) }
+
 // end frees the slot and what the attempt holds.
 func (a *attempt) end(o Outcome) {
-	a.stop()
+	if a.watch != nil {
+		a.watch.end(a)
+	}
+	if a.left != nil {
+		a.left()
+	}
 	a.grant.Done(o)
-	a.cancel()
+	a.cancel(nil)
 }
 
 // explain says that err came of AttemptTimeout, if it did and does not say so.
 func (a *attempt) explain(err error) error {
-	timeout, ok := context.Cause(a.ctx).(*timeoutError)
-	if !ok || a.switched || err == io.EOF || errors.Is(err, timeout) {
+	if !a.timedOut() || a.switched || err == io.EOF || errors.Is(err, &a.timeout) {
 		return err
 	}
-	return &timeoutError{timeout.after, err}
+	return &timeoutError{a.timeout.after, err}
 }

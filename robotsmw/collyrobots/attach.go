@@ -79,9 +79,9 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		return nil, err
 	case isOurs(own):
 		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
-	case own.IsValid() && opts.Base == nil && opts.Proxy == nil:
-		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %s: SetProxy, SetProxyFunc, SetClient "+
-			"or WithTransport was called), which Attach would replace: give it as Options.Base, or the proxy as Options.Proxy", own.Type())
+	case own != nil && opts.Base == nil && opts.Proxy == nil:
+		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T: SetProxy, SetProxyFunc, SetClient "+
+			"or WithTransport was called), which Attach would replace: give it as Options.Base, or the proxy as Options.Proxy", own)
 	}
 	paced, _ := opts.Base.(*politeness.Transport)
 	if opts.Limiter == nil && paced == nil {
@@ -123,8 +123,8 @@ func (x *Extension) Attach(c *colly.Collector) error {
 		return err
 	case x.memberOf(c) != nil:
 		return errors.New("collyrobots: the extension is already attached to this collector")
-	case own.IsValid() && !x.isMine(own):
-		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %s), which Attach would replace: attach to one that has none", own.Type())
+	case own != nil && !x.isMine(own):
+		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Attach would replace: attach to one that has none", own)
 	}
 	x.add(c)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/debug"
@@ -42,7 +43,7 @@ func (m *member) guard() {
 	if m.reaches(m.c) {
 		return
 	}
-	if own, err := transportOf(m.c); err != nil || !own.IsValid() || own.Type() != reflect.TypeFor[refusal]() {
+	if own, err := transportOf(m.c); err != nil || own != http.RoundTripper(refusal{}) {
 		m.c.SetClient(&http.Client{Transport: refusal{}})
 	}
 }
@@ -66,62 +67,57 @@ func (x *Extension) reaches(c *colly.Collector) bool {
 	return err == nil && x.isMine(own)
 }
 
-func (x *Extension) isMine(transport reflect.Value) bool {
-	return isOurs(transport) && transport.Pointer() == reflect.ValueOf(x.transport).Pointer()
-}
+func (x *Extension) isMine(t http.RoundTripper) bool { return t == http.RoundTripper(x.transport) }
 
-func isOurs(t reflect.Value) bool { return t.IsValid() && t.Type() == reflect.TypeFor[*transport]() }
+func isOurs(t http.RoundTripper) bool {
+	_, ours := t.(*transport)
+	return ours
+}
 
 var (
 	errUninitialized = errors.New("collyrobots: the collector was not initialized: make it with colly.NewCollector or Clone")
 	errUnknownLayout = errors.New("collyrobots: colly has changed")
 )
 
-// transportOf looks at the transport of a collector's client; the Value is invalid if there is none.
-func transportOf(c *colly.Collector) (reflect.Value, error) {
+// transportOf is the transport of a collector's client; nil if there is none.
+func transportOf(c *colly.Collector) (http.RoundTripper, error) {
 	client, err := clientOf(c)
 	if err != nil {
-		return reflect.Value{}, err
+		return nil, err
 	}
-	return client.Field(transportField()).Elem(), nil
+	return client.Transport, nil
 }
 
-var transportField = sync.OnceValue(func() int {
-	f, _ := reflect.TypeFor[http.Client]().FieldByName("Transport")
-	return f.Index[0]
-})
-
-// clientOf looks at a collector's http.Client. Colly has no getter, so it goes by unexported fields. They were so named
-// in all of colly v2; if they are not, it says errUnknownLayout.
-func clientOf(c *colly.Collector) (reflect.Value, error) {
-	way, err := clientFields()
+// clientOf is a collector's http.Client. Colly has no getter, so it is read out of unexported fields, and at every
+// request. They were so named in all of colly v2; if they are not, it says errUnknownLayout.
+func clientOf(c *colly.Collector) (*http.Client, error) {
+	offsets, err := clientOffsets()
 	if err != nil {
-		return reflect.Value{}, err
+		return nil, err
 	}
-	v := reflect.ValueOf(c).Elem()
-	for _, field := range way {
-		if v = v.FieldByIndex(field); v.IsNil() {
-			return reflect.Value{}, errUninitialized
+	at := unsafe.Pointer(c)
+	for _, offset := range offsets {
+		if at = *(*unsafe.Pointer)(unsafe.Add(at, offset)); at == nil {
+			return nil, errUninitialized
 		}
-		v = v.Elem()
 	}
-	return v, nil
+	return (*http.Client)(at), nil
 }
 
-// clientFields is the way from a colly.Collector to its http.Client: both are pointers to structs.
-var clientFields = sync.OnceValues(func() (way [2][]int, err error) {
+// clientOffsets is the way from a colly.Collector to its http.Client: two fields that are pointers to structs.
+var clientOffsets = sync.OnceValues(func() (offsets [2]uintptr, err error) {
 	t := reflect.TypeFor[colly.Collector]()
 	for i, name := range [...]string{"backend", "Client"} {
 		field, ok := t.FieldByName(name)
-		if !ok || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Kind() != reflect.Struct {
-			return way, errUnknownLayout
+		if !ok || len(field.Index) > 1 || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Kind() != reflect.Struct {
+			return offsets, errUnknownLayout
 		}
-		way[i], t = field.Index, field.Type.Elem()
+		offsets[i], t = field.Offset, field.Type.Elem()
 	}
 	if t != reflect.TypeFor[http.Client]() {
-		return way, errUnknownLayout
+		return offsets, errUnknownLayout
 	}
-	return way, nil
+	return offsets, nil
 })
 
 // timeoutOf is the collector's request timeout; colly's default if that cannot be known. 0: none.
@@ -130,7 +126,7 @@ func timeoutOf(c *colly.Collector) time.Duration {
 	if err != nil {
 		return 10 * time.Second
 	}
-	return time.Duration(client.FieldByName("Timeout").Int())
+	return client.Timeout
 }
 
 // A probe is a request for an address that no network can answer.

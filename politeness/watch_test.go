@@ -1,0 +1,163 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hanging is a base that answers after its request's time, or not at all.
+var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+})
+
+// One timer serves all attempts of a Transport, and each has its own time all the
+// same: those that began together, one after the other, and after all others were over.
+func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},
+			Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/answered" {
+					time.Sleep(timeout / 3)
+					return answer(200, "")(r)
+				}
+				return hanging(r)
+			})}
+		random := rand.New(rand.NewPCG(1, 2))
+		var begins []time.Duration // after the test's start
+		for range 200 {
+			begins = append(begins, time.Duration(random.IntN(60_000))*time.Millisecond)
+		}
+		begins = append(begins, 0, 0, 5*time.Minute, 5*time.Minute+timeout, 5*time.Minute+timeout+1)
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i, begin := range begins {
+			wg.Go(func() {
+				time.Sleep(begin - time.Since(start))
+				path, want := "/hangs", timeout
+				if i%3 == 0 {
+					path, want = "/answered", timeout/3
+				}
+				req, _ := http.NewRequest("GET", "http://example.com"+path, nil)
+				resp, err := tr.RoundTrip(req)
+				if took := time.Since(start) - begin; took != want {
+					t.Errorf("%s, begun at %v, took %v, want %v", path, begin, took, want)
+				}
+				if (err != nil) != (want == timeout) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: %v", path, err)
+				}
+				if err == nil {
+					resp.Body.Close()
+				}
+			})
+		}
+		wg.Wait()
+		if n := busy(tr.Limiter); n != 0 {
+			t.Errorf("%d slots are still taken", n)
+		}
+		if tr.watch.first != nil {
+			t.Error("an attempt that is over is still watched")
+		}
+	})
+}
+
+// To those who look at it, an attempt's context is the caller's with a deadline.
+func TestAttemptIsAContext(t *testing.T) {
+	type key struct{}
+	const timeout = 10 * time.Second
+	tests := []struct {
+		name     string
+		caller   func(context.Context) (context.Context, context.CancelFunc)
+		after    time.Duration // 0: no AttemptTimeout
+		deadline time.Duration // 0: none
+		ends     time.Duration
+		err      error
+		timedOut bool
+	}{
+		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true},
+		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true},
+		{"a caller with an earlier one", withTimeout(time.Second), timeout, time.Second, time.Second, context.DeadlineExceeded, false},
+		{"a caller with a deadline, and no timeout", withTimeout(time.Second), -1, time.Second, time.Second, context.DeadlineExceeded, false},
+		{"a caller who leaves", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		}, timeout, timeout, time.Second, context.Canceled, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				tr := &Transport{AttemptTimeout: tt.after, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					ctx := r.Context()
+					if ctx.Err() != nil {
+						t.Errorf("it begins with %v", ctx.Err())
+					}
+					if d, ok := ctx.Deadline(); ok != (tt.deadline > 0) || ok && d.Sub(start) != tt.deadline {
+						t.Errorf("Deadline: %v, %v; want %v", d.Sub(start), ok, tt.deadline)
+					}
+					if ctx.Value(key{}) != "the caller's" {
+						t.Error("the caller's value is lost")
+					}
+					child, cancel := context.WithCancel(ctx)
+					defer cancel()
+					<-child.Done()
+					if took := time.Since(start); took != tt.ends {
+						t.Errorf("it ended after %v, want %v", took, tt.ends)
+					}
+					if ctx.Err() != tt.err {
+						t.Errorf("Err: %v, want %v", ctx.Err(), tt.err)
+					}
+					return nil, ctx.Err()
+				})}
+				ctx, cancel := tt.caller(context.WithValue(t.Context(), key{}, "the caller's"))
+				defer cancel()
+				req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
+				_, err := tr.RoundTrip(req)
+				if !errors.Is(err, tt.err) {
+					t.Errorf("%v, want %v", err, tt.err)
+				}
+				var timeout *timeoutError
+				if errors.As(err, &timeout) != tt.timedOut {
+					t.Errorf("%v: is it of AttemptTimeout? want %v", err, tt.timedOut)
+				}
+			})
+		})
+	}
+}
+
+func withTimeout(d time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
+}
+
+// What a request costs beyond what Base does. It is paid for each page of a crawl.
+func TestAllocationsOfAnAttempt(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	req, _ := http.NewRequest("GET", "http://example.com/", nil)
+	resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+	base := roundTripFunc(func(*http.Request) (*http.Response, error) { return resp, nil })
+	for _, tt := range []struct {
+		name  string
+		delay time.Duration
+		most  float64
+	}{
+		{"without an interval nobody asks when it leaves", -1, 5},
+		{"with one", time.Nanosecond, 9},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := &Transport{Base: base, Limiter: &Limiter{Delay: tt.delay}}
+			if n := testing.AllocsPerRun(100, func() { tr.RoundTrip(req) }); n > tt.most {
+				t.Errorf("%v allocations, want at most %v", n, tt.most)
+			}
+		})
+	}
+}
