@@ -92,9 +92,12 @@ func (b *lockedBuffer) count(s string) int {
 	return strings.Count(b.String(), s)
 }
 
-const pacedInterval = 100 * time.Millisecond
+const (
+	pacedInterval = 100 * time.Millisecond
+	clockError    = 5 * time.Millisecond // a member knows Redis's clock by its quickest answer, and on a busy machine none is quick
+)
 
-// pacedFleet is two members that have had seats for long enough, crawling; slots gives those used so far, in their order.
+// pacedFleet is two members that have had seats for long enough, crawling; slots gives those used since, in their order.
 func pacedFleet(t *testing.T, server *redisserver.Server, change func(*redis.UniversalOptions)) (members []*pacedMember, slots func() []chaosRecord) {
 	t.Helper()
 	var mu sync.Mutex
@@ -140,6 +143,9 @@ func pacedFleet(t *testing.T, server *redisserver.Server, change func(*redis.Uni
 		return !slices.ContainsFunc(members, func(m *pacedMember) bool { return m.backend.Stats().Members < len(members) })
 	})
 	time.Sleep(5 * time.Second)
+	mu.Lock()
+	noted = nil
+	mu.Unlock()
 	return members, func() []chaosRecord {
 		mu.Lock()
 		defer mu.Unlock()
@@ -249,7 +255,7 @@ func TestRedisLimitWhenRedisIsAway(t *testing.T) {
 				t.Error("no request since Redis was well again")
 			}
 			for i := 1; i < len(noted); i++ {
-				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-2*time.Millisecond {
+				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-clockError {
 					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
 				}
 			}
@@ -303,7 +309,7 @@ func TestRedisLimitLostState(t *testing.T) {
 			}
 			noted := slots()
 			for i := 1; i < len(noted); i++ {
-				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-2*time.Millisecond && name != "a key evicted" {
+				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-clockError && name != "a key evicted" {
 					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
 				}
 			}
