@@ -640,7 +640,11 @@ func TestTrapFirstRequestsAtOnce(t *testing.T) {
 	const pages = 50
 	crawl := func(t *testing.T, attachIt bool) int {
 		web := new(robotstest.Internet)
-		web.Handle("a.example", robotsText(""))
+		site := robotsText("")
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second) // until all of them have asked
+			site.ServeHTTP(w, r)
+		}))
 		c := plain(web)
 		if attachIt {
 			c, _ = polite(t, web)
@@ -659,7 +663,7 @@ func TestTrapFirstRequestsAtOnce(t *testing.T) {
 		return robotsFetches(web)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if got := crawl(t, false); got < 2 {
+		if got := crawl(t, false); got != pages {
 			t.Errorf("plain colly: %d fetches of robots.txt; it used to fetch it for every caller", got)
 		}
 	})
