@@ -51,7 +51,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, s := range servers {
 		s.Close()
 	}
-	for deadline := time.Now().Add(5 * time.Second); openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d files are open, %d were before", openFiles(t), files)
 		}
