@@ -66,6 +66,121 @@ func TestRedisLimit(t *testing.T) {
 	})
 }
 
+// Requests of one moment share a write to Redis, and no more.
+func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
+	const requests = 32
+	terms := politeness.Terms{Delay: time.Hour, Pace: time.Hour, Concurrency: 1, Lease: time.Minute, MaxWait: time.Minute}
+	type answer struct {
+		slot politeness.Slot
+		err  error
+		took time.Duration
+	}
+	// takeAll has a member ask for a slot of each host while Redis is stopped, and returns at the answers.
+	takeAll := func(t *testing.T, b *redislimit.Backend, server *redisserver.Server, ctx func(i int64) context.Context, meanwhile func()) []answer {
+		t.Helper()
+		if s, err := b.Take(t.Context(), "first.example", terms); err != nil || !s.Claim(t.Context()) {
+			t.Fatal("no slot to begin with:", err)
+		}
+		server.Signal(syscall.SIGSTOP)
+		defer server.Signal(syscall.SIGCONT)
+		answers := make([]answer, requests)
+		var wg sync.WaitGroup
+		for i := range int64(requests) {
+			wg.Go(func() {
+				began := time.Now()
+				s, err := b.Take(ctx(i), numberedHost(i).Host, terms)
+				answers[i] = answer{s, err, time.Since(began)}
+			})
+		}
+		time.Sleep(100 * time.Millisecond) // by now some are at Redis, and some wait for these
+		meanwhile()
+		wg.Wait()
+		return answers
+	}
+
+	t.Run("one that is cancelled leaves the others alone, and no slot behind", func(t *testing.T) {
+		server := redisserver.Start(t)
+		oldFleet(t, server, "courtesy")
+		b := openPace(t, server, redislimit.Options{Timeout: patient})
+		cancelled, cancel := context.WithCancel(t.Context())
+		isCancelled := func(i int64) bool { return i%2 == 0 }
+		answers := takeAll(t, b, server, func(i int64) context.Context {
+			if isCancelled(i) {
+				return cancelled
+			}
+			return t.Context()
+		}, func() {
+			cancel()
+			time.Sleep(50 * time.Millisecond)
+			server.Signal(syscall.SIGCONT)
+		})
+		for i, a := range answers {
+			switch {
+			case isCancelled(int64(i)):
+				if !errors.Is(a.err, context.Canceled) {
+					t.Errorf("host %d, cancelled: %v", i, a.err)
+				}
+			case a.err != nil || !a.slot.Claim(t.Context()):
+				t.Errorf("host %d: %v", i, a.err)
+			}
+		}
+		for i := range int64(requests) {
+			if !isCancelled(i) {
+				if _, err := b.Take(t.Context(), numberedHost(i).Host, terms); err == nil {
+					t.Errorf("host %d has a second slot within the hour", i)
+				}
+				continue
+			}
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				if s, err := b.Take(t.Context(), numberedHost(i).Host, terms); err == nil && s.Claim(t.Context()) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("host %d: the slot of a request that was cancelled does not come back", i)
+				}
+			}
+		}
+		if s := b.Stats(); s.Lost != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+
+	t.Run("one that Redis cannot answer fails alone", func(t *testing.T) {
+		server := redisserver.Start(t)
+		oldFleet(t, server, "courtesy")
+		const bad = 7
+		redisCommand(t, server, "lpush", "{courtesy}"+numberedHost(bad).Host, "no state of a host")
+		b := openPace(t, server, redislimit.Options{Timeout: patient})
+		answers := takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() { server.Signal(syscall.SIGCONT) })
+		for i, a := range answers {
+			if i != bad && (a.err != nil || !a.slot.Claim(t.Context())) {
+				t.Errorf("host %d: %v", i, a.err)
+			}
+			if i == bad && a.err == nil && a.slot.Claim(t.Context()) {
+				t.Error("a slot where Redis could give none")
+			}
+		}
+		if s := b.Stats(); s.Slots != requests { // with the first
+			t.Errorf("%d slots, want %d: %+v", s.Slots, requests, s)
+		}
+	})
+
+	t.Run("while Redis hangs each waits for Timeout and no longer", func(t *testing.T) {
+		server := redisserver.Start(t)
+		oldFleet(t, server, "courtesy")
+		const timeout = 500 * time.Millisecond
+		b := openPace(t, server, redislimit.Options{Timeout: timeout, Stop: true})
+		for i, a := range takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() {}) {
+			if _, ok := errors.AsType[*redislimit.AwayError](a.err); a.err != nil && !ok {
+				t.Errorf("host %d: %v, want an *AwayError", i, a.err)
+			}
+			if a.took > 4*timeout { // waiting in turn would take the last of them eight times as long
+				t.Errorf("host %d: an answer after %v", i, a.took)
+			}
+		}
+	})
+}
+
 // pacedMember is a member of a fleet that asks one host for page after page, and notes its slots.
 type pacedMember struct {
 	backend *redislimit.Backend

@@ -3,13 +3,17 @@ package redislimit
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// call is one command to Redis. Those of the same moment go in one pipeline.
+// call is one command to Redis. Those of the same moment go in one pipeline, and
+// have nothing else in common: each has its own limit, context and error, and
+// whoever gives up does so alone. (The client's AutoPipeline does the like, but is
+// experimental, and has to be closed.)
 type call struct {
 	cmd            *redis.Cmd
 	wait           *wait       // nil: nobody waits
@@ -83,6 +87,7 @@ func (b *Backend) send(c *call) {
 // drain sends what is queued, until nothing is.
 func (b *Backend) drain() {
 	for {
+		runtime.Gosched() // who is about to ask, such as those that have just been answered, joins in
 		b.mu.Lock()
 		n := min(len(b.calls), maxBatch)
 		if n == 0 {
