@@ -46,6 +46,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
@@ -158,7 +159,7 @@ func crawl(ctx context.Context, cfg config, kept *kept, asJSON bool, stdout, std
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(stderr, "politespider: "+format+"\n", args...) }
 	out := &checkedWriter{w: stdout, failed: cancel} // a crawl that cannot report need not go on
-	p := newPrinter(out, isTerminal(stdout), asJSON)
+	p := newPrinter(out, terminal.Is(stdout), asJSON)
 	cfg.store, cfg.pace = kept.store, kept.pace
 	l := newLedger(p, max(cfg.delay, 0))
 	if cfg.report != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
@@ -59,8 +60,6 @@ const progressPeriod = 100 * time.Millisecond
 // progressWidth is its most: what goes beyond the edge of a terminal could not be erased.
 const progressWidth = 77
 
-const eraseLine = "\r\x1b[2K"
-
 func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
 	line := fmt.Sprintf("%d fetched", soFar.Fetched)
 	if soFar.Fetched > 0 {
@@ -73,16 +72,16 @@ func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
 	if runes := []rune(line); len(runes) > progressWidth {
 		line = string(runes[:progressWidth])
 	}
-	fmt.Fprintf(p.w, "%s  %s\r", eraseLine, p.paint(dim, line))
+	fmt.Fprintf(p.w, "%s  %s\r", terminal.EraseLine, p.paint(dim, line))
 }
 
 func (p livePrinter) record(r record.Record) {
-	fmt.Fprint(p.w, eraseLine)
+	fmt.Fprint(p.w, terminal.EraseLine)
 	p.textPrinter.record(r)
 }
 
 func (p livePrinter) summary(s record.Summary) {
-	fmt.Fprint(p.w, eraseLine)
+	fmt.Fprint(p.w, terminal.EraseLine)
 	p.textPrinter.summary(s)
 }
 
@@ -302,11 +301,11 @@ func robotsSummary(r record.Record) string {
 }
 
 // newPrinter returns a printer of one kind or the other.
-func newPrinter(w io.Writer, terminal, asJSON bool) printer {
+func newPrinter(w io.Writer, live, asJSON bool) printer {
 	switch {
 	case asJSON:
 		return newJSONPrinter(w)
-	case terminal:
+	case live:
 		return livePrinter{&textPrinter{w: w, colour: os.Getenv("NO_COLOR") == ""}} // https://no-color.org
 	}
 	return &textPrinter{w: w}
@@ -326,16 +325,6 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 		c.failed(err)
 	}
 	return n, err
-}
-
-// isTerminal returns whether w is a terminal that can erase a line.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func seconds(s float64) string {

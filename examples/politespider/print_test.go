@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -110,19 +108,6 @@ func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	}
 	if !json.Valid(out.Bytes()) {
 		t.Errorf("not JSON: %s", out.String())
-	}
-}
-
-func TestIsTerminal_Not(t *testing.T) {
-	file, err := os.Create(t.TempDir() + "/out")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for _, w := range []io.Writer{file, new(bytes.Buffer)} {
-		if isTerminal(w) {
-			t.Errorf("%T is treated as a terminal", w)
-		}
 	}
 }
 

@@ -120,17 +120,3 @@ func TestExplain_LargeFile(t *testing.T) {
 		}
 	}
 }
-
-// Text of strangers cannot write to a terminal.
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"Disallow: /caf\u00e9\"":  "Disallow: /caf\u00e9\"",
-		"\x1b[2J\x00":             `\x1b[2J\x00`,
-		"\xff":                    `\xff`,
-		strings.Repeat("ä", 1000): strings.Repeat("ä", 400) + "…",
-	} {
-		if got := printable(in); got != want {
-			t.Errorf("printable(%q) is %q, want %q", in, got, want)
-		}
-	}
-}

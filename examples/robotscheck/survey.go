@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
 var surveyCommand = command{
@@ -55,7 +57,7 @@ With -json, one object:
 			case err != nil:
 				return 0, usagef("-match %q: %v", *match, err)
 			}
-			s := survey{stderr: e.stderr, live: isTerminal(e.stderr)}
+			s := survey{stderr: e.stderr, live: terminal.Is(e.stderr)}
 			total, err := s.run(ctx, func(each func(name string, open func() ([]byte, error)) error) error {
 				return eachFile(e, args[0], *match, each)
 			})
@@ -115,14 +117,14 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		}
 		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
 			shown = time.Now()
-			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", eraseLine, count(done, "file"), float64(done)/time.Since(began).Seconds())
+			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", terminal.EraseLine, count(done, "file"), float64(done)/time.Since(began).Seconds())
 		}
 		return nil
 	})
 	close(files)
 	workers.Wait()
 	if s.live {
-		fmt.Fprint(s.stderr, eraseLine)
+		fmt.Fprint(s.stderr, terminal.EraseLine)
 	}
 	if err != nil {
 		return nil, err

@@ -5,12 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
 // A directory and an archive of it are surveyed alike, and -match chooses by the path in them.
@@ -90,18 +91,15 @@ func TestTally_Merge(t *testing.T) {
 
 // On a terminal, a survey shows how far it is, and takes that away at the end.
 func TestSurvey_Progress(t *testing.T) {
-	var terminal strings.Builder
-	s := survey{stderr: &terminal, live: true}
+	var screen strings.Builder
+	s := survey{stderr: &screen, live: true}
 	if _, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
 		return each("robots.txt", func() ([]byte, error) { return nil, nil })
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := terminal.String(); !strings.Contains(got, "1 file, ") || !strings.HasSuffix(got, eraseLine) {
+	if got := screen.String(); !strings.Contains(got, "1 file, ") || !strings.HasSuffix(got, terminal.EraseLine) {
 		t.Errorf("the terminal got %q", got)
-	}
-	if isTerminal(io.Discard) {
-		t.Error("what is no file is taken for a terminal")
 	}
 }
 

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
-	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
 // newJSON returns an encoder of one object a line.
@@ -24,30 +22,8 @@ func newTable(w io.Writer, flags uint) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 8, 2, ' ', flags)
 }
 
-// isTerminal returns whether w is a terminal that can erase a line.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-const eraseLine = "\r\x1b[2K"
-
-// printable is a stranger's text, made fit for a terminal: it cannot move the cursor, and has an end.
-func printable(s string) string {
-	const most = 400
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	quoted := strconv.QuoteToGraphic(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
+// printable is a stranger's text: a line of a robots.txt is shown whole, unless it is very long.
+func printable(s string) string { return terminal.Printable(s, 400) }
 
 func count(n int, noun string) string {
 	if n == 1 {

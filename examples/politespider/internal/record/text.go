@@ -2,24 +2,12 @@ package record
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
-// Printable is a stranger's text, made fit for a terminal: it cannot move the cursor, and has an end.
-func Printable(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "..."
-	}
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	quoted := strconv.QuoteToGraphic(s)
-	return quoted[1 : len(quoted)-1]
-}
+// Printable is a stranger's text as a line of the output or of the report has room for it.
+func Printable(s string) string { return terminal.Printable(s, 100) }
 
 // Count is a number of things.
 func Count(n int, noun string) string {

@@ -1,0 +1,47 @@
+package terminal_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
+)
+
+func TestIs_Not(t *testing.T) {
+	file, err := os.Create(t.TempDir() + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for name, w := range map[string]io.Writer{"a file": file, os.DevNull: null, "no file": new(bytes.Buffer)} {
+		if terminal.Is(w) {
+			t.Errorf("%s is taken for a terminal", name)
+		}
+	}
+}
+
+// A robots.txt may hold anything, and its lines are shown.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"Disallow: /a*b$":            "Disallow: /a*b$",
+		"Disallow: /ツ":               "Disallow: /ツ",
+		"Disallow: /caf\u00e9\"":     "Disallow: /caf\u00e9\"",
+		"Disallow: /\x1b[2J\x1b[31m": `Disallow: /\x1b[2J\x1b[31m`,
+		"Disallow: /\"\x00":          `Disallow: /"\x00`,
+		"Disallow: /\xff":            `Disallow: /\xff`,
+		"Disallow: /\u202egpj.exe":   `Disallow: /\u202egpj.exe`,
+		strings.Repeat("ä", 1<<20):   strings.Repeat("ä", 100) + "…",
+	} {
+		if got := terminal.Printable(text, 100); got != want {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+}
