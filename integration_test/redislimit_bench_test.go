@@ -58,6 +58,35 @@ func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), theirs
 }
 
+// A slot that need not be waited for costs one script call, and few allocations, those of the client and of the Limiter
+// included.
+func TestRedisLimitCostOfASlot(t *testing.T) {
+	server := redisserver.Start(t)
+	oldFleet(t, server, "courtesy")
+	l := &politeness.Limiter{Delay: time.Hour, Shared: openPace(t, server, redislimit.Options{Timeout: patient})}
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	host := int64(0)
+	get := func() {
+		host++
+		g, err := l.Acquire(t.Context(), numberedHost(host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(ok200)
+	}
+	get() // joins the fleet
+	const runs, budget = 500, 44
+	before := commandCalls(t, admin, "evalsha")
+	allocs := testing.AllocsPerRun(runs, get)
+	if calls := commandCalls(t, admin, "evalsha") - before; calls != runs+1 { // AllocsPerRun warms up with one
+		t.Errorf("%v script calls for %d slots", calls, runs+1)
+	}
+	t.Logf("%v allocations", allocs)
+	if allocs > budget {
+		t.Errorf("%v allocations, want at most %d", allocs, budget)
+	}
+}
+
 // BenchmarkRedisLimit64Waiters lets 64 goroutines ask for the first page of one host after the other, as a broad crawl
 // does.
 func BenchmarkRedisLimit64Waiters(b *testing.B) {
