@@ -181,6 +181,79 @@ func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
 	})
 }
 
+// gatedConn hands on what it has received when its gate lets it.
+type gatedConn struct {
+	net.Conn
+	gate *sync.RWMutex
+}
+
+func (c gatedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.gate.RLock()
+	defer c.gate.RUnlock()
+	return n, err
+}
+
+// A slot whose answer comes only when it begins is looked at all the same: the host may have been paused while the
+// answer was under way.
+func TestRedisLimitAnswerThatComesLate(t *testing.T) {
+	server := redisserver.Start(t)
+	oldFleet(t, server, "courtesy")
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	var gate sync.RWMutex
+	prompt := openPace(t, server, redislimit.Options{Timeout: patient})
+	held, err := redislimit.New(redisClient(t, &redis.UniversalOptions{
+		Addrs: []string{server.Addr}, ContextTimeoutEnabled: true,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return gatedConn{conn, &gate}, err
+		},
+	}, patient), redislimit.Options{Timeout: patient, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := politeness.Terms{Delay: 2 * time.Second, Pace: 2 * time.Second, Concurrency: 1, Lease: time.Minute, MaxWait: time.Minute}
+	if _, err := held.Take(t.Context(), "other.example", terms); err != nil { // it has joined
+		t.Fatal(err)
+	}
+	first, err := prompt.Take(t.Context(), "shop.example", terms)
+	if err != nil || !first.Claim(t.Context()) {
+		t.Fatal("no slot to begin with:", err)
+	}
+	next := time.Now().Add(terms.Pace)
+	defer first.Free()
+	calls := commandCalls(t, admin, "evalsha")
+	until := func(n float64) {
+		for deadline := time.Now().Add(20 * time.Second); commandCalls(t, admin, "evalsha") < calls+n; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("Redis is not asked")
+			}
+		}
+	}
+	slots := make(chan politeness.Slot)
+	gate.Lock()
+	go func() {
+		s, err := held.Take(t.Context(), "shop.example", terms)
+		if err != nil {
+			t.Error(err)
+		}
+		slots <- s
+	}()
+	until(1)
+	prompt.Pause("shop.example", time.Hour)
+	until(2)
+	paused := time.Now()
+	time.Sleep(time.Until(next))
+	gate.Unlock()
+	s := <-slots
+	if paused.After(next.Add(-100 * time.Millisecond)) {
+		t.Skip("SKIPPED: this machine is too busy to pause the host in time")
+	}
+	if s != nil && s.Claim(t.Context()) {
+		t.Error("a request started at a slot that had become void")
+	}
+}
+
 // pacedMember is a member of a fleet that asks one host for page after page, and notes its slots.
 type pacedMember struct {
 	backend *redislimit.Backend

@@ -133,7 +133,8 @@ func (s *slot) read(c *call) error {
 	case answerNow:
 		s.start, s.final = b.clock.local(n[1]), true // the answer may have come late
 	case answerTaken:
-		s.final = s.start.Sub(now) <= lead
+		// By Redis's clock: while the answer was under way, the slot may have become void.
+		s.final = n[2]*1000-n[1] <= lead.Microseconds()
 	case answerBusy:
 		s.busy = true
 		return nil
