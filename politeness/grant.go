@@ -117,6 +117,11 @@ func (g *Grant) sent() {
 	}
 }
 
+// paces reports whether an interval follows g, as far as is known.
+func (l *Limiter) paces(h *host, g *Grant) bool {
+	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0
+}
+
 // isPaced reports whether anybody wants to know when the request leaves.
 func (g *Grant) isPaced() bool {
 	return g.paced || g.then != nil && g.then.isPaced()
@@ -150,7 +155,7 @@ func (l *Limiter) begin(g *Grant, now time.Duration) {
 	g.hold = nil
 	g.since = now
 	g.expires = later(now, l.set.lease)
-	g.paced = l.pace(h) > 0 || l.crawlDelay(h, g) > 0
+	g.paced = l.paces(h, g)
 	h.stamp(now, g.exempt)
 	l.drawJitter(h)
 }
@@ -161,7 +166,8 @@ func (l *Limiter) release(g *Grant) {
 	g.turn.drop()
 	if g.state == flying {
 		l.land(g)
-		if l.EndToStart {
+		// Nobody asked when it left, if the interval is news: for all that is known, just now.
+		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)
 			l.retime(h, now)
@@ -186,7 +192,7 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 		next := g.next
 		if g.expires <= now {
 			l.land(g)
-			if l.EndToStart {
+			if l.EndToStart || !g.paced && l.paces(h, g) {
 				h.stamp(g.expires, g.exempt)
 			}
 			g.turn.drop()

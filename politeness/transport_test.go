@@ -541,3 +541,65 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 		}
 	})
 }
+
+// Without an interval nobody asks when a request leaves. If its host turns out to
+// want one meanwhile, that counts from when the request left all the same.
+func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
+	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			zero := time.Now()
+			var sent []time.Duration
+			tr := &Transport{Limiter: &Limiter{Delay: -1, Concurrency: 10}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(8 * time.Second) // the dial
+				sent = append(sent, time.Since(zero))
+				if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
+					trace.WroteHeaders()
+				}
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			})}
+			var wg sync.WaitGroup
+			wg.Go(func() { get(t, tr, "http://example.com/first") })
+			wg.Go(func() {
+				time.Sleep(time.Second)
+				req, _ := http.NewRequestWithContext(WithCrawlDelay(t.Context(), 10*time.Second), "GET", "http://example.com/second", nil)
+				tr.RoundTrip(req)
+			})
+			wg.Wait()
+			// The first left at 8 s, so the second may begin at 18 s, and dials too.
+			if fmt.Sprint(sent) != "[8s 26s]" {
+				t.Errorf("sent at %v", sent)
+			}
+		})
+	})
+	t.Run("an adaptive delay that another answer asks for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			zero := time.Now()
+			sent := make(map[string]time.Duration)
+			var mu sync.Mutex
+			tr := &Transport{Limiter: &Limiter{Delay: -1, Concurrency: 10, Adaptive: Adaptive{Factor: 3}}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/slow" {
+					time.Sleep(4 * time.Second) // the dial
+				}
+				mu.Lock()
+				sent[r.URL.Path] = time.Since(zero)
+				mu.Unlock()
+				if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
+					trace.WroteHeaders()
+				}
+				time.Sleep(time.Second)
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			})}
+			var wg sync.WaitGroup
+			wg.Go(func() { get(t, tr, "http://example.com/slow") })
+			wg.Go(func() { get(t, tr, "http://example.com/quick") }) // answers after 1 s: an interval of 3 s
+			wg.Go(func() {
+				time.Sleep(4500 * time.Millisecond)
+				get(t, tr, "http://example.com/next")
+			})
+			wg.Wait()
+			if gap := sent["/next"] - sent["/slow"]; gap < 3*time.Second {
+				t.Errorf("sent at %v: %v apart, want at least 3s", sent, gap)
+			}
+		})
+	})
+}
