@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +21,8 @@ import (
 // waits for nothing else says so in the log once, with the URL.
 //
 // Transport changes neither the request nor the response, but for wrapping the
-// response's Body. It must not be copied after its first use.
+// response's Body. It must not be copied, nor its fields be changed, after its
+// first use.
 type Transport struct {
 	// Base makes the requests. nil: http.DefaultTransport.
 	Base http.RoundTripper
@@ -34,8 +37,9 @@ type Transport struct {
 	// protocol (101) is no longer timed, only its slot is freed.
 	AttemptTimeout time.Duration
 
-	own   Limiter
-	watch watch
+	own     Limiter
+	watched sync.Once
+	watch   *watch // a thing apart, because its timer must not keep the Transport
 }
 
 func (t *Transport) limiter() *Limiter {
@@ -113,7 +117,8 @@ func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Respons
 // An attempt is a request from its grant to its body's end. It is the context
 // that the request is made with.
 type attempt struct {
-	context.Context // ends with the caller's, after the timeout, and with the attempt
+	context.Context                 // the caller's, and a trace
+	life            context.Context // ends with the caller's, after the timeout, and with the attempt
 	cancel          context.CancelCauseFunc
 	grant           *Grant
 	left            func() bool // stops waiting for the caller's context; nil: that never ends
@@ -121,28 +126,33 @@ type attempt struct {
 
 	watch      *watch // nil: it has all the time
 	timeout    timeoutError
+	late       atomic.Pointer[context.Context] // set after the timeout: has that as its cause
 	deadline   time.Time
 	prev, next *attempt // guarded by watch.mu; nil: no longer watched
 }
 
 func (t *Transport) newAttempt(ctx context.Context, grant *Grant) *attempt {
-	a := &attempt{grant: grant}
-	a.Context, a.cancel = context.WithCancelCause(ctx)
-	// An abandoned body must not keep the slot: whoever ends the context frees it.
-	if ctx.Done() != nil {
-		a.left = context.AfterFunc(ctx, a.free)
-	}
+	a := &attempt{Context: ctx, grant: grant}
+	a.life, a.cancel = context.WithCancelCause(ctx)
 	if grant.isPaced() {
 		// The interval counts from when the host can feel the request.
-		a.Context = httptrace.WithClientTrace(a.Context, &httptrace.ClientTrace{
+		a.Context = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GetConn:      func(string) { grant.sent() },
 			WroteHeaders: grant.sent,
 		})
 	}
-	if timeout := orDefault(t.AttemptTimeout, 30*time.Second, 0); timeout > 0 {
+	timeout := orDefault(t.AttemptTimeout, 30*time.Second, 0)
+	if timeout > 0 {
+		t.watched.Do(func() { t.watch = new(watch) })
+		a.watch = t.watch
+	}
+	// An abandoned body must not keep the slot: whoever ends the context frees it.
+	if ctx.Done() != nil {
+		a.left = context.AfterFunc(ctx, a.leave)
+	}
+	if timeout > 0 {
 		grant.keep(timeout)
 		a.timeout.after = timeout
-		a.watch = &t.watch
 		a.watch.begin(a, timeout) // last: it may be over at once
 	}
 	return a
@@ -157,23 +167,50 @@ func (a *attempt) Deadline() (time.Time, bool) {
 	return a.deadline, true
 }
 
+func (a *attempt) Done() <-chan struct{} { return a.life.Done() }
+
 // Err is nil until the context ends.
 func (a *attempt) Err() error {
-	err := a.Context.Err()
+	err := a.life.Err()
 	if err != nil && a.timedOut() {
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
-func (a *attempt) timeOut() {
-	a.cancel(&a.timeout)
-	a.free()
+// Value hides life from contexts that derive from the attempt. They would be
+// ended by it, with its error, which is Canceled after the timeout too; so they
+// are ended by AfterFunc, with Err's.
+func (a *attempt) Value(key any) any {
+	if late := a.late.Load(); late != nil {
+		return (*late).Value(key)
+	}
+	return a.Context.Value(key)
 }
 
-func (a *attempt) timedOut() bool { return context.Cause(a.Context) == error(&a.timeout) }
+// AfterFunc is what package context calls in place of waiting for Done.
+func (a *attempt) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(a.life, f) }
 
-func (a *attempt) free() { a.grant.Done(Outcome{}) }
+func (a *attempt) timeOut() {
+	late, cancel := context.WithCancelCause(a.Context)
+	cancel(&a.timeout)
+	a.late.Store(&late)
+	a.cancel(&a.timeout)
+	if a.left != nil {
+		a.left() // a body may never be closed, and the caller's context live for long
+	}
+	a.grant.Done(Outcome{})
+}
+
+func (a *attempt) timedOut() bool { return context.Cause(a.life) == error(&a.timeout) }
+
+// leave is what happens when the caller's context ends.
+func (a *attempt) leave() {
+	if a.watch != nil {
+		a.watch.end(a)
+	}
+	a.grant.Done(Outcome{})
+}
 
 // end frees the slot and what the attempt holds.
 func (a *attempt) end(o Outcome) {

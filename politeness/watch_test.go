@@ -3,12 +3,15 @@ package politeness
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 )
 
 // hanging is a base that answers after its request's time, or not at all.
@@ -108,14 +111,24 @@ func TestAttemptIsAContext(t *testing.T) {
 					}
 					child, cancel := context.WithCancel(ctx)
 					defer cancel()
-					<-child.Done()
+					grandchild, cancel := context.WithTimeout(context.WithValue(child, key{}, "the base's"), time.Hour)
+					defer cancel()
+					<-grandchild.Done()
 					if took := time.Since(start); took != tt.ends {
 						t.Errorf("it ended after %v, want %v", took, tt.ends)
 					}
 					if ctx.Err() != tt.err {
 						t.Errorf("Err: %v, want %v", ctx.Err(), tt.err)
 					}
-					return nil, ctx.Err()
+					for _, derived := range []context.Context{child, grandchild} {
+						if derived.Err() != tt.err || context.Cause(derived) != context.Cause(ctx) {
+							t.Errorf("a context that derives from it has Err %v, Cause %v", derived.Err(), context.Cause(derived))
+						}
+					}
+					if _, timedOut := context.Cause(ctx).(*timeoutError); timedOut != tt.timedOut {
+						t.Errorf("Cause: %v: is it AttemptTimeout? want %v", context.Cause(ctx), tt.timedOut)
+					}
+					return nil, child.Err()
 				})}
 				ctx, cancel := tt.caller(context.WithValue(t.Context(), key{}, "the caller's"))
 				defer cancel()
@@ -123,6 +136,9 @@ func TestAttemptIsAContext(t *testing.T) {
 				_, err := tr.RoundTrip(req)
 				if !errors.Is(err, tt.err) {
 					t.Errorf("%v, want %v", err, tt.err)
+				}
+				if errors.Is(err, context.Canceled) != (tt.err == context.Canceled) {
+					t.Errorf("%v: does it say that the caller left? want %v", err, tt.err)
 				}
 				var timeout *timeoutError
 				if errors.As(err, &timeout) != tt.timedOut {
@@ -135,6 +151,56 @@ func TestAttemptIsAContext(t *testing.T) {
 
 func withTimeout(d time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
+}
+
+// A caller's context may live as long as a whole crawl, and AttemptTimeout be as long.
+// What is over is not kept by them, even if nobody closes the body.
+func TestAttemptThatIsOverIsNotKept(t *testing.T) {
+	tests := []struct {
+		name    string
+		timeout time.Duration
+		over    func(body io.Closer, leave context.CancelFunc)
+	}{
+		{"its body was closed", time.Hour, func(body io.Closer, _ context.CancelFunc) { body.Close() }},
+		{"its time is over, and its body was abandoned", time.Minute, func(io.Closer, context.CancelFunc) { time.Sleep(time.Minute) }},
+		{"its caller has left, and its body was abandoned", time.Hour, func(_ io.Closer, leave context.CancelFunc) { leave() }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				crawl, end := context.WithCancel(t.Context())
+				defer end()
+				caller, leave := context.WithCancel(crawl)
+				defer leave()
+				limiter := new(Limiter)
+				tr, kept := func() (weak.Pointer[Transport], weak.Pointer[attempt]) {
+					var kept weak.Pointer[attempt]
+					tr := &Transport{AttemptTimeout: tt.timeout, Limiter: limiter, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+						kept = weak.Make(r.Context().(*attempt))
+						return answer(200, "hello")(r)
+					})}
+					req, _ := http.NewRequestWithContext(caller, "GET", "http://example.com/", nil)
+					resp, err := tr.RoundTrip(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					tt.over(resp.Body, leave)
+					return weak.Make(tr), kept
+				}()
+				synctest.Wait()
+				runtime.GC()
+				if kept.Value() != nil {
+					t.Error("the attempt is kept")
+				}
+				if tr.Value() != nil {
+					t.Error("the Transport is kept")
+				}
+				if n := busy(limiter); n != 0 {
+					t.Errorf("%d slots are still taken", n)
+				}
+			})
+		})
+	}
 }
 
 // What a request costs beyond what Base does. It is paid for each page of a crawl.
