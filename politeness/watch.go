@@ -15,11 +15,11 @@ type watch struct {
 	set   bool     // the timer is; it may be for an attempt that is over
 }
 
-// begin adds an attempt, which has d from now on.
-func (w *watch) begin(a *attempt, d time.Duration) {
+// begin adds an attempt, whose time begins now.
+func (w *watch) begin(a *attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a.deadline = time.Now().Add(d) // under the lock, for the order
+	a.deadline = time.Now().Add(a.timeout) // under the lock, for the order
 	if w.first == nil {
 		a.prev, a.next = a, a
 		w.first = a
@@ -29,7 +29,7 @@ func (w *watch) begin(a *attempt, d time.Duration) {
 	}
 	if !w.set {
 		w.set = true
-		time.AfterFunc(d, w.look)
+		time.AfterFunc(a.timeout, w.look)
 	}
 }
 

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -71,6 +72,8 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	})
 }
 
+var errFed = errors.New("has enough pages")
+
 // To those who look at it, an attempt's context is the caller's with a deadline.
 func TestAttemptIsAContext(t *testing.T) {
 	type key struct{}
@@ -83,16 +86,22 @@ func TestAttemptIsAContext(t *testing.T) {
 		ends     time.Duration
 		err      error
 		timedOut bool
+		cause    error // nil: err
 	}{
-		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true},
-		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true},
-		{"a caller with an earlier one", withTimeout(time.Second), timeout, time.Second, time.Second, context.DeadlineExceeded, false},
-		{"a caller with a deadline, and no timeout", withTimeout(time.Second), -1, time.Second, time.Second, context.DeadlineExceeded, false},
+		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
+		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
+		{"a caller with an earlier one", withTimeout(time.Second), timeout, time.Second, time.Second, context.DeadlineExceeded, false, nil},
+		{"a caller with a deadline, and no timeout", withTimeout(time.Second), -1, time.Second, time.Second, context.DeadlineExceeded, false, nil},
 		{"a caller who leaves", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
 			return ctx, cancel
-		}, timeout, timeout, time.Second, context.Canceled, false},
+		}, timeout, timeout, time.Second, context.Canceled, false, nil},
+		{"a caller who leaves and says why", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second, func() { cancel(errFed) })
+			return ctx, func() { cancel(nil) }
+		}, timeout, timeout, time.Second, context.Canceled, false, errFed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,8 +134,8 @@ func TestAttemptIsAContext(t *testing.T) {
 							t.Errorf("a context that derives from it has Err %v, Cause %v", derived.Err(), context.Cause(derived))
 						}
 					}
-					if _, timedOut := context.Cause(ctx).(*timeoutError); timedOut != tt.timedOut {
-						t.Errorf("Cause: %v: is it AttemptTimeout? want %v", context.Cause(ctx), tt.timedOut)
+					if cause := cmp.Or(tt.cause, tt.err); context.Cause(ctx) != cause {
+						t.Errorf("Cause: %v, want %v", context.Cause(ctx), cause)
 					}
 					return nil, child.Err()
 				})}
@@ -216,8 +225,8 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 		delay time.Duration
 		most  float64
 	}{
-		{"without an interval nobody asks when it leaves", -1, 5},
-		{"with one", time.Nanosecond, 9},
+		{"without an interval nobody asks when it leaves", -1, 3},
+		{"with one", time.Nanosecond, 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := &Transport{Base: base, Limiter: &Limiter{Delay: tt.delay}}
@@ -226,4 +235,99 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Attempts end in all ways at once: their time is over, their caller leaves, their body is read, closed or abandoned,
+// and Base derives contexts, fails or panics. No slot is lost, and nobody waits for a context that has ended.
+func TestAttemptsEndAtOnce(t *testing.T) {
+	for _, timeout := range []time.Duration{1, 300 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
+		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},
+			Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+				ctx, cancel := context.WithCancel(r.Context())
+				switch rand.IntN(5) {
+				case 0:
+					defer cancel()
+					return nil, io.ErrUnexpectedEOF
+				case 1:
+					defer cancel()
+					panic(io.ErrUnexpectedEOF)
+				case 2:
+					if _, ok := ctx.Deadline(); ok && timeout < time.Hour {
+						<-ctx.Done() // of the timeout
+					}
+				case 3:
+					context.AfterFunc(ctx, func() {})
+				}
+				resp, err := answer(200, "hello")(r)
+				resp.Body = &cancelling{resp.Body, cancel}
+				return resp, err
+			})}
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				for range 40 {
+					ctx, cancel := context.WithCancel(t.Context())
+					if rand.IntN(3) == 0 {
+						ctx = context.Background()
+					}
+					leave := cancel
+					switch rand.IntN(3) {
+					case 0:
+						go cancel()
+						leave = func() {}
+					case 1:
+						leave = func() { go cancel() }
+					}
+					attemptAndEnd(ctx, tr)
+					leave()
+					cancel()
+				}
+			})
+		}
+		wg.Wait()
+		for busy(tr.Limiter) != 0 && timeout < time.Hour {
+			time.Sleep(time.Millisecond) // abandoned bodies of callers who never leave: until AttemptTimeout
+		}
+		if n := busy(tr.Limiter); n != 0 {
+			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)
+		}
+	}
+}
+
+// attemptAndEnd makes a request and deals with its body in one way or another.
+func attemptAndEnd(ctx context.Context, tr *Transport) {
+	defer func() { recover() }()
+	req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return
+	}
+	switch rand.IntN(3) {
+	case 0:
+		if tr.AttemptTimeout < time.Hour {
+			return // abandoned
+		}
+	case 1:
+		io.Copy(io.Discard, resp.Body)
+	}
+	resp.Body.Close()
+}
+
+// cancelling is a body that ends a context, as those of net/http do.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *cancelling) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.cancel()
+	}
+	return n, err
+}
+
+func (b *cancelling) Close() error {
+	b.cancel()
+	return b.ReadCloser.Close()
 }
