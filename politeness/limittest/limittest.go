@@ -60,8 +60,8 @@ func Run(t *testing.T, fleet func(t *testing.T) (member func() politeness.Backen
 		for i := 1; i < len(slots); i++ {
 			before, s := slots[i-1], slots[i]
 			least := pace - slack
-			if !before.at.After(before.by) {
-				least -= early // it had not to be waited for
+			if before.at.Sub(before.by) < early {
+				least -= early // it had hardly to be waited for
 			}
 			if gap := s.at.Sub(before.at); gap < least {
 				t.Errorf("slot %d is %v after the one before, want %v", i, gap, pace)
