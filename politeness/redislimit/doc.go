@@ -14,14 +14,15 @@
 //
 // # What a request costs
 //
-// One call of one script takes the next slot of its host: atomically, and
-// counting Delay, Crawl-delay, back-off and Concurrency of all members. Requests
-// of the same moment share a pipeline, which nobody waits for: it leaves at once with those
-// that are there. Each still has its own time limit and its own error. One that is cancelled
-// leaves the others alone, and gives back its slot when the answer comes. A slot that had to be waited for is looked
-// at once more, by a call that only reads, just before it begins: so nobody starts by a slot that
-// was given before a host asked one of the members to go away. A member that comes
-// to its slot later than a quarter of the Delay takes another, at another call.
+// One call of one script takes the next slot of its host: atomically, and counting
+// Delay, Crawl-delay, back-off and Concurrency of all members. Requests of the same
+// moment share a pipeline, which nobody waits for: it leaves at once with those that
+// are there. Each still has its own time limit and its own error. One that is
+// cancelled leaves the others alone, and gives back its slot when the answer comes. A
+// slot that had to be waited for is looked at once more, by a call that only reads,
+// just before it begins: so nobody starts by a slot that was given before a host asked
+// one of the members to go away. A member that comes to its slot later than a quarter
+// of the Delay takes another, at another call.
 //
 // Concurrency is kept by leases. A request that is over within half the Delay
 // needs none; a longer one takes a lease then, and gives it back. Below a Delay
