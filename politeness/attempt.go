@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"context"
-	"io"
 	"net/http/httptrace"
 	"slices"
 	"sync"
@@ -14,10 +13,12 @@ import (
 // with the attempt.
 //
 // It is none of package context's, because each of theirs that has a deadline has a
-// timer, and this is made for each page of a crawl.
+// timer, and this is made for each page of a crawl. For that reason, too, all that
+// an attempt needs is in one piece.
 type attempt struct {
 	context.Context // the caller's, and a trace
-	grant           *Grant
+	grant           Grant
+	body            body        // of the response
 	left            func() bool // stops waiting for the caller's context; nil: that never ends
 	switched        bool        // to another protocol: no longer timed
 
@@ -30,11 +31,18 @@ type attempt struct {
 	err    error         // why the context ended; nil: it has not
 	late   bool          // that was the timeout
 	done   chan struct{} // nil: nobody has asked for it
-	ending []*func()     // to be called when it ends
+	ending []*ending     // what is to be done when it ends
+	one    [1]*ending    // where that is, as long as it is one thing
 }
 
-func (t *Transport) newAttempt(ctx context.Context, grant *Grant) *attempt {
-	a := &attempt{Context: ctx, grant: grant, timeout: orDefault(t.AttemptTimeout, 30*time.Second, 0)}
+// An ending is what AfterFunc has been asked to call.
+type ending struct{ f func() }
+
+// begin lets the attempt begin, for which its grant has just been given, and
+// returns the time.
+func (t *Transport) begin(a *attempt, ctx context.Context) time.Time {
+	grant := &a.grant
+	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
 	if grant.isPaced() {
 		// The interval counts from when the host can feel the request.
 		a.Context = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -51,10 +59,10 @@ func (t *Transport) newAttempt(ctx context.Context, grant *Grant) *attempt {
 	if ctx.Done() != nil {
 		a.left = context.AfterFunc(ctx, a.leave)
 	}
-	if a.watch != nil {
-		a.watch.begin(a) // last: it may be over at once
+	if a.watch == nil {
+		return time.Now()
 	}
-	return a
+	return a.watch.begin(a) // last: it may be over at once
 }
 
 // Deadline is when the attempt has to be over.
@@ -93,11 +101,15 @@ func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	a.ending = append(a.ending, &f)
+	e := &ending{f}
+	if a.ending == nil {
+		a.ending = a.one[:0]
+	}
+	a.ending = append(a.ending, e)
 	return func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		i := slices.Index(a.ending, &f)
+		i := slices.Index(a.ending, e)
 		if i < 0 {
 			return false
 		}
@@ -120,9 +132,10 @@ func (a *attempt) cancel(err error, late bool) {
 	ending := a.ending
 	a.ending = nil
 	a.mu.Unlock()
-	for _, f := range ending {
-		(*f)() // of package context, which starts a goroutine for what may take long
+	for _, e := range ending {
+		e.f() // of package context, which starts a goroutine for what may take long
 	}
+	clear(ending) // it may lie in a.one, and the attempt be kept
 }
 
 // timeOut is what happens when the attempt's time is over.
@@ -158,7 +171,7 @@ func (a *attempt) end(o Outcome) {
 // explain says that err came of AttemptTimeout, if it did.
 func (a *attempt) explain(err error) error {
 	switch {
-	case !a.timedOut() || a.switched || err == io.EOF:
+	case a.switched || !a.timedOut():
 		return err
 	case err == context.DeadlineExceeded:
 		return &timeoutError{after: a.timeout} // which says that

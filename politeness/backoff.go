@@ -12,19 +12,18 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return Event{}
 	}
-	now := l.now()
 	if g.state == expired {
-		l.recall(g, now)
+		l.recall(g, l.now())
 	}
 	switch {
 	case o.Status == http.StatusTooManyRequests, o.Status == http.StatusServiceUnavailable:
-		event = l.backOff(g, o, now)
+		event = l.backOff(g, o, l.now())
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		g.recovered()
 	}
 	slower := l.adapt(g, o)
 	if slower || event.Kind == EventBackedOff {
-		l.retime(g.host, now)
+		l.retime(g.host, l.now())
 	}
 	return event
 }
@@ -32,7 +31,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 // recall makes sure that what is learnt late, from a request whose lease is
 // over, is not lost on a host that was forgotten or is filed by its old time.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
-	if l.hosts[g.key] != g.host {
+	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
 			g.host = h
 		}

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 )
 
 // body is a response's body, whose end ends the attempt.
 type body struct {
 	io.ReadCloser
 	attempt *attempt
+	ended   atomic.Bool // the attempt, by what was read
 }
 
 // wrap returns resp's body such that its end frees the slot. What was written to
 // before (101 Switching Protocols) still can be.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
-	b := &body{ReadCloser: resp.Body, attempt: a}
+	b := &a.body
+	b.ReadCloser, b.attempt = resp.Body, a
 	if w, ok := resp.Body.(io.Writer); ok {
 		a.switched = true
 		return &writableBody{b, w}
@@ -28,15 +31,20 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.attempt.grant.reads.Add(1)
 	if err != nil {
-		err = b.attempt.explain(err)
+		if err != io.EOF {
+			err = b.attempt.explain(err)
+		}
 		b.attempt.end(Outcome{})
+		b.ended.Store(true)
 	}
 	return n, err
 }
 
 func (b *body) Close() error {
 	err := b.ReadCloser.Close()
-	b.attempt.end(Outcome{})
+	if !b.ended.Load() {
+		b.attempt.end(Outcome{})
+	}
 	return err
 }
 

@@ -84,7 +84,9 @@ func (g *Grant) Done(o Outcome) {
 	if g.then != nil {
 		g.then.Done(Outcome{})
 	}
-	l.tellBackOff(event)
+	if event.Kind != 0 {
+		l.tellBackOff(event)
+	}
 }
 
 // answered tells the limiter of a response whose body is still to come.
@@ -98,7 +100,9 @@ func (g *Grant) answered(o Outcome, u *url.URL) {
 		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
 	l.mu.Unlock()
-	l.tellBackOff(event)
+	if event.Kind != 0 {
+		l.tellBackOff(event)
+	}
 }
 
 // sent notes that the request leaves only now. Between the grant and the moment
@@ -142,11 +146,16 @@ func (g *Grant) keep(d time.Duration) {
 
 // begin takes g from the queue into flight.
 func (l *Limiter) begin(g *Grant, now time.Duration) {
-	h := g.host
 	turn := g.turn
 	g.token, g.turn = nil, nil // spent: dequeue must not give them back
 	l.dequeue(g)
 	g.turn = turn
+	l.start(g, now)
+}
+
+// start puts g, which is in no queue any more, into flight.
+func (l *Limiter) start(g *Grant, now time.Duration) {
+	h := g.host
 	h.flight.push(g)
 	h.inFlight++
 	l.stats.InFlight++

@@ -19,6 +19,7 @@ type host struct {
 	prev, next *host   // in Limiter.idle; nil: not there
 	rest       int32   // 1 + index in Limiter.resting; 0: not there
 	jitter     float32 // what the present interval is lengthened by, as a fraction
+	gone       bool    // forgotten
 }
 
 // learnt is what a host has taught us, beyond when it was last asked.
@@ -145,7 +146,7 @@ func (l *Limiter) engage(h *host) {
 
 // settle puts h back among the idle hosts when nobody needs it any more.
 func (l *Limiter) settle(h *host) {
-	if h.busy() || h.next != nil || h.rest != 0 || l.hosts[h.key] != h {
+	if h.busy() || h.next != nil || h.rest != 0 || h.gone {
 		return
 	}
 	l.idle.push(h)
@@ -153,6 +154,7 @@ func (l *Limiter) settle(h *host) {
 
 func (l *Limiter) forget(h *host) {
 	l.engage(h)
+	h.gone = true
 	delete(l.hosts, h.key)
 	delete(l.backed, h)
 }

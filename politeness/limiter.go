@@ -254,32 +254,40 @@ func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 // with the Limiter's fields. After an error nothing has been consumed: the next
 // in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
-	g, err := l.ask(ctx, u)
-	if err != nil {
+	g := new(Grant)
+	if err := l.acquire(ctx, u, g); err != nil {
 		return nil, err
 	}
+	return g, nil
+}
+
+// acquire makes g, which is zero, the Grant that Acquire returns.
+func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
+	if err := l.ask(ctx, u, g); err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
-		return nil, l.ended(ctx, g, 0)
+		return l.ended(ctx, g, 0)
 	}
 	look := g.try(true)
 	if look.started && look.notice == nil {
 		l.granted(g, 0)
-		return g, nil
+		return nil
 	}
 	return l.wait(ctx, g, &look)
 }
 
-// ask prepares a place in the queue of each limiter that has a say.
-func (l *Limiter) ask(ctx context.Context, u *url.URL) (*Grant, error) {
+// ask prepares g, which is zero, for the queue of each limiter that has a say.
+func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
-		return nil, l.invalid
+		return l.invalid
 	}
 	key, err := l.keyOf(ctx, u)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	g := &Grant{limiter: l, key: key, limit: forever, trace: traceOf(ctx)}
+	g.limiter, g.key, g.limit, g.trace = l, key, forever, traceOf(ctx)
 	g.told, g.exempt, g.crawl = crawlDelayOf(ctx)
 	patience := forever
 	if deadline, ok := ctx.Deadline(); ok {
@@ -290,7 +298,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL) (*Grant, error) {
 	}
 	if l.whole != nil || l.Within != nil {
 		if patience, err = g.chain(ctx, u, patience); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if patience != forever {
@@ -298,7 +306,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL) (*Grant, error) {
 			stage.limit = later(stage.limiter.now(), patience)
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // chain appends g's places with the other limiters that have a say.
@@ -340,7 +348,7 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 }
 
 // wait sleeps until g may start, looking again whenever that may have changed.
-func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error) {
+func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer
 	told := never
@@ -350,18 +358,18 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error
 		}
 		if look.started {
 			l.granted(g, time.Since(asked))
-			return g, nil
+			return nil
 		}
 		if look.refused {
-			return nil, l.refuse(g, time.Since(asked), look.wait)
+			return l.refuse(g, time.Since(asked), look.wait)
 		}
 		if look.consult {
 			err := l.consult(ctx, g)
 			switch {
 			case ctx.Err() != nil:
-				return nil, l.ended(ctx, g, time.Since(asked))
+				return l.ended(ctx, g, time.Since(asked))
 			case err != nil:
-				return nil, l.unshared(g, err, time.Since(asked))
+				return l.unshared(g, err, time.Since(asked))
 			}
 			*look = g.try(true)
 			continue
@@ -386,7 +394,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) (*Grant, error
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return nil, l.ended(ctx, g, time.Since(asked))
+			return l.ended(ctx, g, time.Since(asked))
 		}
 		*look = g.try(true)
 	}
@@ -423,8 +431,8 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) err
 // requests in flight will be over by then. A scheduler can sort its hosts by it.
 // A URL without a usable host, which Acquire would refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
-	g, err := l.ask(context.Background(), u)
-	if err != nil {
+	g := new(Grant)
+	if err := l.ask(context.Background(), u, g); err != nil {
 		return time.Now()
 	}
 	return at(g.outlook())

@@ -108,9 +108,6 @@ func (l *Limiter) logger() *slog.Logger {
 }
 
 func (l *Limiter) tellBackOff(e Event) {
-	if e.Kind == 0 {
-		return
-	}
 	e.Until = at(e.Wait)
 	if l.Shared != nil {
 		l.Shared.Pause(e.Host, e.Wait)

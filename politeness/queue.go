@@ -41,8 +41,8 @@ func (g *Grant) try(commit bool) (v look) {
 		l.stats.Refused++
 		return look{refused: true, wait: g.until - now}
 	case asking:
-		var ok bool
-		if v, ok = l.join(g, now); !ok {
+		var in bool
+		if v, in = l.join(g, now, commit); !in {
 			return v
 		}
 		cut = v.notice
@@ -106,14 +106,23 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	return inner
 }
 
-// join puts g at the end of its host's queue, or refuses it.
-func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
+// join puts g at the end of its host's queue. It is not in there if it was refused,
+// or has been started: with commit, where nobody is before it and it has to wait
+// for nothing.
+func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	h, room := l.find(g.key, now)
 	if h == nil {
 		l.stats.Refused++
 		return look{refused: true, wait: room - now}, false
 	}
 	v.notice = l.tell(h, g, now)
+	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now {
+		l.engage(h)
+		g.host, g.since = h, now
+		l.start(g, now)
+		v.started, v.until = true, now
+		return v, false
+	}
 	est := l.joining(h, g, now)
 	if g.then != nil {
 		est = max(est, later(now, g.then.outlook()))
@@ -130,6 +139,11 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, ok bool) {
 	h.waiting++
 	l.stats.Waiting++
 	return v, true
+}
+
+// decides reports whether g's limiter is the last that has a say.
+func (g *Grant) decides() bool {
+	return g.then == nil && g.limiter.Shared == nil && g.limiter.gate == nil
 }
 
 // dequeue takes g out of its host's queue. It leaves no hole: who was behind it

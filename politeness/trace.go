@@ -3,14 +3,14 @@ package politeness
 import (
 	"context"
 	"time"
+
+	"github.com/goodbots/courtesy/internal/crawldelay"
 )
 
 // Exempt, given to [WithCrawlDelay], marks the fetch of robots.txt itself. It
 // pays Delay, but neither waits for a Crawl-delay nor counts as a start for
 // one: the first page after it waits for Delay alone.
 const Exempt time.Duration = -1
-
-type crawlDelayKey struct{}
 
 // WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of
 // its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
@@ -26,18 +26,18 @@ type toldContext struct {
 }
 
 func (t *toldContext) Value(key any) any {
-	if key == (crawlDelayKey{}) {
-		return t
+	if key == (crawldelay.Key{}) {
+		return &t.crawlDelay
 	}
 	return t.Context.Value(key)
 }
 
 func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
-	t, told := ctx.Value(crawlDelayKey{}).(*toldContext)
+	t, told := ctx.Value(crawldelay.Key{}).(*time.Duration)
 	if !told {
 		return false, false, 0
 	}
-	return true, t.crawlDelay == Exempt, max(t.crawlDelay, 0)
+	return true, *t == Exempt, max(*t, 0)
 }
 
 // A Trace is told how a request fares at the Limiter, as an httptrace.ClientTrace

@@ -66,26 +66,25 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
 	}
-	grant, err := t.limiter().Acquire(req.Context(), req.URL)
-	if err != nil {
+	a := new(attempt)
+	if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
 		if req.Body != nil {
 			req.Body.Close() // the RoundTripper contract: also on errors
 		}
 		return nil, err
 	}
-	return t.attempt(req, grant)
+	return t.try(a, req)
 }
 
-// attempt makes one request and sees to it that its slot is freed.
-func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Response, err error) {
-	a := t.newAttempt(req.Context(), grant)
+// try makes one request and sees to it that its slot is freed.
+func (t *Transport) try(a *attempt, req *http.Request) (resp *http.Response, err error) {
+	start := t.begin(a, req.Context())
 	defer func() {
 		if resp == nil { // Base failed, or panicked
 			a.end(Outcome{})
 		}
 	}()
 	sent := req.WithContext(a)
-	start := time.Now()
 	resp, err = t.base().RoundTrip(sent)
 	latency := time.Since(start)
 	if err != nil {
@@ -105,7 +104,7 @@ func (t *Transport) attempt(req *http.Request, grant *Grant) (resp *http.Respons
 		a.end(outcome)
 		return resp, nil
 	}
-	grant.answered(outcome, req.URL)
+	a.grant.answered(outcome, req.URL)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }

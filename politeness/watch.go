@@ -16,10 +16,11 @@ type watch struct {
 }
 
 // begin adds an attempt, whose time begins now.
-func (w *watch) begin(a *attempt) {
+func (w *watch) begin(a *attempt) (now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a.deadline = time.Now().Add(a.timeout) // under the lock, for the order
+	now = time.Now() // under the lock, for the order
+	a.deadline = now.Add(a.timeout)
 	if w.first == nil {
 		a.prev, a.next = a, a
 		w.first = a
@@ -31,6 +32,7 @@ func (w *watch) begin(a *attempt) {
 		w.set = true
 		time.AfterFunc(a.timeout, w.look)
 	}
+	return now
 }
 
 // end takes an attempt out, if it is still there.

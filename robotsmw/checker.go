@@ -59,40 +59,49 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 // error), or a *politeness.DelayError, when robots.txt cannot be asked for
 // before ctx's deadline.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
-	return c.check(ctx, u, "")
-}
-
-// check is Check for a request with a Host of its own.
-func (c *Checker) check(ctx context.Context, u *url.URL, host string) (Decision, error) {
-	d, err := c.decide(ctx, u, host)
-	if err == nil && c.cfg.Observer != nil {
-		c.cfg.Observer.Decided(d)
-	}
+	var d Decision
+	err := c.check(ctx, u, "", &d)
 	return d, err
 }
 
-func (c *Checker) decide(ctx context.Context, u *url.URL, host string) (Decision, error) {
+// check is Check for a request with a Host of its own. It fills d, which is
+// zero and stays so if there is an error: a Decision is large, and would be
+// copied at each return.
+func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decision) error {
+	if err := c.decide(ctx, u, host, d); err != nil {
+		return err
+	}
+	if c.cfg.Observer != nil {
+		c.cfg.Observer.Decided(*d)
+	}
+	return nil
+}
+
+func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decision) error {
 	if u == nil {
-		return Decision{}, errors.New("robotsmw: the URL is nil: give an absolute one")
+		return errors.New("robotsmw: the URL is nil: give an absolute one")
 	}
 	if !applies(u.Scheme) && !applies(strings.ToLower(u.Scheme)) {
 		if u.Scheme == "" {
-			return Decision{}, fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
+			return fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
 		}
-		return Decision{URL: u, Allowed: true, Reason: NotApplicable}, nil
+		d.URL, d.Allowed, d.Reason = u, true, NotApplicable
+		return nil
 	}
 	var buf [128]byte
 	origin, err := appendOrigin(buf[:0], u, host)
 	if err != nil {
-		return Decision{}, err
+		return err
 	}
 	if len(c.overrides) > 0 {
 		if rec := c.overrides[string(origin)]; rec != nil {
-			return c.judge(u, rec, time.Now()), nil
+			c.judge(d, u, rec, time.Now())
+			return nil
 		}
 	}
 	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
-		return Decision{URL: u, Allowed: true, Reason: IsRobotsTxt}, nil
+		d.URL, d.Allowed, d.Reason = u, true, IsRobotsTxt
+		return nil
 	}
 	now := time.Now()
 	rec := c.cache.get(origin)
@@ -106,14 +115,15 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string) (Decision
 		c.refresh(string(origin), now)
 	case useFetch:
 		if rec, err = c.load(ctx, string(origin), now); err != nil {
-			return Decision{}, err
+			return err
 		}
 		now = time.Now()
 	}
 	if err := rec.postponed(now); err != nil {
-		return Decision{}, err
+		return err
 	}
-	return c.judge(u, rec, now), nil
+	c.judge(d, u, rec, now)
+	return nil
 }
 
 // begin is the cache's, for this checker's flights.
@@ -152,12 +162,10 @@ func (c *Checker) refresh(origin string, now time.Time) {
 	}
 }
 
-// judge applies a record to a URL.
-func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
-	d := Decision{
-		URL: u, RobotsURL: rec.url, Status: int(rec.status),
-		Fetched: rec.fetched, Expires: rec.expires, doc: rec.doc,
-	}
+// judge applies a record to a URL, and fills d, which is zero, with that.
+func (c *Checker) judge(d *Decision, u *url.URL, rec *record, now time.Time) {
+	d.URL, d.RobotsURL, d.Status, d.doc = u, rec.url, int(rec.status), rec.doc
+	d.Fetched, d.Expires = rec.fetched, rec.expires
 	if f := rec.failure; f != nil {
 		d.Cause, d.FailedSince, d.NextTry = f.cause, f.since, f.retry
 		d.Stale = rec.state == stateGood && rec.expired(now)
@@ -182,7 +190,6 @@ func (c *Checker) judge(u *url.URL, rec *record, now time.Time) Decision {
 	if c.cfg.DryRun && !d.Allowed {
 		d.Allowed, d.DryRun = true, true
 	}
-	return d
 }
 
 // target is what the rules are matched with: path and query as they go over
@@ -302,7 +309,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 		return nil, err
 	}
 	if rec.inForce(now) == stateNone {
-		d := c.judge(root, rec, now)
+		var d Decision
+		c.judge(&d, root, rec, now)
 		d.Allowed, d.DryRun = false, false // whatever pages may do
 		return nil, &DisallowedError{Decision: d}
 	}

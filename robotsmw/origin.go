@@ -44,6 +44,9 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	}
 	buf = append(buf, scheme...)
 	buf = append(buf, "://"...)
+	if isName(u.Host) && (host == "" || host == u.Host) { // nearly always
+		return append(buf, u.Host...), nil
+	}
 	start := len(buf)
 	buf, err := appendHost(buf, scheme, u.Host)
 	if err != nil {
@@ -92,6 +95,17 @@ func splitPort(hostport string) (host, port string) {
 		return hostport, ""
 	}
 	return hostport[:i], hostport[i+1:]
+}
+
+// isName reports whether a host without a port is a domain name in the canonical
+// form of an origin. It may say no to one that is.
+func isName(s string) bool {
+	for i := range len(s) {
+		if b := s[i]; b != '.' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') {
+			return false
+		}
+	}
+	return s[len(s)-1] != '.'
 }
 
 func isPlainHost(s string) bool {

@@ -3,7 +3,9 @@ package robotsmw
 import (
 	"context"
 	"net/http"
+	"time"
 
+	"github.com/goodbots/courtesy/internal/crawldelay"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -80,6 +82,9 @@ func PageDirectives(resp *http.Response) Page {
 	}
 	d := robotsmeta.ParseHeader(resp.Header, p.cfg.tokens...)
 	if p.body == nil {
+		if p.cfg.Page.Off && !hasHTML(resp, resp.Request.Method) {
+			return Page{d, PageHeaderOnly}
+		}
 		return Page{d, p.state}
 	}
 	found, state := p.body.directives()
@@ -101,42 +106,49 @@ func pageOf(resp *http.Response) *page {
 }
 
 // A page is the state of one request. It is the context that the request is
-// sent with, so that both cost one allocation.
+// sent with, which also tells the Limiter the Crawl-delay, so that all of that
+// costs one allocation.
 type page struct {
 	context.Context
 	cfg   *config
 	state PageState // where body is nil
 	body  *pageBody // set where there is HTML to look at
+
+	tells      bool          // the Crawl-delay
+	crawlDelay time.Duration // 0, which is told too: none
 }
 
 type pageKey struct{}
 
 func (p *page) Value(key any) any {
-	if key == (pageKey{}) {
+	switch key {
+	case pageKey{}:
 		return p
+	case crawldelay.Key{}:
+		if p.tells {
+			return &p.crawlDelay
+		}
 	}
 	return p.Context.Value(key)
-}
-
-// newPage makes the page of a request about to be sent with ctx, and the
-// context to send it with instead.
-func (t *Transport) newPage(ctx context.Context) (context.Context, *page) {
-	p := &page{Context: ctx, cfg: t.cfg}
-	return p, p
 }
 
 // attach has resp, the answer to req, looked at while the caller reads it.
 // It replaces resp.Body at most.
 func (p *page) attach(resp *http.Response, req *http.Request) {
-	if resp == nil {
+	switch {
+	case resp == nil:
 		return
-	}
-	if !hasHTML(resp, req.Method) {
+	case resp.Body == nil || resp.Body == http.NoBody: // now: http.Client may wrap it
+		p.state = PageHeaderOnly
+		return
+	case p.cfg.Page.Off: // few will ever ask for the state
+		return
+	case !hasHTML(resp, req.Method):
 		p.state = PageHeaderOnly
 		return
 	}
 	decode, known := p.cfg.Page.decoder(resp.Header)
-	if p.cfg.Page.Off || !known {
+	if !known {
 		return
 	}
 	b := &pageBody{ReadCloser: resp.Body, page: p, decode: decode, left: resp.ContentLength}

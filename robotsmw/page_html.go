@@ -73,8 +73,11 @@ func hasHTML(resp *http.Response, method string) bool {
 // so (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
 func mayBeHTML(contentType string) bool {
 	kind := strings.TrimSpace(contentType)
-	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
-		kind = kind[:end]
+	for i := range len(kind) {
+		if c := kind[i]; c == ';' || c == ',' || c == ' ' || c == '\t' {
+			kind = kind[:i]
+			break
+		}
 	}
 	switch strings.ToLower(kind) {
 	case "text/html", "application/xhtml+xml", "unknown/unknown", "application/unknown", "*/*":

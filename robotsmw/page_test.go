@@ -513,7 +513,7 @@ func TestPageAllocations(t *testing.T) {
 		body := io.NopCloser(strings.NewReader(""))
 		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: -1}
 		got := testing.AllocsPerRun(100, func() {
-			_, p := tr.newPage(req.Context())
+			p := &page{Context: req.Context(), cfg: tr.cfg}
 			resp.Body = body
 			p.attach(resp, req)
 		})

@@ -36,7 +36,14 @@ type record struct {
 	source  *source   // nil: the origin's own /robots.txt, without a validator
 	fetched time.Time
 	expires time.Time
-	failure *failure // nil: the latest fetch went well
+	refresh time.Time // see refreshable
+	failure *failure  // nil: the latest fetch went well
+}
+
+// lives says how long the answer holds.
+func (r *record) lives(fetched, expires time.Time) {
+	r.fetched, r.expires = fetched, expires
+	r.refresh = fetched.Add(expires.Sub(fetched) / 5 * 4)
 }
 
 // source is where a document came from, and what revalidates it.
@@ -105,10 +112,7 @@ func (r *record) expired(now time.Time) bool {
 // refreshable reports whether four fifths of the lifetime are over: a fetch
 // in the background then spares every caller the wait at its end.
 func (r *record) refreshable(now time.Time) bool {
-	if r.state == stateOverride {
-		return false
-	}
-	return passed(r.fetched.Add(r.expires.Sub(r.fetched)/5*4), now)
+	return r.state != stateOverride && passed(r.refresh, now)
 }
 
 // waiting reports whether fetches fail and the next try is not due. A
@@ -122,6 +126,8 @@ func (r *record) use(now time.Time) use {
 	switch {
 	case r == nil:
 		return useFetch
+	case r.calm(now):
+		return useFresh
 	case !r.expired(now):
 		if !r.waiting(now) && (r.failure != nil || r.refreshable(now)) {
 			return useAndRefresh
@@ -131,6 +137,13 @@ func (r *record) use(now time.Time) use {
 		return useStale
 	}
 	return useFetch
+}
+
+// calm reports, of nearly every record that is fresh and at little cost, that it
+// is: the clocks, in whole seconds, are between its fetch and its refresh.
+func (r *record) calm(now time.Time) bool {
+	s := now.Unix()
+	return r.failure == nil && r.fetched.Unix() <= s && s < r.refresh.Unix() && now.Before(r.refresh)
 }
 
 type use uint8
@@ -203,7 +216,7 @@ func (r *record) checked() time.Time {
 // cost is roughly what a record takes in memory, in octets, without the
 // document that it may share.
 func (r *record) cost() int64 {
-	n := 160 + len(r.url)
+	n := 184 + len(r.url)
 	if r.source != nil {
 		n += 64 + len(r.source.url) + len(r.source.etag) + len(r.source.lastModified)
 	}

@@ -338,7 +338,8 @@ func TestShapesOfURLs(t *testing.T) {
 		} {
 			req, _ := http.NewRequest("GET", "http://a.example/", nil)
 			tc.edit(req)
-			d, err := c.check(t.Context(), req.URL, req.Host)
+			var d Decision
+			err := c.check(t.Context(), req.URL, req.Host, &d)
 			if err != nil || d.Allowed {
 				t.Errorf("%+v: %v %v", req.URL, d, err)
 			}

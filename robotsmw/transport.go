@@ -72,14 +72,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // prepare decides about a request and makes the one to send.
 func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
-	agent := req.Header.Get("User-Agent")
+	agent := ""
+	if lines := req.Header["User-Agent"]; len(lines) > 0 {
+		agent = lines[0]
+	}
 	if agent != "" && agent != t.cfg.UserAgent {
 		if err := t.identify(agent); err != nil {
 			return nil, nil, err
 		}
 	}
-	d, err := t.checker.check(req.Context(), req.URL, req.Host)
-	if err != nil {
+	var d Decision
+	if err := t.checker.check(req.Context(), req.URL, req.Host, &d); err != nil {
 		return nil, nil, err
 	}
 	if d.DryRun {
@@ -91,14 +94,9 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	ctx := req.Context()
-	if d.Reason.knowsGroup() {
-		// None is said too: the limiter keeps what it was last told.
-		ctx = politeness.WithCrawlDelay(ctx, d.CrawlDelay)
-	}
-	var p *page
-	ctx, p = t.newPage(ctx)
-	out := req.WithContext(ctx)
+	// That there is no Crawl-delay is said too: the limiter keeps what it was last told.
+	p := &page{Context: req.Context(), cfg: t.cfg, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
+	out := req.WithContext(p)
 	if agent == "" {
 		out.Header = make(http.Header, len(req.Header)+1)
 		for k, v := range req.Header {

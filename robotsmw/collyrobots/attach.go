@@ -106,7 +106,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if x.limiter == nil {
 		x.limiter = paced.Limiter
 	}
-	x.transport = &transport{inner: inner, count: &x.count}
+	x.transport = &transport{inner: inner, agent: opts.UserAgent, count: &x.count}
 	x.add(c)
 	return x, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -91,12 +90,11 @@ func transportOf(c *colly.Collector) (http.RoundTripper, error) {
 // clientOf is a collector's http.Client. Colly has no getter, so it is read out of unexported fields, and at every
 // request. They were so named in all of colly v2; if they are not, it says errUnknownLayout.
 func clientOf(c *colly.Collector) (*http.Client, error) {
-	offsets, err := clientOffsets()
-	if err != nil {
-		return nil, err
+	if !clientFound {
+		return nil, errUnknownLayout
 	}
 	at := unsafe.Pointer(c)
-	for _, offset := range offsets {
+	for _, offset := range clientOffsets {
 		if at = *(*unsafe.Pointer)(unsafe.Add(at, offset)); at == nil {
 			return nil, errUninitialized
 		}
@@ -105,20 +103,19 @@ func clientOf(c *colly.Collector) (*http.Client, error) {
 }
 
 // clientOffsets is the way from a colly.Collector to its http.Client: two fields that are pointers to structs.
-var clientOffsets = sync.OnceValues(func() (offsets [2]uintptr, err error) {
+var clientOffsets, clientFound = findClient()
+
+func findClient() (offsets [2]uintptr, found bool) {
 	t := reflect.TypeFor[colly.Collector]()
 	for i, name := range [...]string{"backend", "Client"} {
 		field, ok := t.FieldByName(name)
 		if !ok || len(field.Index) > 1 || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Kind() != reflect.Struct {
-			return offsets, errUnknownLayout
+			return offsets, false
 		}
 		offsets[i], t = field.Offset, field.Type.Elem()
 	}
-	if t != reflect.TypeFor[http.Client]() {
-		return offsets, errUnknownLayout
-	}
-	return offsets, nil
-})
+	return offsets, t == reflect.TypeFor[http.Client]()
+}
 
 // timeoutOf is the collector's request timeout; colly's default if that cannot be known. 0: none.
 func timeoutOf(c *colly.Collector) time.Duration {

@@ -58,11 +58,14 @@ func isHTML(page *colly.Response) bool {
 	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
-	mediaType := strings.ToLower(strings.TrimSpace(contentType))
-	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // on some servers the semicolon is missing
-		mediaType = mediaType[:end]
+	mediaType := strings.TrimSpace(contentType)
+	for i := range len(mediaType) {
+		if c := mediaType[i]; c == ';' || c == ',' || c == ' ' || c == '\t' { // on some servers the semicolon is missing
+			mediaType = mediaType[:i]
+			break
+		}
 	}
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+	return strings.EqualFold(mediaType, "text/html") || strings.EqualFold(mediaType, "application/xhtml+xml")
 }
 
 // isEncoded reports whether the body is in a coding that colly has not undone.

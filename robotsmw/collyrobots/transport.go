@@ -13,6 +13,7 @@ import (
 // here, below every callback, because clones have the transport and not the callbacks.
 type transport struct {
 	inner *robotsmw.Transport
+	agent string // Options.UserAgent
 	count *counters
 }
 
@@ -20,7 +21,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == probeScheme {
 		return nil, errProbed // a probe has no body
 	}
-	if req.Header.Get("User-Agent") == collyAgent() { // of a clone made before Attach
+	if agent := req.Header.Get("User-Agent"); agent != t.agent && agent == collyAgent() { // of a clone made before Attach
 		req = req.Clone(req.Context())
 		req.Header.Del("User-Agent")
 	}

@@ -11,15 +11,19 @@ import (
 // Lines that h has under several spellings of a name are not looked for: h is taken to have canonical keys, as every
 // http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
+	lines, robotsTag := h["X-Robots-Tag"], h["Robots-Tag"]
+	if len(lines) == 0 && len(robotsTag) == 0 { // as of most pages
+		return Directives{}
+	}
 	r := reader{source: XRobotsTag, scopes: true}
 	left := maxLines
-	for i, line := range h["X-Robots-Tag"] {
+	for i, line := range lines {
 		r.line, r.scope, r.mine = i+1, "", true
 		line = r.limit(line, left)
 		left -= len(line)
 		r.read(line, tokens)
 	}
-	r.readRobotsTag(h["Robots-Tag"], tokens)
+	r.readRobotsTag(robotsTag, tokens)
 	return r.Directives
 }
 
