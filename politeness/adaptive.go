@@ -47,7 +47,7 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 
 // adapt lets g's host change its pace.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
-	if l.Adaptive.Factor == 0 || o.Latency <= 0 {
+	if o.Latency <= 0 {
 		return false
 	}
 	was := g.host.learn().adaptive

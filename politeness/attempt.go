@@ -56,7 +56,7 @@ func (t *Transport) begin(a *attempt, ctx context.Context) time.Time {
 		a.watch = t.watch
 	}
 	// An abandoned body must not keep the slot: whoever ends the context frees it.
-	if ctx.Done() != nil {
+	if grant.ends {
 		a.left = context.AfterFunc(ctx, a.leave)
 	}
 	if a.watch == nil {

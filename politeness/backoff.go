@@ -21,7 +21,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		g.recovered()
 	}
-	slower := l.adapt(g, o)
+	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
 	if slower || event.Kind == EventBackedOff {
 		l.retime(g.host, l.now())
 	}

@@ -20,9 +20,11 @@ type body struct {
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
 	b.ReadCloser, b.attempt = resp.Body, a
-	if w, ok := resp.Body.(io.Writer); ok {
-		a.switched = true
-		return &writableBody{b, w}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		if w, ok := resp.Body.(io.Writer); ok {
+			a.switched = true
+			return &writableBody{b, w}
+		}
 	}
 	return b
 }

@@ -22,6 +22,7 @@ type Grant struct {
 	// Set before it is queued, then constant.
 	told, exempt bool          // what the context said of Crawl-delay
 	timed        bool          // MaxWait, which no context ends, is in force
+	ends         bool          // its context may end; else that has no deadline either
 	crawl        time.Duration // as told; 0: none
 	limit        time.Duration // what starts then or later is too late
 	trace        *Trace
@@ -128,20 +129,28 @@ func (l *Limiter) paces(h *host, g *Grant) bool {
 
 // isPaced reports whether anybody wants to know when the request leaves.
 func (g *Grant) isPaced() bool {
-	return g.paced || g.then != nil && g.then.isPaced()
+	for ; g != nil; g = g.then {
+		if g.paced {
+			return true
+		}
+	}
+	return false
 }
 
 // keep prolongs the lease, for a request with a longer timeout of its own.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
-		l := g.limiter
-		if d <= l.set.lease {
-			continue
+		if d > g.limiter.set.lease {
+			g.prolong(d)
 		}
-		l.mu.Lock()
-		g.expires = max(g.expires, later(g.since, d))
-		l.mu.Unlock()
 	}
+}
+
+func (g *Grant) prolong(d time.Duration) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g.expires = max(g.expires, later(g.since, d))
 }
 
 // begin takes g from the queue into flight.

@@ -39,8 +39,8 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // HostKey is the URL's host name: lower case, in ASCII, without port and final
 // dot. Scheme and port do not matter, for they are mostly one machine's.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
-	host := u.Hostname()
-	if host = canonicalHost(host); host == "" {
+	host := canonicalHost(u.Hostname())
+	if host == "" {
 		return "", errNoHost
 	}
 	return host, nil

@@ -266,12 +266,14 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.ask(ctx, u, g); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
+	if g.ends && ctx.Err() != nil {
 		return l.ended(ctx, g, 0)
 	}
 	look := g.try(true)
 	if look.started && look.notice == nil {
-		l.granted(g, 0)
+		if g.trace != nil || l.Observer != nil {
+			l.granted(g, 0)
+		}
 		return nil
 	}
 	return l.wait(ctx, g, &look)
@@ -290,8 +292,10 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	g.limiter, g.key, g.limit, g.trace = l, key, forever, traceOf(ctx)
 	g.told, g.exempt, g.crawl = crawlDelayOf(ctx)
 	patience := forever
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = time.Until(deadline)
+	if g.ends = ctx.Done() != nil; g.ends {
+		if deadline, ok := ctx.Deadline(); ok {
+			patience = time.Until(deadline)
+		}
 	}
 	if wait, ok := l.maxWait(); ok {
 		patience, g.timed = min(patience, wait), true

@@ -115,7 +115,9 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 		l.stats.Refused++
 		return look{refused: true, wait: room - now}, false
 	}
-	v.notice = l.tell(h, g, now)
+	if g.crawl > 0 || h.learnt != nil { // else there is nothing to tell
+		v.notice = l.tell(h, g, now)
+	}
 	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now {
 		l.engage(h)
 		g.host, g.since = h, now

@@ -86,7 +86,10 @@ func (t *Transport) try(a *attempt, req *http.Request) (resp *http.Response, err
 	}()
 	sent := req.WithContext(a)
 	resp, err = t.base().RoundTrip(sent)
-	latency := time.Since(start)
+	var latency time.Duration
+	if a.grant.limiter.Adaptive.Factor > 0 { // else nobody wants to know
+		latency = time.Since(start)
+	}
 	if err != nil {
 		err = a.explain(err)
 		a.end(Outcome{Latency: latency, Err: err})

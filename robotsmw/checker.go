@@ -119,8 +119,10 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		}
 		now = time.Now()
 	}
-	if err := rec.postponed(now); err != nil {
-		return err
+	if rec.failure != nil {
+		if err := rec.postponed(now); err != nil {
+			return err
+		}
 	}
 	c.judge(d, u, rec, now)
 	return nil
@@ -141,6 +143,7 @@ func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*reco
 	rec, f, started, err := c.begin(origin, now, false)
 	switch {
 	case err != nil:
+		c.refused.Add(1)
 		c.observeLookup(LookupRefused)
 		return nil, err
 	case rec != nil: // fetched just now

@@ -93,9 +93,6 @@ func (c *Checker) recoverFrom(what string) {
 }
 
 func (c *Checker) observeLookup(l Lookup) {
-	if l == LookupRefused {
-		c.refused.Add(1)
-	}
 	if c.cfg.Observer != nil {
 		c.cfg.Observer.Looked(l)
 	}

@@ -39,10 +39,11 @@ func (x *Extension) Active() bool {
 func (m *member) guard() {
 	m.look.Lock()
 	defer m.look.Unlock()
-	if m.reaches(m.c) {
+	own, err := transportOf(m.c)
+	if m.isMine(own) || err == errUnknownLayout && probe(m.c) {
 		return
 	}
-	if own, err := transportOf(m.c); err != nil || own != http.RoundTripper(refusal{}) {
+	if own != http.RoundTripper(refusal{}) {
 		m.c.SetClient(&http.Client{Transport: refusal{}})
 	}
 }
@@ -60,10 +61,7 @@ func (refusal) RoundTrip(req *http.Request) (*http.Response, error) {
 // reaches reports whether requests of c come to the extension's transport.
 func (x *Extension) reaches(c *colly.Collector) bool {
 	own, err := transportOf(c)
-	if err == errUnknownLayout {
-		return probe(c)
-	}
-	return err == nil && x.isMine(own)
+	return x.isMine(own) || err == errUnknownLayout && probe(c)
 }
 
 func (x *Extension) isMine(t http.RoundTripper) bool { return t == http.RoundTripper(x.transport) }

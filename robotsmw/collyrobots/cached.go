@@ -18,9 +18,6 @@ func (m *member) judgeCached(r *colly.Request) {
 
 // restoreCached gives a request back the header that judgeCached took.
 func (m *member) restoreCached(r *colly.Request) {
-	if m.c.CacheDir == "" {
-		return
-	}
 	if old, ok := m.cacheControl.LoadAndDelete(r.ID); ok {
 		if old := old.([]string); old != nil {
 			(*r.Headers)["Cache-Control"] = old

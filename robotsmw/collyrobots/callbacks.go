@@ -22,7 +22,9 @@ type member struct {
 // onRequest runs before colly looks into its cache directory and before anything is sent.
 func (m *member) onRequest(r *colly.Request) {
 	m.guard()
-	m.refuseChild(r)
+	if k := m.marks.of(r.Ctx); k != nil {
+		m.refuseChild(r, k)
+	}
 	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
 		m.judgeCached(r)
 	}
@@ -36,7 +38,9 @@ func (m *member) onResponseHeaders(r *colly.Response) {
 }
 
 func (m *member) onResponse(r *colly.Response) {
-	m.restoreCached(r.Request)
+	if m.c.CacheDir != "" {
+		m.restoreCached(r.Request)
+	}
 	r.Ctx = r.Request.Ctx // which may be a copy by now
 	page := m.Directives(r)
 	if page.NoIndex() {
@@ -61,7 +65,9 @@ func (m *member) onError(r *colly.Response, err error) {
 	if r.Headers == nil {
 		r.Headers = new(http.Header) // so that handlers need not look
 	}
-	m.restoreCached(r.Request)
+	if m.c.CacheDir != "" {
+		m.restoreCached(r.Request)
+	}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		for _, f := range m.handlers().onBlocked {
 			f(r.Request, blocked.Decision)

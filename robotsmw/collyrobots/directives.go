@@ -51,10 +51,7 @@ func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
 	}
-	contentType := ""
-	if page.Headers != nil {
-		contentType = page.Headers.Get("Content-Type")
-	}
+	contentType := field(page, "Content-Type")
 	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
@@ -70,11 +67,23 @@ func isHTML(page *colly.Response) bool {
 
 // isEncoded reports whether the body is in a coding that colly has not undone.
 func isEncoded(page *colly.Response) bool {
-	if page.Headers == nil {
-		return false
-	}
-	coding := strings.ToLower(page.Headers.Get("Content-Encoding"))
+	coding := strings.ToLower(field(page, "Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
+}
+
+// field is the first line of a header field with this name, which has to be in the canonical form.
+func field(page *colly.Response, name string) string {
+	if page.Headers == nil {
+		return ""
+	}
+	return first(*page.Headers, name)
+}
+
+func first(h http.Header, name string) string {
+	if lines := h[name]; len(lines) > 0 {
+		return lines[0]
+	}
+	return ""
 }
 
 // Links are the links of an HTML page, in its order, and what page and link say about following them; none, if it is no

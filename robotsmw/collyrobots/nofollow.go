@@ -41,6 +41,10 @@ func (s *marks) of(ctx *colly.Context) *mark {
 	if ctx == nil || s.size.Load() == 0 { // as in most crawls, most of the time
 		return nil
 	}
+	return s.find(ctx)
+}
+
+func (s *marks) find(ctx *colly.Context) *mark {
 	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
 		return k.(*mark)
 	}
@@ -78,10 +82,10 @@ func (m *member) noFollow(page *colly.Response) {
 	}
 }
 
-// refuseChild aborts a request that was made from a nofollow page past the depth, or for a rel=nofollow link.
-func (m *member) refuseChild(r *colly.Request) {
-	switch k := m.marks.of(r.Ctx); {
-	case k == nil:
+// refuseChild aborts a request that was made from a nofollow page past the depth, or for a rel=nofollow link; k is the
+// mark of its Ctx.
+func (m *member) refuseChild(r *colly.Request, k *mark) {
+	switch {
 	case k.is(r): // the page itself, repeated: it may say something else this time
 		r.Depth = k.depth
 		k.noFollow.Store(false)

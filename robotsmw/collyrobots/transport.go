@@ -21,11 +21,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == probeScheme {
 		return nil, errProbed // a probe has no body
 	}
-	if agent := req.Header.Get("User-Agent"); agent != t.agent && agent == collyAgent() { // of a clone made before Attach
+	if agent := first(req.Header, "User-Agent"); agent != t.agent && agent == collyAgent() { // of a clone made before Attach
 		req = req.Clone(req.Context())
 		req.Header.Del("User-Agent")
 	}
 	resp, err := t.inner.RoundTrip(req)
+	if err == nil {
+		t.count.fetched.Add(1)
+		return resp, nil
+	}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		if errors.Is(err, robotsmw.ErrUnreachable) {
 			t.count.unreachable.Add(1)
@@ -33,9 +37,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.count.disallowed.Add(1)
 		}
 		return nil, &blockedError{blocked}
-	}
-	if err == nil {
-		t.count.fetched.Add(1)
 	}
 	return resp, err
 }

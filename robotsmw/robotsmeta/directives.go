@@ -52,8 +52,10 @@ const maxRules = 256
 
 // NoIndex reports whether the page must not be kept, now. See NoIndexAt.
 func (d Directives) NoIndex() bool {
-	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && d.NoIndexAt(time.Now())
+	return d.flags&(noIndex|hasAfter) != 0 && d.noIndexNow()
 }
+
+func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
 // NoIndexAt reports whether the page must not be kept at time t: noindex or none was said, or t is not before the
 // earliest unavailable_after.
@@ -128,6 +130,13 @@ func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 // Union returns what holds if both d and other were said: each restriction of either, the smaller of two limits, the
 // earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
+	if other.flags == 0 && other.image == imageUnsaid && other.rules == nil { // as of most pages
+		return d
+	}
+	return d.union(other)
+}
+
+func (d Directives) union(other Directives) Directives {
 	u := d
 	u.flags |= other.flags
 	u.snippet = smaller(d.snippet, d.flags&hasSnippet != 0, other.snippet, other.flags&hasSnippet != 0)

@@ -11,19 +11,22 @@ import (
 // Lines that h has under several spellings of a name are not looked for: h is taken to have canonical keys, as every
 // http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
-	lines, robotsTag := h["X-Robots-Tag"], h["Robots-Tag"]
-	if len(lines) == 0 && len(robotsTag) == 0 { // as of most pages
+	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // as most pages
 		return Directives{}
 	}
+	return parseHeader(h, tokens)
+}
+
+func parseHeader(h http.Header, tokens []string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
 	left := maxLines
-	for i, line := range lines {
+	for i, line := range h["X-Robots-Tag"] {
 		r.line, r.scope, r.mine = i+1, "", true
 		line = r.limit(line, left)
 		left -= len(line)
 		r.read(line, tokens)
 	}
-	r.readRobotsTag(robotsTag, tokens)
+	r.readRobotsTag(h["Robots-Tag"], tokens)
 	return r.Directives
 }
 
