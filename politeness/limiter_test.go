@@ -125,6 +125,40 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 	})
 }
 
+// pageContext is a context type as a middleware may have.
+type pageContext struct {
+	context.Context
+	crawlDelay *time.Duration
+}
+
+func (p pageContext) Value(key any) any {
+	if key == (CrawlDelayKey{}) {
+		return p.crawlDelay
+	}
+	return p.Context.Value(key)
+}
+
+// A middleware's own context tells the Crawl-delay, or nothing with a nil.
+func TestCrawlDelayKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		crawlDelay := 10 * time.Second
+		for _, tt := range []struct {
+			ctx  context.Context
+			want time.Duration
+		}{
+			{pageContext{t.Context(), nil}, time.Second},
+			{pageContext{t.Context(), &crawlDelay}, 10 * time.Second},
+			{pageContext{WithCrawlDelay(t.Context(), time.Hour), &crawlDelay}, 10 * time.Second},
+			{WithCrawlDelay(pageContext{t.Context(), &crawlDelay}, 20*time.Second), 20 * time.Second},
+		} {
+			starts := startsOf(t, &Limiter{}, tt.ctx, 2, 0)
+			if got := starts[1] - starts[0]; got != tt.want {
+				t.Errorf("%+v: an interval of %v, want %v", tt.ctx, got, tt.want)
+			}
+		}
+	})
+}
+
 func TestHostsDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: time.Hour}

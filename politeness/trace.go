@@ -3,14 +3,17 @@ package politeness
 import (
 	"context"
 	"time"
-
-	"github.com/goodbots/courtesy/internal/crawldelay"
 )
 
 // Exempt, given to [WithCrawlDelay], marks the fetch of robots.txt itself. It
 // pays Delay, but neither waits for a Crawl-delay nor counts as a start for
 // one: the first page after it waits for Delay alone.
 const Exempt time.Duration = -1
+
+// CrawlDelayKey is the key of what [WithCrawlDelay] puts into a context, as a
+// *time.Duration: nil, or no value, tells nothing. A middleware that has a context
+// type of its own can have the value there instead, as robotsmw does.
+type CrawlDelayKey struct{}
 
 // WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of
 // its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
@@ -26,18 +29,18 @@ type toldContext struct {
 }
 
 func (t *toldContext) Value(key any) any {
-	if key == (crawldelay.Key{}) {
+	if key == (CrawlDelayKey{}) {
 		return &t.crawlDelay
 	}
 	return t.Context.Value(key)
 }
 
 func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
-	t, told := ctx.Value(crawldelay.Key{}).(*time.Duration)
-	if !told {
+	p, _ := ctx.Value(CrawlDelayKey{}).(*time.Duration)
+	if p == nil {
 		return false, false, 0
 	}
-	return true, *t == Exempt, max(*t, 0)
+	return true, *p == Exempt, max(*p, 0)
 }
 
 // A Trace is told how a request fares at the Limiter, as an httptrace.ClientTrace

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/goodbots/courtesy/internal/crawldelay"
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -124,7 +124,7 @@ func (p *page) Value(key any) any {
 	switch key {
 	case pageKey{}:
 		return p
-	case crawldelay.Key{}:
+	case politeness.CrawlDelayKey{}:
 		if p.tells {
 			return &p.crawlDelay
 		}

@@ -17,6 +17,9 @@ const MaxURLs = 50_000
 // maxBytes is how large a sitemap may be when it is unpacked.
 const maxBytes = 50 << 20
 
+// maxLine is how long a line may be, with its end. The protocol has URLs of less than 2,048 characters.
+const maxLine = 64 << 10
+
 // Read returns the URLs in a sitemap, as they stand there, and those of further sitemaps that an index lists.
 func Read(body []byte) (urls, sitemaps []string) {
 	var in io.Reader = bytes.NewReader(body)
@@ -25,7 +28,7 @@ func Read(body []byte) (urls, sitemaps []string) {
 	} else {
 		in = bytes.NewReader(body)
 	}
-	text := bufio.NewReader(io.LimitReader(in, maxBytes))
+	text := bufio.NewReaderSize(io.LimitReader(in, maxBytes), maxLine)
 	if start, _ := text.Peek(3); string(start) == "\ufeff" {
 		text.Discard(3)
 	}
@@ -35,10 +38,17 @@ func Read(body []byte) (urls, sitemaps []string) {
 	return readXML(text)
 }
 
-func readText(r io.Reader) (urls []string) {
-	for lines := bufio.NewScanner(r); lines.Scan() && len(urls) < MaxURLs; {
-		if u := strings.TrimSpace(lines.Text()); u != "" {
+// readText passes over a line that is too long to be a URL.
+func readText(r *bufio.Reader) (urls []string) {
+	for tooLong := false; len(urls) < MaxURLs; {
+		line, err := r.ReadSlice('\n')
+		wasTooLong := tooLong
+		tooLong = err == bufio.ErrBufferFull
+		if u := strings.TrimSpace(string(line)); u != "" && !tooLong && !wasTooLong {
 			urls = append(urls, u)
+		}
+		if err != nil && !tooLong {
+			break
 		}
 	}
 	return urls

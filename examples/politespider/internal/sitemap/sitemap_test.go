@@ -35,6 +35,8 @@ func TestRead(t *testing.T) {
 		"packed":                  {packed(sampleSitemap), two, nil},
 		"sitemaps":                {sampleIndex, nil, []string{"http://a.example/s1.xml", "http://a.example/s2.xml.gz"}},
 		"lines":                   {"\ufeffhttp://a.example/1\r\n\r\n http://a.example/2", []string{"http://a.example/1", "http://a.example/2"}, nil},
+		"a line that never ends":  {"http://a.example/1\n" + strings.Repeat("x", 3*maxLine) + "\nhttp://a.example/2\n", []string{"http://a.example/1", "http://a.example/2"}, nil},
+		"the longest line":        {"http://a.example/" + strings.Repeat("x", maxLine-18) + "\n", []string{"http://a.example/" + strings.Repeat("x", maxLine-18)}, nil},
 		"byte order mark":         {"\ufeff\n" + sampleSitemap, two, nil},
 		"broken off":              {sampleSitemap[:strings.Index(sampleSitemap, "<![")], two[:1], nil},
 		"packed, broken off":      {packed(sampleSitemap)[:40], nil, nil},
