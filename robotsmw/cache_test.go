@@ -136,9 +136,9 @@ func TestCacheInvariants(t *testing.T) {
 					rec = f.prev.failed(f.robotsURL, now, 503, "status 503", 0)
 				case 2:
 					doc := c.docs.of(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)), []string{"ExampleBot"}, false)
-					rec = living(&record{state: stateGood, doc: doc, url: f.robotsURL}, now, time.Hour)
+					rec = &record{state: stateGood, doc: doc, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
 				default:
-					rec = living(&record{state: stateUnavailable, url: f.robotsURL}, now, time.Hour)
+					rec = &record{state: stateUnavailable, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
 				}
 				c.end(f, rec, now)
 			case 4:
@@ -232,7 +232,7 @@ func TestCacheUnderContention(t *testing.T) {
 					return newFlight(origin, robotsTxtOf(origin), prev)
 				})
 				if err == nil && started {
-					c.end(f, living(&record{state: stateUnavailable}, now, time.Hour), now)
+					c.end(f, &record{state: stateUnavailable, fetched: now, expires: now.Add(time.Hour)}, now)
 				}
 			}
 		})

@@ -105,9 +105,8 @@ func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now t
 	}
 	rec := &record{
 		url: f.robotsURL, state: stateGood, hops: uint8(min(hops, 255)), status: int16(ans.status),
-		doc: c.document(ans.body),
+		doc: c.document(ans.body), fetched: now, expires: now.Add(ans.lifetime(now)),
 	}
-	rec.lives(now, now.Add(ans.lifetime(now)))
 	if src != (source{}) {
 		rec.source = &src
 	}
@@ -132,16 +131,16 @@ func renewed(prev *record, ans answer, now time.Time) *record {
 	if !stated {
 		d = prev.expires.Sub(prev.fetched)
 	}
-	rec.lives(now, now.Add(d))
-	rec.failure = nil
+	rec.fetched, rec.expires, rec.failure = now, now.Add(d), nil
 	return &rec
 }
 
 // withoutFile is the record of an origin that has no robots.txt to read.
 func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duration, now time.Time) *record {
-	rec := &record{url: f.robotsURL, state: c.stateWithoutFile(status), hops: uint8(min(hops, 255)), status: int16(status)}
-	rec.lives(now, now.Add(lifetime))
-	return rec
+	return &record{
+		url: f.robotsURL, state: c.stateWithoutFile(status), hops: uint8(min(hops, 255)), status: int16(status),
+		fetched: now, expires: now.Add(lifetime),
+	}
 }
 
 // redirected is the record of an origin whose robots.txt redirects to that

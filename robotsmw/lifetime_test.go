@@ -239,25 +239,32 @@ func withHeader(line string, h http.Handler) http.Handler {
 	})
 }
 
-// living is r with a lifetime.
-func living(r *record, fetched time.Time, d time.Duration) *record {
-	r.lives(fetched, fetched.Add(d))
-	return r
+// moments are some after the fetch of what lives so long: all of a day, and closely around its refresh.
+func moments(lifetime time.Duration) (after []time.Duration) {
+	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
+		after = append(after, at)
+	}
+	for _, unit := range []time.Duration{time.Nanosecond, time.Millisecond, 100 * time.Millisecond} {
+		for n := range time.Duration(41) {
+			after = append(after, lifetime/5*4+(n-20)*unit)
+		}
+	}
+	return after
 }
 
 // The quick answer is the same as the thorough one, whatever the clocks say.
 func TestCalmRecordsAreFresh(t *testing.T) {
 	quick := 0
-	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 999_999_999), {}} {
-		for _, lifetime := range []time.Duration{0, time.Nanosecond, 5 * time.Minute, time.Hour, maxLifetime, -time.Hour} {
+	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {
+		for _, lifetime := range []time.Duration{0, time.Nanosecond, 5 * time.Minute, time.Hour, maxLifetime - 1, maxLifetime, -time.Hour} {
 			for _, r := range []*record{
-				living(&record{state: stateGood}, fetched, lifetime),
-				living(&record{state: stateUnavailable}, fetched, lifetime),
-				living(&record{state: stateForbidden}, fetched, lifetime),
-				living(&record{state: stateGood}, fetched, lifetime).failed("", fetched.Add(time.Minute), 503, "", 0),
+				{state: stateGood, fetched: fetched, expires: fetched.Add(lifetime)},
+				{state: stateUnavailable, fetched: fetched, expires: fetched.Add(lifetime)},
+				{state: stateForbidden, fetched: fetched, expires: fetched.Add(lifetime)},
+				(&record{state: stateGood, fetched: fetched, expires: fetched.Add(lifetime)}).failed("", fetched.Add(time.Minute), 503, "", 0),
 				(*record)(nil).failed("", fetched, 503, "", 0),
 			} {
-				for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
+				for _, at := range moments(lifetime) {
 					for _, now := range []time.Time{fetched.Add(at), fetched.Add(at).Round(0)} {
 						if !r.calm(now) {
 							continue
@@ -279,7 +286,7 @@ func TestCalmRecordsAreFresh(t *testing.T) {
 // A laptop that slept, or a clock set back: neither keeps a file for ever.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	rec := living(&record{state: stateGood}, now, time.Hour)
+	rec := &record{state: stateGood, fetched: now, expires: now.Add(time.Hour)}
 	for _, tt := range []struct {
 		name string
 		at   time.Time

@@ -36,14 +36,7 @@ type record struct {
 	source  *source   // nil: the origin's own /robots.txt, without a validator
 	fetched time.Time
 	expires time.Time
-	refresh time.Time // see refreshable
-	failure *failure  // nil: the latest fetch went well
-}
-
-// lives says how long the answer holds.
-func (r *record) lives(fetched, expires time.Time) {
-	r.fetched, r.expires = fetched, expires
-	r.refresh = fetched.Add(expires.Sub(fetched) / 5 * 4)
+	failure *failure // nil: the latest fetch went well
 }
 
 // source is where a document came from, and what revalidates it.
@@ -112,7 +105,10 @@ func (r *record) expired(now time.Time) bool {
 // refreshable reports whether four fifths of the lifetime are over: a fetch
 // in the background then spares every caller the wait at its end.
 func (r *record) refreshable(now time.Time) bool {
-	return r.state != stateOverride && passed(r.refresh, now)
+	if r.state == stateOverride {
+		return false
+	}
+	return passed(r.fetched.Add(r.expires.Sub(r.fetched)/5*4), now)
 }
 
 // waiting reports whether fetches fail and the next try is not due. A
@@ -140,10 +136,12 @@ func (r *record) use(now time.Time) use {
 }
 
 // calm reports, of nearly every record that is fresh and at little cost, that it
-// is: the clocks, in whole seconds, are between its fetch and its refresh.
+// is: by both clocks of passed it was fetched already, and need not be refreshed.
+// It counts in whole seconds, and leaves the last of them to the others.
 func (r *record) calm(now time.Time) bool {
-	s := now.Unix()
-	return r.failure == nil && r.fetched.Unix() <= s && s < r.refresh.Unix() && now.Before(r.refresh)
+	fetched, s := r.fetched.Unix(), now.Unix()
+	use := (r.expires.Unix()-fetched)/5*4 - 1
+	return r.failure == nil && fetched <= s && s < fetched+use && now.Sub(r.fetched) < time.Duration(use)*time.Second
 }
 
 type use uint8
@@ -216,7 +214,7 @@ func (r *record) checked() time.Time {
 // cost is roughly what a record takes in memory, in octets, without the
 // document that it may share.
 func (r *record) cost() int64 {
-	n := 184 + len(r.url)
+	n := 160 + len(r.url)
 	if r.source != nil {
 		n += 64 + len(r.source.url) + len(r.source.etag) + len(r.source.lastModified)
 	}

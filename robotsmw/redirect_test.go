@@ -123,7 +123,7 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	tr := newTestTransport(t, nil)
 	c := tr.Checker()
 	f := newFlight("http://a.example", "http://a.example/robots.txt", nil)
-	other := living(&record{url: "http://b.example/robots.txt", state: stateGood, doc: c.document(nil)}, time.Now().Add(-time.Hour), time.Hour-time.Nanosecond)
+	other := &record{url: "http://b.example/robots.txt", state: stateGood, doc: c.document(nil), fetched: time.Now().Add(-time.Hour), expires: time.Now().Add(-time.Nanosecond)}
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("panic: %v", p)

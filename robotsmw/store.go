@@ -324,8 +324,10 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
 		return nil, fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
 	}
-	rec := &record{url: robotsURL, hops: uint8(s.Redirects), status: int16(s.Status)}
-	rec.lives(s.Fetched, s.Expires)
+	rec := &record{
+		url: robotsURL, hops: uint8(s.Redirects), status: int16(s.Status),
+		fetched: s.Fetched, expires: s.Expires,
+	}
 	switch s.State {
 	case "good":
 		rec.state = stateGood

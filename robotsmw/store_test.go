@@ -313,7 +313,7 @@ func FuzzStoredRecord(f *testing.F) {
 	web.Handle("a.example", robots(someRules))
 	c := newTestTransport(f, &web).Checker()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good := living(&record{state: stateGood, status: http.StatusOK, doc: c.document([]byte(someRules))}, now, time.Hour)
+	good := &record{state: stateGood, status: http.StatusOK, doc: c.document([]byte(someRules)), fetched: now, expires: now.Add(time.Hour)}
 	f.Add(encodeRecord("http://a.example", good, []byte(someRules)))
 	f.Add(encodeRecord("http://a.example", good.failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
 	f.Add(encodeRecord("http://a.example", (*record)(nil).failed("", now, 0, "reset", 0), nil))
