@@ -40,7 +40,7 @@ type ending struct{ f func() }
 
 // begin lets the attempt begin, for which its grant has just been given, and
 // returns the time.
-func (t *Transport) begin(a *attempt, ctx context.Context) time.Time {
+func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	grant := &a.grant
 	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
 	if grant.isPaced() {

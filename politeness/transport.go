@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // try makes one request and sees to it that its slot is freed.
 func (t *Transport) try(a *attempt, req *http.Request) (resp *http.Response, err error) {
-	start := t.begin(a, req.Context())
+	start := t.begin(req.Context(), a)
 	defer func() {
 		if resp == nil { // Base failed, or panicked
 			a.end(Outcome{})

@@ -140,8 +140,8 @@ func (r *record) use(now time.Time) use {
 // It counts in whole seconds, and leaves the last of them to the others.
 func (r *record) calm(now time.Time) bool {
 	fetched, s := r.fetched.Unix(), now.Unix()
-	use := (r.expires.Unix()-fetched)/5*4 - 1
-	return r.failure == nil && fetched <= s && s < fetched+use && now.Sub(r.fetched) < time.Duration(use)*time.Second
+	calm := (r.expires.Unix()-fetched)/5*4 - 1
+	return r.failure == nil && fetched <= s && s < fetched+calm && now.Sub(r.fetched) < time.Duration(calm)*time.Second
 }
 
 type use uint8
