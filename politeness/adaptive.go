@@ -45,7 +45,7 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	return delay
 }
 
-// adapt lets g's host change its pace.
+// adapt lets g's host change its pace. It is for a Limiter with Adaptive alone.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
 	if o.Latency <= 0 {
 		return false

@@ -3,7 +3,6 @@ package politeness
 import (
 	"context"
 	"net/http/httptrace"
-	"slices"
 	"sync"
 	"time"
 )
@@ -14,7 +13,8 @@ import (
 //
 // It is none of package context's, because each of theirs that has a deadline has a
 // timer, and this is made for each page of a crawl. For that reason, too, all that
-// an attempt needs is in one piece.
+// an attempt needs is in one piece; so a body that nobody closes is kept for as long
+// as its slot.
 type attempt struct {
 	context.Context // the caller's, and a trace
 	grant           Grant
@@ -31,12 +31,14 @@ type attempt struct {
 	err    error         // why the context ended; nil: it has not
 	late   bool          // that was the timeout
 	done   chan struct{} // nil: nobody has asked for it
-	ending []*ending     // what is to be done when it ends
-	one    [1]*ending    // where that is, as long as it is one thing
+	ending *ending       // what is to be done when it ends
 }
 
 // An ending is what AfterFunc has been asked to call.
-type ending struct{ f func() }
+type ending struct {
+	f    func()
+	next *ending
+}
 
 // begin lets the attempt begin, for which its grant has just been given, and
 // returns the time.
@@ -101,20 +103,18 @@ func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	e := &ending{f}
-	if a.ending == nil {
-		a.ending = a.one[:0]
-	}
-	a.ending = append(a.ending, e)
+	e := &ending{f, a.ending}
+	a.ending = e
 	return func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		i := slices.Index(a.ending, e)
-		if i < 0 {
-			return false
+		for at := &a.ending; *at != nil; at = &(*at).next {
+			if *at == e {
+				*at, e.next = e.next, nil
+				return true
+			}
 		}
-		a.ending = slices.Delete(a.ending, i, i+1)
-		return true
+		return false
 	}
 }
 
@@ -129,13 +129,12 @@ func (a *attempt) cancel(err error, late bool) {
 	if a.done != nil {
 		close(a.done)
 	}
-	ending := a.ending
+	e := a.ending
 	a.ending = nil
 	a.mu.Unlock()
-	for _, e := range ending {
+	for ; e != nil; e = e.next {
 		e.f() // of package context, which starts a goroutine for what may take long
 	}
-	clear(ending) // it may lie in a.one, and the attempt be kept
 }
 
 // timeOut is what happens when the attempt's time is over.

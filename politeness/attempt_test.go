@@ -212,6 +212,44 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
+// What an attempt was asked to call when it ends is let go once it has ended, or when it was taken back.
+func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
+	var held context.Context
+	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		held = r.Context()
+		return answer(200, "x")(r)
+	})}
+	resp := get(t, tr, "http://example.com/")
+	a := held.(*attempt)
+	type data [1 << 16]byte
+	var kept []weak.Pointer[data]
+	callback := func() (stop func() bool) {
+		d := new(data)
+		kept = append(kept, weak.Make(d))
+		return a.AfterFunc(func() { d[0]++ })
+	}
+	collected := func(n int) {
+		t.Helper()
+		for range 3 {
+			runtime.GC()
+		}
+		if kept[n].Value() != nil {
+			t.Errorf("callback %d is kept", n)
+		}
+	}
+	callback()
+	if stop := callback(); !stop() || stop() {
+		t.Error("a callback can be taken back once")
+	}
+	callback()
+	collected(1)
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	collected(0)
+	collected(2)
+	runtime.KeepAlive(held)
+}
+
 // What a request costs beyond what Base does. It is paid for each page of a crawl.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {

@@ -177,3 +177,28 @@ func TestSharedWithinIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// While the outer limiter has yet to ask its Backend again, the limiters within are only looked at: none of them starts
+// the request alone.
+func TestShared_NoneWithinStartsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2, GlobalConcurrency: 2}
+		l := &politeness.Limiter{Delay: -1, Concurrency: 2, Shared: new(limittest.Memory), Within: within}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		for i := range 3 {
+			g, err := l.Acquire(ctx, &url.URL{Scheme: "http", Host: "example.com"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(start), time.Duration(i)*time.Second; got != want {
+				t.Errorf("request %d after %v, want %v", i, got, want)
+			}
+			g.Done(politeness.Outcome{Status: 200})
+		}
+		if s := within.Stats(); s.InFlight != 0 || s.Granted != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -22,7 +22,7 @@ type Grant struct {
 	// Set before it is queued, then constant.
 	told, exempt bool          // what the context said of Crawl-delay
 	timed        bool          // MaxWait, which no context ends, is in force
-	ends         bool          // its context may end; else that has no deadline either
+	ends         bool          // its context may end; else that is taken to have no deadline either
 	crawl        time.Duration // as told; 0: none
 	limit        time.Duration // what starts then or later is too late
 	trace        *Trace

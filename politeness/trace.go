@@ -11,8 +11,8 @@ import (
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the key of what [WithCrawlDelay] puts into a context, as a
-// *time.Duration: nil, or no value, tells nothing. A middleware that has a context
-// type of its own can have the value there instead, as robotsmw does.
+// *time.Duration that does not change: nil, or no value, tells nothing. A middleware
+// that has a context type of its own can have the value there instead, as robotsmw does.
 type CrawlDelayKey struct{}
 
 // WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of

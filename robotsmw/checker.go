@@ -119,10 +119,8 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		}
 		now = time.Now()
 	}
-	if rec.failure != nil {
-		if err := rec.postponed(now); err != nil {
-			return err
-		}
+	if err := rec.postponed(now); err != nil {
+		return err
 	}
 	c.judge(d, u, rec, now)
 	return nil

@@ -2,12 +2,14 @@ package robotsmw
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -316,4 +318,67 @@ func TestClocks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
+}
+
+// apart is t with its two clocks moved apart, as a laptop's are that slept (the wall clock goes on, the monotonic one
+// stops), or those of a machine whose clock was set. Nothing exported makes such a time.
+func apart(t time.Time, wall, mono time.Duration) time.Time {
+	t = t.Add(wall)
+	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading
+	return t
+}
+
+// A file is fresh only as long as both clocks agree that it is.
+func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
+	now := time.Now()
+	rec := &record{state: stateGood, fetched: now, expires: now.Add(time.Hour)}
+	for _, tt := range []struct {
+		name       string
+		wall, mono time.Duration
+		want       use
+	}{
+		{"fresh", time.Minute, time.Minute, useFresh},
+		{"slept until the refresh is due", 50 * time.Minute, time.Minute, useAndRefresh},
+		{"slept beyond the end", 2 * time.Hour, time.Minute, useFetch},
+		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, useAndRefresh},
+		{"clock set back, its time is over", time.Minute, 2 * time.Hour, useFetch},
+		{"clock set back before the fetch", -time.Hour, time.Minute, useFresh}, // the monotonic clock knows better
+	} {
+		at := apart(now, tt.wall, tt.mono)
+		if got := at.Sub(now); got != tt.mono {
+			t.Fatalf("time.Time is made otherwise now: %v", got)
+		}
+		if got := rec.use(at); got != tt.want {
+			t.Errorf("%s: use %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A 304 gives the file another lifetime, and its refresh another time.
+func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=3600")
+			w.Header().Set("ETag", `"1"`)
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+		}))
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(50 * time.Minute)
+		decide(t, c, "http://a.example/")
+		synctest.Wait() // 304
+		for range 4 {
+			time.Sleep(10 * time.Minute)
+			decide(t, c, "http://a.example/")
+			synctest.Wait()
+		}
+		if got := robotsFetches(&web, ""); got != 2 {
+			t.Errorf("%d fetches in an hour and a half, want 2", got)
+		}
+	})
 }

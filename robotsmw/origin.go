@@ -97,8 +97,9 @@ func splitPort(hostport string) (host, port string) {
 	return hostport[:i], hostport[i+1:]
 }
 
-// isName reports whether a host without a port is a domain name in the canonical
-// form of an origin. It may say no to one that is.
+// isName reports whether s, which is not empty, is a host without a port and in
+// the canonical form of an origin: a name of the plain kind, or an IPv4 address.
+// It says no to some others that are.
 func isName(s string) bool {
 	for i := range len(s) {
 		if b := s[i]; b != '.' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') {

@@ -158,3 +158,18 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 		}
 	}
 }
+
+// A Host header makes another origin, unless it is another spelling of the URL's host.
+func TestOriginOfAHostHeader_PlainNames(t *testing.T) {
+	u := mustURL(t, "http://a.example/")
+	for host, want := range map[string]string{
+		"":              "http://a.example",
+		"a.example":     "http://a.example",
+		"A.Example.:80": "http://a.example",
+		"b.example":     "http://a.example b.example",
+	} {
+		if got, err := originOf(u, host); err != nil || got != want {
+			t.Errorf("Host %q: %q, %v, want %q", host, got, err, want)
+		}
+	}
+}

@@ -276,3 +276,29 @@ func TestAttemptTimeout(t *testing.T) {
 		}
 	})
 }
+
+// Where nothing is known of a group, what the caller says of Crawl-delay is what the Limiter meets.
+func TestCallersCrawlDelay(t *testing.T) {
+	met := make(map[string]any)
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		var told any
+		if d, ok := r.Context().Value(politeness.CrawlDelayKey{}).(*time.Duration); ok {
+			told = *d
+		}
+		met[r.URL.Path] = told
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, http.StatusOK, "User-agent: *\nCrawl-delay: 3\n"), nil
+		}
+		return answerOf(r, http.StatusOK, ""), nil
+	})
+	tr := newTestTransport(t, base)
+	for _, path := range []string{"/", "/robots.txt"} { // the second is the caller's own request
+		req, _ := http.NewRequestWithContext(politeness.WithCrawlDelay(t.Context(), 7*time.Second), http.MethodGet, "http://a.example"+path, nil)
+		if _, err := tr.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if met["/"] != 3*time.Second || met["/robots.txt"] != 7*time.Second {
+		t.Errorf("the Limiter met %v", met)
+	}
+}

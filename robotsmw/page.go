@@ -82,9 +82,6 @@ func PageDirectives(resp *http.Response) Page {
 	}
 	d := robotsmeta.ParseHeader(resp.Header, p.cfg.tokens...)
 	if p.body == nil {
-		if p.cfg.Page.Off && !hasHTML(resp, resp.Request.Method) {
-			return Page{d, PageHeaderOnly}
-		}
 		return Page{d, p.state}
 	}
 	found, state := p.body.directives()
@@ -138,13 +135,10 @@ func (p *page) attach(resp *http.Response, req *http.Request) {
 	switch {
 	case resp == nil:
 		return
-	case resp.Body == nil || resp.Body == http.NoBody: // now: http.Client may wrap it
-		p.state = PageHeaderOnly
-		return
-	case p.cfg.Page.Off: // few will ever ask for the state
-		return
 	case !hasHTML(resp, req.Method):
 		p.state = PageHeaderOnly
+		return
+	case p.cfg.Page.Off:
 		return
 	}
 	decode, known := p.cfg.Page.decoder(resp.Header)

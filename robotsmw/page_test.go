@@ -522,3 +522,119 @@ func TestPageAllocations(t *testing.T) {
 		}
 	}
 }
+
+// A caller who reads the page himself, which is what Off is for, may leave an empty body behind. That is no proof that
+// there never was HTML.
+func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, http.StatusNotFound, ""), nil
+		}
+		return answerOf(r, http.StatusOK, `<meta name="robots" content="noindex">`, "Content-Type: text/html"), nil
+	})
+	tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+	for _, tt := range []struct {
+		name string
+		does func(*http.Response)
+	}{
+		{"reads and closes", func(*http.Response) {}},
+		{"leaves http.NoBody", func(r *http.Response) { r.Body = http.NoBody }},
+		{"leaves no body", func(r *http.Response) { r.Body = nil }},
+		{"names another type", func(r *http.Response) { r.Header.Set("Content-Type", "text/plain") }},
+		{"sets another status", func(r *http.Response) { r.StatusCode = http.StatusNoContent }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/", nil)
+			resp, err := (&http.Client{Transport: tr, Timeout: time.Minute}).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			tt.does(resp)
+			if got := PageDirectives(resp).State; got != PageNotExamined {
+				t.Errorf("the state is %q, want %q", got, PageNotExamined)
+			}
+		})
+	}
+}
+
+// PageDirectives may be asked by another goroutine, for instance one that a RoundTripper around the Transport starts.
+// http.Client with a Timeout wraps the body meanwhile.
+func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, http.StatusNotFound, ""), nil
+		}
+		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html"), nil
+	})
+	tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+	done := make(chan PageState)
+	around := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		resp, err := tr.RoundTrip(r)
+		if err == nil {
+			go func() { done <- PageDirectives(resp).State }()
+		}
+		return resp, err
+	})
+	resp, err := (&http.Client{Transport: around, Timeout: time.Minute}).Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := <-done; got != PageNotExamined {
+		t.Errorf("the state is %q, want %q", got, PageNotExamined)
+	}
+}
+
+// http.Client wraps a body, also an empty one, when it has a Timeout.
+func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
+	for name, body := range map[string]io.ReadCloser{"NoBody": http.NoBody, "nil": nil} {
+		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			resp := answerOf(r, http.StatusOK, "", "Content-Type: text/html")
+			if !strings.HasSuffix(r.URL.Path, "robots.txt") {
+				resp.Body = body
+			}
+			return resp, nil
+		})
+		tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+		resp, err := (&http.Client{Transport: tr, Timeout: time.Minute}).Get("http://a.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := PageDirectives(resp).State; got != PageHeaderOnly {
+			t.Errorf("%s: %v", name, got)
+		}
+		resp.Body.Close()
+	}
+}
+
+// With Off, too, there is no HTML in what is none.
+func TestPageOff_OtherKindsHaveNoMoreToSay(t *testing.T) {
+	for _, tt := range []struct {
+		method, kind string
+		status       int
+	}{
+		{http.MethodGet, "image/png", http.StatusOK},
+		{http.MethodHead, "text/html", http.StatusOK},
+		{http.MethodGet, "text/html", http.StatusNotModified},
+		{http.MethodGet, "text/html", http.StatusPartialContent},
+	} {
+		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/robots.txt" {
+				return answerOf(r, http.StatusNotFound, ""), nil
+			}
+			return answerOf(r, tt.status, "x", "Content-Type: "+tt.kind), nil
+		})
+		tr := newTestTransport(t, base, func(o *Options) { o.Page.Off = true })
+		req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://a.example/", nil)
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := PageDirectives(resp).State; got != PageHeaderOnly {
+			t.Errorf("%+v: %v", tt, got)
+		}
+		resp.Body.Close()
+	}
+}

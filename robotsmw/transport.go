@@ -73,7 +73,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // prepare decides about a request and makes the one to send.
 func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 	agent := ""
-	if lines := req.Header["User-Agent"]; len(lines) > 0 {
+	if lines := req.Header["User-Agent"]; len(lines) > 0 { // Header.Get would look at the name first
 		agent = lines[0]
 	}
 	if agent != "" && agent != t.cfg.UserAgent {

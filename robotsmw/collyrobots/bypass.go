@@ -39,7 +39,7 @@ func (x *Extension) Active() bool {
 func (m *member) guard() {
 	m.look.Lock()
 	defer m.look.Unlock()
-	own, err := transportOf(m.c)
+	own, err := transportOf(m.c) // as in reaches; own is asked for below
 	if m.isMine(own) || err == errUnknownLayout && probe(m.c) {
 		return
 	}

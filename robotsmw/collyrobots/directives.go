@@ -55,14 +55,19 @@ func isHTML(page *colly.Response) bool {
 	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
-	mediaType := strings.TrimSpace(contentType)
-	for i := range len(mediaType) {
-		if c := mediaType[i]; c == ';' || c == ',' || c == ' ' || c == '\t' { // on some servers the semicolon is missing
-			mediaType = mediaType[:i]
-			break
+	kind := mediaType(contentType)
+	return strings.EqualFold(kind, "text/html") || strings.EqualFold(kind, "application/xhtml+xml")
+}
+
+// mediaType is a Content-Type without its parameters. On some servers the semicolon before them is missing.
+func mediaType(contentType string) string {
+	s := strings.TrimSpace(contentType)
+	for i := range len(s) {
+		if c := s[i]; c == ';' || c == ',' || c == ' ' || c == '\t' {
+			return s[:i]
 		}
 	}
-	return strings.EqualFold(mediaType, "text/html") || strings.EqualFold(mediaType, "application/xhtml+xml")
+	return s
 }
 
 // isEncoded reports whether the body is in a coding that colly has not undone.
@@ -71,7 +76,7 @@ func isEncoded(page *colly.Response) bool {
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-// field is the first line of a header field with this name, which has to be in the canonical form.
+// field is the first line of a page's header field.
 func field(page *colly.Response, name string) string {
 	if page.Headers == nil {
 		return ""
@@ -79,6 +84,7 @@ func field(page *colly.Response, name string) string {
 	return first(*page.Headers, name)
 }
 
+// first is Header.Get for a name that is known to be in the canonical form.
 func first(h http.Header, name string) string {
 	if lines := h[name]; len(lines) > 0 {
 		return lines[0]

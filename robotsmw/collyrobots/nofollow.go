@@ -44,6 +44,7 @@ func (s *marks) of(ctx *colly.Context) *mark {
 	return s.find(ctx)
 }
 
+// find is apart so that of, which is called for each request, is inlined.
 func (s *marks) find(ctx *colly.Context) *mark {
 	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
 		return k.(*mark)

@@ -55,6 +55,7 @@ func (d Directives) NoIndex() bool {
 	return d.flags&(noIndex|hasAfter) != 0 && d.noIndexNow()
 }
 
+// noIndexNow is apart so that NoIndex, which is asked of each page, is inlined.
 func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
 // NoIndexAt reports whether the page must not be kept at time t: noindex or none was said, or t is not before the
@@ -130,12 +131,13 @@ func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 // Union returns what holds if both d and other were said: each restriction of either, the smaller of two limits, the
 // earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.image == imageUnsaid && other.rules == nil { // as of most pages
+	if other.flags == 0 && other.rules == nil { // as of most pages; an image preview has a rule
 		return d
 	}
 	return d.union(other)
 }
 
+// union is apart so that the test in Union is inlined.
 func (d Directives) union(other Directives) Directives {
 	u := d
 	u.flags |= other.flags

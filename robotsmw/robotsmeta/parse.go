@@ -17,6 +17,7 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 	return parseHeader(h, tokens)
 }
 
+// parseHeader is apart so that the test in ParseHeader is inlined.
 func parseHeader(h http.Header, tokens []string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
 	left := maxLines
