@@ -88,6 +88,16 @@ func (t *turn) drop() {
 	}
 }
 
+// passes is when the slot, once claimed, is too old to start by. Whoever is held up
+// for longer, by the limiters within or by one that it lets go first, must drop it:
+// to the backend it is a request in flight, and others may wait for its end.
+func (t *turn) passes() time.Duration {
+	if t == nil || t.slot == nil || t.claimed == never {
+		return forever
+	}
+	return later(t.claimed, max(t.terms.Pace/4, 5*time.Millisecond)+1)
+}
+
 // shared is what g sees that may start as far as its Limiter knows: whether it
 // has to consult the backend, or wait for its slot.
 func (g *Grant) shared(now time.Duration) look {
@@ -103,11 +113,9 @@ func (g *Grant) shared(now time.Duration) look {
 		}
 		return look{consult: true, until: now}
 	}
-	// While the limiters within held g up, a claimed slot may have passed.
-	if t.slot != nil && now-t.claimed <= max(t.terms.Pace/4, 5*time.Millisecond) {
+	if t.slot != nil {
 		return look{started: true, until: now}
 	}
-	t.drop()
 	t.terms = l.terms(g, now)
 	return look{consult: true, until: now}
 }

@@ -3,8 +3,10 @@ package politeness_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -168,6 +170,79 @@ func TestSharedSlotThatPassedWhileOthersHeldItUp(t *testing.T) {
 		if got := time.Since(began); got != time.Minute+time.Second {
 			t.Errorf("the next after %v", got)
 		}
+	})
+}
+
+// While GlobalConcurrency held the fetch of robots.txt up, a page that came
+// before it has become due. The fetch lets the page go first, and does not keep
+// the backend's slot from it.
+func TestSharedSlotOfOneThatLetsAnotherGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{Delay: -1, GlobalConcurrency: 1, Lease: -1, Shared: new(limittest.Memory)}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		slow := politeness.WithCrawlDelay(ctx, 2*time.Second)
+		first, err := l.Acquire(slow, shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Done(ok)
+		elsewhere, err := l.Acquire(ctx, &url.URL{Host: "elsewhere.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(5*time.Second, func() { elsewhere.Done(ok) })
+
+		var order []string
+		ask := func(ctx context.Context, name string) {
+			go func() {
+				g, err := l.Acquire(ctx, shop)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				order = append(order, fmt.Sprint(name, " after ", time.Since(began).Round(time.Second/10)))
+				time.Sleep(time.Second)
+				g.Done(ok)
+			}()
+			synctest.Wait()
+		}
+		ask(slow, "page")                                                    // due after 2 s
+		ask(politeness.WithCrawlDelay(ctx, politeness.Exempt), "robots.txt") // due at once
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if want := []string{"page after 5s", "robots.txt after 6s"}; !slices.Equal(order, want) {
+			t.Errorf("%q, want %q", order, want)
+		}
+	})
+}
+
+// A slot that GlobalConcurrency lets nobody use is not kept from the fleet.
+func TestSharedSlotThatNobodyMayUseIsFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := new(limittest.Memory)
+		full := &politeness.Limiter{GlobalConcurrency: 1, Shared: fleet}
+		first, err := full.Acquire(t.Context(), &url.URL{Host: "slow.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { first.Done(ok) })
+		began := time.Now()
+		go func() {
+			g, err := full.Acquire(t.Context(), shop)
+			if got := time.Since(began); err != nil || got != time.Minute {
+				t.Errorf("the one that is held up starts after %v, %v", got, err)
+			}
+			g.Done(ok)
+		}()
+		synctest.Wait()
+		start(t, &politeness.Limiter{Shared: fleet}).Done(ok)
+		if got := time.Since(began); got > 2*time.Second {
+			t.Errorf("another member starts after %v", got)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 	})
 }
 

@@ -47,6 +47,9 @@ func (g *Grant) try(commit bool) (v look) {
 		}
 		cut = v.notice
 	}
+	if g.turn.passes() <= now {
+		g.turn.drop()
+	}
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if v.started && l.Shared != nil {
@@ -78,6 +81,9 @@ func (g *Grant) try(commit bool) (v look) {
 	}
 	if g.timed {
 		v.wait = min(v.wait, g.limit-now)
+	}
+	if passes := g.turn.passes(); passes != forever {
+		v.wait = min(v.wait, passes-now)
 	}
 	if g.wake == nil {
 		g.wake = make(chan struct{}, 1)
