@@ -69,6 +69,9 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 // appendHost appends a host and its port in the canonical form of an origin.
 func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	host, port := splitPort(hostport)
+	if strings.IndexByte(host, ':') >= 0 && host[0] != '[' {
+		return nil, fmt.Errorf("robotsmw: the host %q has colons besides that of a port: write an IPv6 address in brackets", hostport)
+	}
 	if !isPlainHost(host) {
 		h, err := canonicalHost(host)
 		if err != nil {

@@ -89,6 +89,9 @@ func TestBadHostIsAnError(t *testing.T) {
 		{Scheme: "http", Host: ":80"},
 		{Scheme: "http", Host: "a b.example"},
 		{Scheme: "http", Host: "\u200d.example"},
+		{Scheme: "http", Host: "::1"},
+		{Scheme: "http", Host: "::"},
+		{Scheme: "http", Host: "a:80:80"},
 	} {
 		if got, err := originOf(u, ""); err == nil {
 			t.Errorf("%v has the origin %q, want an error", u, got)

@@ -72,23 +72,15 @@ func hasHTML(resp *http.Response, method string) bool {
 // a body of no type, or of an unknown one, is HTML to a browser if it looks
 // so (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
 func mayBeHTML(contentType string) bool {
-	kind := mediaType(contentType)
+	kind := strings.TrimSpace(contentType)
+	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
+		kind = kind[:end]
+	}
 	switch strings.ToLower(kind) {
 	case "text/html", "application/xhtml+xml", "unknown/unknown", "application/unknown", "*/*":
 		return true
 	}
 	return !strings.Contains(kind, "/")
-}
-
-// mediaType is a Content-Type without its parameters.
-func mediaType(contentType string) string {
-	s := strings.TrimSpace(contentType)
-	for i := range len(s) {
-		if c := s[i]; c == ';' || c == ',' || c == ' ' || c == '\t' {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // charset returns the one kind of charset that matters to htmlmeta.

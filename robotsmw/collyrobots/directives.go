@@ -55,19 +55,11 @@ func isHTML(page *colly.Response) bool {
 	if contentType == "" { // as colly does before it calls OnHTML
 		contentType = http.DetectContentType(page.Body)
 	}
-	kind := mediaType(contentType)
-	return strings.EqualFold(kind, "text/html") || strings.EqualFold(kind, "application/xhtml+xml")
-}
-
-// mediaType is a Content-Type without its parameters. On some servers the semicolon before them is missing.
-func mediaType(contentType string) string {
-	s := strings.TrimSpace(contentType)
-	for i := range len(s) {
-		if c := s[i]; c == ';' || c == ',' || c == ' ' || c == '\t' {
-			return s[:i]
-		}
+	mediaType := strings.ToLower(strings.TrimSpace(contentType))
+	if end := strings.IndexAny(mediaType, ";, \t"); end >= 0 { // on some servers the semicolon is missing
+		mediaType = mediaType[:end]
 	}
-	return s
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
 // isEncoded reports whether the body is in a coding that colly has not undone.
