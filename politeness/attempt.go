@@ -168,7 +168,7 @@ func (a *attempt) end(o Outcome) {
 	if a.left != nil {
 		a.left()
 	}
-	a.grant.Done(o)
+	a.grant.done(a.Context, o)
 	a.cancel(context.Canceled, false)
 }
 

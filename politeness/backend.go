@@ -169,15 +169,15 @@ func (l *Limiter) consult(ctx context.Context, g *Grant) error {
 }
 
 // unshared takes g, which the backend has refused, out of every queue.
-func (l *Limiter) unshared(g *Grant, err error, waited time.Duration) error {
+func (l *Limiter) unshared(ctx context.Context, g *Grant, err error, waited time.Duration) error {
 	refusal, ok := errors.AsType[*DelayError](err)
 	if !ok {
 		g.leave(&l.stats.Cancelled)
-		l.observe(Event{Kind: EventCancelled, Host: g.key, Wait: waited})
+		l.cancelled(ctx, g, waited)
 		return err
 	}
 	g.leave(&l.stats.Refused)
-	l.observe(Event{Kind: EventRefused, Host: g.key, Wait: waited, Until: refusal.Until})
+	l.refused(ctx, g, waited, refusal.Until)
 	return err
 }
 

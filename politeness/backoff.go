@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// learnFrom lets g's host react to the outcome of a request. The event is one
-// of kind EventBackedOff if that began or prolonged a pause, else zero.
+// learnFrom lets g's host react to the outcome of a request. The event is
+// zero unless that began or prolonged a pause.
 func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return Event{}
@@ -22,7 +22,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 		g.recovered()
 	}
 	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
-	if slower || event.Kind == EventBackedOff {
+	if slower || event.Status != 0 {
 		l.retime(g.host, l.now())
 	}
 	return event
@@ -69,7 +69,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, now time.Duration) Event {
 	k.until = until
 	l.backed[g.host] = struct{}{}
 	l.stats.BackOffs++
-	return Event{Kind: EventBackedOff, Host: g.key, Status: o.Status, Wait: wait}
+	return Event{Host: g.key, Status: o.Status, Wait: wait}
 }
 
 // exponential is the pause of the n-th incident in a row, up to a tenth longer

@@ -156,3 +156,30 @@ func ExampleIPKey() {
 	fmt.Println(limiter.Validate())
 	// Output: <nil>
 }
+
+// A metrics library's Observer beside one's own: each sets the functions that
+// it needs.
+func ExampleObserver() {
+	var granted int
+	metrics := &politeness.Observer{
+		Granted: func(context.Context, politeness.Event) { granted++ },
+	}
+	mine := &politeness.Observer{
+		BackedOff: func(_ context.Context, e politeness.Event) {
+			fmt.Println(e.Host, "answered", e.Status, "and is left alone for", e.Wait)
+		},
+	}
+	limiter := politeness.Limiter{Observer: politeness.Join(metrics, mine)}
+
+	u, _ := url.Parse("http://www.example.com/page")
+	grant, err := limiter.Acquire(context.Background(), u)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	grant.Done(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"30"}}})
+	fmt.Println(granted, "request started")
+	// Output:
+	// www.example.com answered 429 and is left alone for 30s
+	// 1 request started
+}

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -69,7 +70,10 @@ type Outcome struct {
 // Done frees the slot and tells the limiter how the request went. Only the first
 // call counts, from whatever goroutine; further calls, and calls of a nil Grant,
 // do nothing.
-func (g *Grant) Done(o Outcome) {
+func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
+
+// done is Done for a caller that knows the request's context.
+func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return
 	}
@@ -85,13 +89,13 @@ func (g *Grant) Done(o Outcome) {
 	if g.then != nil {
 		g.then.Done(Outcome{})
 	}
-	if event.Kind != 0 {
-		l.tellBackOff(event)
+	if event.Status != 0 {
+		l.tellBackOff(ctx, event)
 	}
 }
 
 // answered tells the limiter of a response whose body is still to come.
-func (g *Grant) answered(o Outcome, u *url.URL) {
+func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	g.response.Store(u)
 	l := g.limiter
 	l.mu.Lock()
@@ -101,8 +105,8 @@ func (g *Grant) answered(o Outcome, u *url.URL) {
 		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
 	l.mu.Unlock()
-	if event.Kind != 0 {
-		l.tellBackOff(event)
+	if event.Status != 0 {
+		l.tellBackOff(ctx, event)
 	}
 }
 

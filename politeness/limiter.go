@@ -107,9 +107,9 @@ type Limiter struct {
 	// [*DelayError] until the first of them ends. 0: 1,000,000.
 	MaxHosts int
 
-	// Observer, if not nil, is called with what happens, outside of any lock,
-	// possibly from several goroutines at once. It should return quickly.
-	Observer func(Event)
+	// Observer is told what happens to requests and hosts. [Join] makes one of
+	// several. nil: nobody is told.
+	Observer *Observer
 
 	// Logger takes the few things that its user should know: a response body
 	// that nobody reads, a Crawl-delay that was cut, and at debug level each
@@ -272,7 +272,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	look := g.try(true)
 	if look.started && look.notice == nil {
 		if g.trace != nil || l.Observer != nil {
-			l.granted(g, 0)
+			l.granted(ctx, g, 0)
 		}
 		return nil
 	}
@@ -358,14 +358,14 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	told := never
 	for {
 		if look.notice != nil {
-			l.report(g.key, look.notice)
+			l.report(ctx, g.key, look.notice)
 		}
 		if look.started {
-			l.granted(g, time.Since(asked))
+			l.granted(ctx, g, time.Since(asked))
 			return nil
 		}
 		if look.refused {
-			return l.refuse(g, time.Since(asked), look.wait)
+			return l.refuse(ctx, g, time.Since(asked), look.wait)
 		}
 		if look.consult {
 			err := l.consult(ctx, g)
@@ -373,7 +373,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 			case ctx.Err() != nil:
 				return l.ended(ctx, g, time.Since(asked))
 			case err != nil:
-				return l.unshared(g, err, time.Since(asked))
+				return l.unshared(ctx, g, err, time.Since(asked))
 			}
 			*look = g.try(true)
 			continue
@@ -405,27 +405,19 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 }
 
 // refuse tells of a request that is not waited for, and when it may come again.
-func (l *Limiter) refuse(g *Grant, waited, again time.Duration) error {
+func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration) error {
 	err := &DelayError{Host: g.key, Until: at(again)}
-	l.observe(Event{Kind: EventRefused, Host: g.key, Wait: waited, Until: err.Until})
+	l.refused(ctx, g, waited, err.Until)
 	return err
-}
-
-// granted tells of a request that starts now.
-func (l *Limiter) granted(g *Grant, waited time.Duration) {
-	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(l.epoch.Add(g.since))
-	}
-	l.observe(Event{Kind: EventGranted, Host: g.key, Wait: waited})
 }
 
 // ended takes g out of every queue and says why its context let it down.
 func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
 	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(g, waited, g.leave(&l.stats.Refused))
+		return l.refuse(ctx, g, waited, g.leave(&l.stats.Refused))
 	}
 	g.leave(&l.stats.Cancelled)
-	l.observe(Event{Kind: EventCancelled, Host: g.key, Wait: waited})
+	l.cancelled(ctx, g, waited)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 

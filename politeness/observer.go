@@ -1,46 +1,92 @@
 package politeness
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"time"
 )
 
-// An Event is something that happened to a request or a host. See [Limiter.Observer].
+// An Observer is told what happens to requests and hosts, for metrics and logs.
+// Each function is optional; a nil one costs nothing.
+//
+// The functions are called in the middle of requests, by many goroutines at
+// once and with no lock held. They must return quickly. A panic in one goes to
+// the caller of the Limiter or Transport.
+//
+// The context is that of the request. Only BackedOff may get a background one:
+// [Grant.Done] has no context, so that of the request is known to a [Transport]
+// alone. The context may have ended.
+type Observer struct {
+	// Granted: a request may start. Wait is how long it waited.
+	Granted func(ctx context.Context, e Event)
+
+	// Refused: a request got a [*DelayError], with Until in it. Wait is how long
+	// it had waited.
+	Refused func(ctx context.Context, e Event)
+
+	// Cancelled: a request's context was cancelled while it waited, or the
+	// Backend failed. Wait is how long it had waited.
+	Cancelled func(ctx context.Context, e Event)
+
+	// BackedOff: a host is left alone for Wait, to Until, because it answered
+	// with Status.
+	BackedOff func(ctx context.Context, e Event)
+
+	// Clamped: a Crawl-delay, Wait, was cut to MaxCrawlDelay.
+	Clamped func(ctx context.Context, e Event)
+
+	// Unread: a request is held up by a response body that has been neither
+	// read nor closed for Wait.
+	Unread func(ctx context.Context, e Event)
+}
+
+// An Event is something that happened to a request or a host. The function of
+// the [Observer] that gets it says what; fields that it does not name are zero.
 type Event struct {
-	Kind   EventKind
 	Host   string        // the key of the host
-	Wait   time.Duration // granted, refused, cancelled: how long it waited; else: how long the host has to be left alone
-	Until  time.Time     // refused, backed off: until when
-	Status int           // backed off: 429 or 503
+	Wait   time.Duration // how long
+	Until  time.Time     // until when
+	Status int           // of the response: 429 or 503
 }
 
-// EventKind says what happened.
-type EventKind uint8
-
-const (
-	EventGranted   EventKind = iota + 1 // a request may start
-	EventRefused                        // a request got a DelayError
-	EventCancelled                      // a request's context was cancelled while it waited
-	EventBackedOff                      // a host is left alone after a 429 or 503
-	EventClamped                        // a Crawl-delay, Wait, was cut to MaxCrawlDelay
-	EventUnread                         // a request is held up by a body that nobody reads
-)
-
-var eventNames = [...]string{
-	EventGranted:   "granted",
-	EventRefused:   "refused",
-	EventCancelled: "cancelled",
-	EventBackedOff: "backed off",
-	EventClamped:   "clamped",
-	EventUnread:    "unread",
-}
-
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) && eventNames[k] != "" {
-		return eventNames[k]
+// Join returns an Observer that calls the functions of all the observers, in
+// their order. nil ones are skipped; if there is no other, Join returns nil.
+// A function that none of them has stays nil. Join reads their fields, so set
+// these before.
+func Join(observers ...*Observer) *Observer {
+	var all *Observer
+	for _, o := range observers {
+		switch {
+		case o == nil:
+		case all == nil:
+			all = o
+		default:
+			all = &Observer{
+				Granted:   both(all.Granted, o.Granted),
+				Refused:   both(all.Refused, o.Refused),
+				Cancelled: both(all.Cancelled, o.Cancelled),
+				BackedOff: both(all.BackedOff, o.BackedOff),
+				Clamped:   both(all.Clamped, o.Clamped),
+				Unread:    both(all.Unread, o.Unread),
+			}
+		}
 	}
-	return "unknown"
+	return all
+}
+
+// both returns a function that calls f and then g; if one is nil, the other.
+func both(f, g func(context.Context, Event)) func(context.Context, Event) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(ctx context.Context, e Event) {
+		f(ctx, e)
+		g(ctx, e)
+	}
 }
 
 // Stats are a Limiter's numbers at one moment.
@@ -94,9 +140,27 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-func (l *Limiter) observe(e Event) {
-	if l.Observer != nil {
-		l.Observer(e)
+// granted tells of a request that starts now.
+func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration) {
+	if g.trace != nil && g.trace.Granted != nil {
+		g.trace.Granted(l.epoch.Add(g.since))
+	}
+	if o := l.Observer; o != nil && o.Granted != nil {
+		o.Granted(ctx, Event{Host: g.key, Wait: waited})
+	}
+}
+
+// refused tells of a request that gets a DelayError.
+func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time) {
+	if o := l.Observer; o != nil && o.Refused != nil {
+		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until})
+	}
+}
+
+// cancelled tells of a request that has given up waiting.
+func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration) {
+	if o := l.Observer; o != nil && o.Cancelled != nil {
+		o.Cancelled(ctx, Event{Host: g.key, Wait: waited})
 	}
 }
 
@@ -107,25 +171,31 @@ func (l *Limiter) logger() *slog.Logger {
 	return slog.Default()
 }
 
-func (l *Limiter) tellBackOff(e Event) {
+func (l *Limiter) tellBackOff(ctx context.Context, e Event) {
 	e.Until = at(e.Wait)
 	if l.Shared != nil {
 		l.Shared.Pause(e.Host, e.Wait)
 	}
 	l.logger().Debug("politeness: a host asks to be left alone",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
-	l.observe(e)
+	if o := l.Observer; o != nil && o.BackedOff != nil {
+		o.BackedOff(ctx, e)
+	}
 }
 
-func (l *Limiter) report(host string, n *notice) {
+func (l *Limiter) report(ctx context.Context, host string, n *notice) {
 	if n.cut > 0 {
 		l.logger().Warn("politeness: a Crawl-delay is longer than MaxCrawlDelay and was cut, as ClampCrawlDelay says",
 			"host", host, "crawl_delay", n.cut, "max", l.set.maxCrawl)
-		l.observe(Event{Kind: EventClamped, Host: host, Wait: n.cut})
+		if o := l.Observer; o != nil && o.Clamped != nil {
+			o.Clamped(ctx, Event{Host: host, Wait: n.cut})
+		}
 	}
 	if n.unread != nil {
 		l.logger().Warn("politeness: requests to a host wait for a response body that is neither read nor closed; close it",
 			"host", host, "url", n.unread.Redacted(), "unread_for", n.unreadFor)
-		l.observe(Event{Kind: EventUnread, Host: host, Wait: n.unreadFor})
+		if o := l.Observer; o != nil && o.Unread != nil {
+			o.Unread(ctx, Event{Host: host, Wait: n.unreadFor})
+		}
 	}
 }

@@ -118,16 +118,12 @@ func TestClampedCrawlDelayIsReportedOnce(t *testing.T) {
 		var log bytes.Buffer
 		var events []Event
 		l := &Limiter{ClampCrawlDelay: true, MaxCrawlDelay: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Observer: func(e Event) {
-				if e.Kind == EventClamped {
-					events = append(events, e)
-				}
-			}}
+			Observer: &Observer{Clamped: func(_ context.Context, e Event) { events = append(events, e) }}}
 		startsOf(t, l, WithCrawlDelay(t.Context(), time.Hour), 4, 0)
 		if n := strings.Count(log.String(), "crawl_delay=1h0m0s"); n != 1 {
 			t.Errorf("reported %d times: %s", n, &log)
 		}
-		if len(events) != 1 || events[0] != (Event{Kind: EventClamped, Host: "example.com", Wait: time.Hour}) {
+		if len(events) != 1 || events[0] != (Event{Host: "example.com", Wait: time.Hour}) {
 			t.Errorf("events %+v", events)
 		}
 	})
@@ -653,11 +649,16 @@ func TestTrace(t *testing.T) {
 func TestStatsAndObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		kinds := map[EventKind]int{}
-		l := &Limiter{Observer: func(e Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			kinds[e.Kind]++
+		kinds := map[string]int{}
+		count := func(kind string) func(context.Context, Event) {
+			return func(context.Context, Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				kinds[kind]++
+			}
+		}
+		l := &Limiter{Observer: &Observer{
+			Granted: count("granted"), Refused: count("refused"), Cancelled: count("cancelled"), BackedOff: count("backed off"),
 		}}
 		startsOf(t, l, t.Context(), 5, 0) // waits of 0 to 4 s
 		u := mustURL(t, "http://example.com/")
@@ -678,7 +679,7 @@ func TestStatsAndObserver(t *testing.T) {
 		if s != want {
 			t.Errorf("%+v, want %+v", s, want)
 		}
-		for kind, n := range map[EventKind]int{EventGranted: 6, EventRefused: 1, EventCancelled: 1, EventBackedOff: 1} {
+		for kind, n := range map[string]int{"granted": 6, "refused": 1, "cancelled": 1, "backed off": 1} {
 			if kinds[kind] != n {
 				t.Errorf("%d events %q, want %d", kinds[kind], kind, n)
 			}

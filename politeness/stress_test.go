@@ -23,7 +23,7 @@ func TestStress(t *testing.T) {
 		MaxCrawlDelay: time.Millisecond, Lease: 20 * time.Millisecond, MaxHosts: 40, GlobalConcurrency: 30,
 		GlobalRate: rate.NewLimiter(20000, 10),
 		Within:     &Limiter{Delay: 50 * time.Microsecond, Concurrency: 10, Key: machine, Lease: 20 * time.Millisecond, MaxHosts: 5},
-		Observer:   func(Event) {},
+		Observer:   &Observer{Granted: func(context.Context, Event) {}, Cancelled: func(context.Context, Event) {}, BackedOff: func(context.Context, Event) {}},
 	}
 	var wg sync.WaitGroup
 	for worker := range uint64(50) {

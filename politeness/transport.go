@@ -107,7 +107,7 @@ func (t *Transport) try(a *attempt, req *http.Request) (resp *http.Response, err
 		a.end(outcome)
 		return resp, nil
 	}
-	a.grant.answered(outcome, req.URL)
+	a.grant.answered(req.Context(), outcome, req.URL)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }

@@ -362,11 +362,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		var log bytes.Buffer
 		var events []Event
 		l := &Limiter{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Observer: func(e Event) {
-				if e.Kind == EventUnread {
-					events = append(events, e)
-				}
-			}}
+			Observer: &Observer{Unread: func(_ context.Context, e Event) { events = append(events, e) }}}
 		tr := &Transport{Limiter: l, Base: answer(200, strings.Repeat("x", 100)), AttemptTimeout: time.Minute}
 
 		reading := get(t, tr, "http://example.com/being-read")
@@ -406,11 +402,11 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 		var log bytes.Buffer
 		zero := time.Now()
 		l := &Limiter{Logger: slog.New(slog.NewTextHandler(&log, nil)), Lease: time.Second,
-			Observer: func(e Event) {
-				if e.Kind == EventUnread && time.Since(zero) != 15*time.Second {
+			Observer: &Observer{Unread: func(context.Context, Event) {
+				if time.Since(zero) != 15*time.Second {
 					t.Errorf("reported after %v, want 5s after the answer", time.Since(zero))
 				}
-			}}
+			}}}
 		tr := &Transport{Limiter: l, AttemptTimeout: time.Hour, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(10 * time.Second)
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("x"))}, nil

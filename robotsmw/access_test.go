@@ -408,7 +408,7 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(body))
 		ev := new(events)
-		c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev.observer() }).Checker()
 		for path, want := range map[string]bool{"/xxx": true, "/" + strings.Repeat("x", 89): false, "/cut": true, "/beyond": true} {
 			if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
 				t.Errorf("%s: allowed %v, want %v", path, d.Allowed, want)

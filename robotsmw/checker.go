@@ -71,8 +71,8 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	if err := c.decide(ctx, u, host, d); err != nil {
 		return err
 	}
-	if c.cfg.Observer != nil {
-		c.cfg.Observer.Decided(*d)
+	if o := c.cfg.Observer; o != nil && o.Decided != nil {
+		o.Decided(ctx, *d)
 	}
 	return nil
 }
@@ -107,11 +107,11 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	rec := c.cache.get(origin)
 	switch rec.use(now) {
 	case useFresh:
-		c.observeLookup(LookupHit)
+		c.observeLookup(ctx, LookupHit)
 	case useStale:
-		c.observeLookup(LookupStale)
+		c.observeLookup(ctx, LookupStale)
 	case useAndRefresh:
-		c.observeLookup(LookupHit)
+		c.observeLookup(ctx, LookupHit)
 		c.refresh(string(origin), now)
 	case useFetch:
 		if rec, err = c.load(ctx, string(origin), now); err != nil {
@@ -142,16 +142,16 @@ func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*reco
 	switch {
 	case err != nil:
 		c.refused.Add(1)
-		c.observeLookup(LookupRefused)
+		c.observeLookup(ctx, LookupRefused)
 		return nil, err
 	case rec != nil: // fetched just now
-		c.observeLookup(LookupHit)
+		c.observeLookup(ctx, LookupHit)
 		return rec, nil
 	case started:
 		c.launch(f)
-		c.observeLookup(LookupMiss)
+		c.observeLookup(ctx, LookupMiss)
 	default:
-		c.observeLookup(LookupJoined)
+		c.observeLookup(ctx, LookupJoined)
 	}
 	return f.wait(ctx)
 }
@@ -222,10 +222,10 @@ func (c *Checker) document(body []byte) *document {
 }
 
 func (c *Checker) storeFailed(op string, err error) {
-	if c.cfg.Observer != nil {
+	if o := c.cfg.Observer; o != nil && o.StoreFailed != nil {
 		func() {
 			defer c.recoverFrom("Observer.StoreFailed")
-			c.cfg.Observer.StoreFailed(op, err)
+			o.StoreFailed(context.Background(), op, err)
 		}()
 	}
 	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)

@@ -183,3 +183,39 @@ func ExampleOptions() {
 	// <nil>
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
+
+// A metrics library's Observer beside one's own: each sets the functions that
+// it needs.
+func ExampleObserver() {
+	var refused int
+	metrics := &robotsmw.Observer{
+		Decided: func(_ context.Context, d robotsmw.Decision) {
+			if !d.Allowed {
+				refused++
+			}
+		},
+	}
+	mine := &robotsmw.Observer{
+		Fetched: func(_ context.Context, f robotsmw.Fetch) { fmt.Println(f.URL, "answered", f.Status) },
+	}
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Base:      web(),
+		Observer:  robotsmw.Join(metrics, mine),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, s := range []string{"http://shop.example/", "http://shop.example/cart", "http://down.example/"} {
+		u, _ := url.Parse(s)
+		if _, err := transport.Checker().Check(context.Background(), u); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(refused, "URLs may not be fetched")
+	// Output:
+	// http://shop.example/robots.txt answered 200
+	// http://down.example/robots.txt answered 503
+	// 2 URLs may not be fetched
+}

@@ -27,7 +27,7 @@ func TestTenThousandCallersOnAColdOriginFetchOnce(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", slowly(time.Second, robots(someRules)))
 		ev := new(events)
-		c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev.observer() }).Checker()
 		var wg sync.WaitGroup
 		var blocked atomic.Int64
 		for i := range 10_000 {

@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -108,7 +109,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events is an Observer that keeps everything.
+// events keeps everything that its observer is told.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -117,19 +118,23 @@ type events struct {
 	failures  []string
 }
 
-func (e *events) Decided(d Decision) {
+func (e *events) observer() *Observer {
+	return &Observer{Decided: e.decided, Fetched: e.fetched, Looked: e.looked, StoreFailed: e.storeFailed}
+}
+
+func (e *events) decided(_ context.Context, d Decision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.decisions = append(e.decisions, d)
 }
 
-func (e *events) Fetched(f Fetch) {
+func (e *events) fetched(_ context.Context, f Fetch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.fetches = append(e.fetches, f)
 }
 
-func (e *events) Looked(l Lookup) {
+func (e *events) looked(_ context.Context, l Lookup) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lookups == nil {
@@ -138,7 +143,7 @@ func (e *events) Looked(l Lookup) {
 	e.lookups[l]++
 }
 
-func (e *events) StoreFailed(op string, err error) {
+func (e *events) storeFailed(_ context.Context, op string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failures = append(e.failures, op+": "+err.Error())

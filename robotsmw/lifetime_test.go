@@ -186,7 +186,7 @@ func TestRevalidation(t *testing.T) {
 				site.set(robots(someRules, validator, "Cache-Control: max-age=3600"))
 				web.Handle("a.example", site)
 				ev := new(events)
-				c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev }).Checker()
+				c := newTestTransport(t, &web, func(o *Options) { o.Observer = ev.observer() }).Checker()
 				first := decide(t, c, "http://a.example/private/")
 				site.set(status(304))
 				time.Sleep(2 * time.Hour)

@@ -1,24 +1,87 @@
 package robotsmw
 
 import (
+	"context"
 	"log/slog"
 	"runtime/debug"
 	"time"
 )
 
-// An Observer is told what happens, for metrics and logs. Its methods are
-// called in the middle of requests, by many goroutines at once: they must be
-// quick and must not call back.
-type Observer interface {
+// An Observer is told what happens, for metrics and logs. Each function is
+// optional; a nil one costs nothing.
+//
+// The functions are called in the middle of requests, by many goroutines at
+// once: they must return quickly and must not call back. A panic in Fetched or
+// StoreFailed is logged and goes no further; one in Decided or Looked goes to
+// the caller.
+//
+// Decided and Looked get the context of the request, or of the call of Check.
+// A fetch of robots.txt serves all who wait for it and belongs to none of
+// them: Fetched and StoreFailed get a background context.
+type Observer struct {
 	// Decided is called for every decision made, by Check and by RoundTrip.
-	Decided(Decision)
+	Decided func(ctx context.Context, d Decision)
+
 	// Fetched is called after every fetch of a robots.txt.
-	Fetched(Fetch)
+	Fetched func(ctx context.Context, f Fetch)
+
 	// Looked is called when a record is looked up: what came of it.
-	Looked(Lookup)
-	// StoreFailed is called when the Store fails at "get", "put", "delete"
-	// or "lock", or returns a record that cannot be read.
-	StoreFailed(op string, err error)
+	Looked func(ctx context.Context, l Lookup)
+
+	// StoreFailed is called when the Store fails at "get", "put", "delete",
+	// "lock" or "unlock", or returns a record that cannot be read.
+	StoreFailed func(ctx context.Context, op string, err error)
+}
+
+// Join returns an Observer that calls the functions of all the observers, in
+// their order. nil ones are skipped; if there is no other, Join returns nil.
+// A function that none of them has stays nil. Join reads their fields, so set
+// these before.
+func Join(observers ...*Observer) *Observer {
+	var all *Observer
+	for _, o := range observers {
+		switch {
+		case o == nil:
+		case all == nil:
+			all = o
+		default:
+			all = &Observer{
+				Decided:     both(all.Decided, o.Decided),
+				Fetched:     both(all.Fetched, o.Fetched),
+				Looked:      both(all.Looked, o.Looked),
+				StoreFailed: bothOfStore(all.StoreFailed, o.StoreFailed),
+			}
+		}
+	}
+	return all
+}
+
+// both returns a function that calls f and then g; if one is nil, the other.
+func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(ctx context.Context, what T) {
+		f(ctx, what)
+		g(ctx, what)
+	}
+}
+
+// bothOfStore is both for StoreFailed.
+func bothOfStore(f, g func(context.Context, string, error)) func(context.Context, string, error) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(ctx context.Context, op string, err error) {
+		f(ctx, op, err)
+		g(ctx, op, err)
+	}
 }
 
 // Fetch is one fetch of a robots.txt, redirects included.
@@ -74,12 +137,12 @@ func (e *Fetch) finish(rec *record, now time.Time) {
 }
 
 func (c *Checker) observeFetch(e Fetch) {
-	if c.cfg.Observer != nil {
+	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
 		// Nobody's request is on this goroutine: a panic would end the
 		// process, or be taken for a failed fetch.
 		func() {
 			defer c.recoverFrom("Observer.Fetched")
-			c.cfg.Observer.Fetched(e)
+			o.Fetched(context.Background(), e)
 		}()
 	}
 	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "outcome", string(e.Outcome), "status", e.Status,
@@ -92,8 +155,8 @@ func (c *Checker) recoverFrom(what string) {
 	}
 }
 
-func (c *Checker) observeLookup(l Lookup) {
-	if c.cfg.Observer != nil {
-		c.cfg.Observer.Looked(l)
+func (c *Checker) observeLookup(ctx context.Context, l Lookup) {
+	if o := c.cfg.Observer; o != nil && o.Looked != nil {
+		o.Looked(ctx, l)
 	}
 }

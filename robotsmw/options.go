@@ -125,8 +125,9 @@ type Options struct {
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
 	Page PageOptions
 
-	// Observer is told of decisions and fetches. Nil: nobody is.
-	Observer Observer
+	// Observer is told of decisions and fetches. [Join] makes one of several.
+	// Nil: nobody is told.
+	Observer *Observer
 
 	// Logger gets warnings (a foreign User-Agent, a failing Store) and, at
 	// debug level, fetches and blocked requests. Nil: slog.Default().

@@ -268,15 +268,11 @@ func TestPanicKeepsTheStoreLock(t *testing.T) {
 }
 
 // An Observer that panics turns a good robots.txt into an unreachable one.
-type panicky struct{ events }
-
-func (p *panicky) Fetched(Fetch) { panic("observer") }
-
 func TestObserverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))
-		c := newTestTransport(t, &web, func(o *Options) { o.Observer = &panicky{} }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) { o.Observer = &Observer{Fetched: func(context.Context, Fetch) { panic("observer") }} }).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
 			t.Errorf("wrongly blocked: %v", d)
 		}

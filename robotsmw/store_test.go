@@ -206,7 +206,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 						store = badLocker{badStore{get: get}}
 					}
 					ev := new(events)
-					c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.Observer = ev }).Checker()
+					c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.Observer = ev.observer() }).Checker()
 					start := time.Now()
 					for _, u := range []string{"http://a.example/private/", "http://b.example/private/"} {
 						if d := decide(t, c, u); d.Allowed || d.Reason != ByRule {

@@ -258,7 +258,7 @@ func TestDryRunSendsAndReports(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))
 		ev := new(events)
-		client := &http.Client{Transport: newTestTransport(t, &web, func(o *Options) { o.DryRun, o.Observer = true, ev })}
+		client := &http.Client{Transport: newTestTransport(t, &web, func(o *Options) { o.DryRun, o.Observer = true, ev.observer() })}
 		resp, err := client.Get("http://a.example/private/")
 		if err != nil {
 			t.Fatal(err)

@@ -97,8 +97,8 @@ func newSpider(cfg config, q queue, l *ledger) (*spider, error) {
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent: cfg.userAgent,
 		Base:      witness{base, s},
-		Limiter:   &politeness.Limiter{Delay: cfg.delay, Adaptive: politeness.Adaptive{Factor: cfg.adaptive}, MaxWait: max(maxWait, 2*cfg.delay), Shared: cfg.pace, Observer: s.limited, Logger: cfg.logger},
-		Observer:  observer{s},
+		Limiter:   &politeness.Limiter{Delay: cfg.delay, Adaptive: politeness.Adaptive{Factor: cfg.adaptive}, MaxWait: max(maxWait, 2*cfg.delay), Shared: cfg.pace, Observer: &politeness.Observer{BackedOff: s.limited}, Logger: cfg.logger},
+		Observer:  &robotsmw.Observer{Decided: s.robotsDecided, Fetched: s.robotsFetched},
 		KeepFiles: true, // for what they say about use
 		Store:     cfg.store,
 		Logger:    cfg.logger,
@@ -325,16 +325,15 @@ func (s *spider) interval(v *visit) time.Duration {
 	return interval
 }
 
-// observer takes down what robots.txt says, and how it came.
-type observer struct{ *spider }
-
-func (o observer) Decided(d robotsmw.Decision) {
-	if v, ok := o.visits.Load(d.URL.String()); ok {
+// robotsDecided takes down what robots.txt says.
+func (s *spider) robotsDecided(_ context.Context, d robotsmw.Decision) {
+	if v, ok := s.visits.Load(d.URL.String()); ok {
 		v.(*visit).decision = &d
 	}
 }
 
-func (o observer) Fetched(f robotsmw.Fetch) {
+// robotsFetched takes down how robots.txt came.
+func (s *spider) robotsFetched(_ context.Context, f robotsmw.Fetch) {
 	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
 	if u, err := url.Parse(f.URL); err == nil {
 		r.Host = frontier.HostKey(u)
@@ -342,19 +341,12 @@ func (o observer) Fetched(f robotsmw.Fetch) {
 	if f.Outcome == robotsmw.FetchUnreachable {
 		r.Error = f.Cause
 	}
-	r.Requests, r.PausedUntil = o.asked.take(f.URL), o.pause(r.Host)
-	o.ledger.add(r)
+	r.Requests, r.PausedUntil = s.asked.take(f.URL), s.pause(r.Host)
+	s.ledger.add(r)
 }
 
-func (observer) Looked(robotsmw.Lookup)    {}
-func (observer) StoreFailed(string, error) {}
-
-// limited is told what happens in the Limiter.
-func (s *spider) limited(e politeness.Event) {
-	if e.Kind == politeness.EventBackedOff {
-		s.pauses.Store(e.Host, e.Until)
-	}
-}
+// limited takes down that a host is left alone, and until when.
+func (s *spider) limited(_ context.Context, e politeness.Event) { s.pauses.Store(e.Host, e.Until) }
 
 // pause is until when a host is left alone, in seconds since the crawl began, if its latest answer is why; else 0.
 func (s *spider) pause(host string) float64 {

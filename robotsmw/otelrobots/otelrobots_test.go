@@ -25,15 +25,15 @@ func crawl(reader metric.Reader) {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})
 	web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable))
-	obs, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	robots, pace, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
 		Base:      &web,
-		Observer:  obs,
-		Limiter:   &politeness.Limiter{Observer: obs.Pace},
+		Observer:  robots,
+		Limiter:   &politeness.Limiter{Observer: pace},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -74,18 +74,18 @@ func TestInstruments(t *testing.T) {
 
 func TestStoreFailuresAreCounted(t *testing.T) {
 	reader := metric.NewManualReader()
-	obs, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	robots, _, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	obs.StoreFailed("get", fmt.Errorf("disk full"))
+	robots.StoreFailed(t.Context(), "get", fmt.Errorf("disk full"))
 	if got := series(t, reader); !slices.Equal(got, []string{"robots.store.failures robots.operation=get 1"}) {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestNilMeter(t *testing.T) {
-	if _, err := otelrobots.New(nil); err == nil {
+	if _, _, err := otelrobots.New(nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -120,14 +120,14 @@ func series(t *testing.T, reader *metric.ManualReader) []string {
 }
 
 func ExampleNew() {
-	obs, err := otelrobots.New(metric.NewMeterProvider().Meter("crawler")) // or otel.Meter
+	robots, pace, err := otelrobots.New(metric.NewMeterProvider().Meter("crawler")) // or otel.Meter
 	if err != nil {
 		log.Fatal(err)
 	}
 	_, err = robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
-		Observer:  obs,
-		Limiter:   &politeness.Limiter{Observer: obs.Pace},
+		Observer:  robots,
+		Limiter:   &politeness.Limiter{Observer: pace},
 	})
 	fmt.Println(err)
 	// Output: <nil>

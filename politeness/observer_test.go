@@ -1,0 +1,106 @@
+package politeness
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// Every function of Observer goes through Join, those of later versions too.
+func TestJoinHasEveryFunction(t *testing.T) {
+	var called []string
+	numbered := func(who string) *Observer {
+		o := new(Observer)
+		for field, f := range reflect.ValueOf(o).Elem().Fields() {
+			f.Set(reflect.ValueOf(func(context.Context, Event) { called = append(called, field.Name+who) }))
+		}
+		return o
+	}
+	joined := reflect.ValueOf(Join(nil, numbered("1"), nil, numbered("2"), numbered("3"))).Elem()
+	for field, f := range joined.Fields() {
+		called = nil
+		f.Interface().(func(context.Context, Event))(t.Context(), Event{})
+		if want := []string{field.Name + "1", field.Name + "2", field.Name + "3"}; !slices.Equal(called, want) {
+			t.Errorf("called %q, want %q", called, want)
+		}
+	}
+}
+
+func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
+	if o := Join(); o != nil {
+		t.Errorf("of none: %v", o)
+	}
+	if o := Join(nil, nil); o != nil {
+		t.Errorf("of nil ones: %v", o)
+	}
+	one := &Observer{Granted: func(context.Context, Event) {}}
+	if o := Join(nil, one); o != one {
+		t.Errorf("of one: %v", o)
+	}
+	o := Join(one, &Observer{Refused: func(context.Context, Event) {}})
+	if o.Granted == nil || o.Refused == nil || o.Cancelled != nil || o.BackedOff != nil || o.Clamped != nil || o.Unread != nil {
+		t.Errorf("of two with a function each: %+v", o)
+	}
+}
+
+// What is observed of a request comes with the values of its context.
+func TestObserversGetTheContextOfTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		var got []any
+		note := func(ctx context.Context, _ Event) { got = append(got, ctx.Value(key{})) }
+		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Cancelled: note, BackedOff: note, Clamped: note, Unread: note},
+			ClampCrawlDelay: true}
+		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
+		})}
+		with := func(value string) context.Context { return context.WithValue(t.Context(), key{}, value) }
+		want := func(values ...any) {
+			t.Helper()
+			if !slices.Equal(got, values) {
+				t.Errorf("got %v, want %v", got, values)
+			}
+			got = nil
+		}
+		u := mustURL(t, "http://example.com/")
+
+		req, _ := http.NewRequestWithContext(WithCrawlDelay(with("sent"), 1<<62), "GET", u.String(), nil)
+		tr.RoundTrip(req)
+		want("sent", "sent", "sent") // clamped, granted, backed off
+
+		ctx, cancel := context.WithTimeout(with("hurried"), 1)
+		defer cancel()
+		l.Acquire(ctx, u)
+		want("hurried")
+
+		ctx, cancel = context.WithCancel(with("cancelled"))
+		go func() { synctest.Wait(); cancel() }()
+		l.Acquire(ctx, u)
+		want("cancelled")
+
+		g, _ := l.Acquire(with("by hand"), mustURL(t, "http://other.example/"))
+		g.Done(Outcome{Status: 503})
+		want("by hand", nil) // Done has no context
+	})
+}
+
+// A Limiter that is observed allocates no more than one that is not.
+func TestObserversAllocateNothing(t *testing.T) {
+	u := mustURL(t, "http://example.com/")
+	allocs := func(o *Observer) float64 {
+		l := &Limiter{Delay: -1, Observer: o}
+		return testing.AllocsPerRun(100, func() {
+			g, _ := l.Acquire(t.Context(), u)
+			g.Done(Outcome{Status: 200})
+		})
+	}
+	var n int
+	count := func(context.Context, Event) { n++ }
+	observed := allocs(Join(&Observer{Granted: count, BackedOff: count}, &Observer{Granted: count}))
+	if without := allocs(nil); observed > without {
+		t.Errorf("%v allocations, without an observer %v", observed, without)
+	}
+}
