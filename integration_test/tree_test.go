@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path"
@@ -37,22 +38,79 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
+// nestedModules have a go.mod of their own, and why: what tests alone require
+// and what moves or weighs stays out of the go.mod that users get. The go
+// command enters none of them from the root; .ci/run vets, builds and tests
+// each.
+var nestedModules = map[string]string{
+	"integration_test/peers":                                 "other people's parsers and retries",
+	"examples/politespider/internal/report/integration_test": "the driver of a browser",
+}
+
 // One module is published. Tools are pinned beside it, so that they never raise a user's requirements.
 func TestOneModule(t *testing.T) {
+	found := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
-		if path.Base(file) == "go.mod" && file != "go.mod" && file != "integration_test/peers/go.mod" {
-			t.Errorf("%s makes a second module", file)
+		if path.Base(file) == "go.mod" {
+			found[path.Dir(file)] = true
 		}
 	}
-	mod, err := os.ReadFile("../go.mod")
+	for dir := range found {
+		if dir != "." && nestedModules[dir] == "" {
+			t.Errorf("%s/go.mod makes another module", dir)
+		}
+	}
+	root := goMod(t, ".")
+	if root.Tool != nil || root.Replace != nil || root.Exclude != nil || root.Toolchain != "" {
+		t.Error("go.mod has a tool, replace, exclude or toolchain directive, which its users would have to follow or do without")
+	}
+	for dir, why := range nestedModules {
+		if !found[dir] {
+			t.Errorf("%s, which is for %s, has no go.mod", dir, why)
+			continue
+		}
+		mod := goMod(t, dir)
+		// The go command tells by the path whether a module may see what is internal.
+		if want := module + "/" + dir; mod.Module.Path != want {
+			t.Errorf("%s/go.mod names the module %s, not %s", dir, mod.Module.Path, want)
+		}
+		if mod.Go != root.Go {
+			t.Errorf("%s/go.mod is for go %s, the root's for go %s", dir, mod.Go, root.Go)
+		}
+		if len(mod.Replace) != 1 || mod.Replace[0].Old.Path != module || path.Join(dir, mod.Replace[0].New.Path) != "." {
+			t.Errorf("%s/go.mod must replace %s by this tree, and nothing else", dir, module)
+		}
+	}
+}
+
+// A moduleFile is what the tests read of a go.mod.
+type moduleFile struct {
+	Module    struct{ Path string }
+	Go        string
+	Toolchain string
+	Tool      []struct{ Path string }
+	Exclude   []struct{ Path string }
+	Replace   []struct{ Old, New struct{ Path string } }
+	Require   []struct {
+		Path     string
+		Indirect bool
+	}
+}
+
+// goMod reads the go.mod in a directory of this tree.
+func goMod(t *testing.T, dir string) moduleFile {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	cmd.Dir = filepath.Join("..", filepath.FromSlash(dir))
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read %s/go.mod: %v", dir, err)
 	}
-	for _, directive := range []string{"\ntool", "\nreplace", "\ntoolchain", "\nexclude"} {
-		if bytes.Contains(mod, []byte(directive)) {
-			t.Errorf("go.mod has a %s directive", directive[1:])
-		}
+	var mod moduleFile
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatalf("read %s/go.mod: %v", dir, err)
 	}
+	return mod
 }
 
 // A file that names the machine it was written on, or the registry that served its dependencies, is wrong everywhere

@@ -1,7 +1,6 @@
 package otelrobots_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"net/http"
@@ -10,9 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -21,11 +19,11 @@ import (
 )
 
 // crawl visits a few URLs of a small web, observed through meter.
-func crawl(reader metric.Reader) {
+func crawl(meter metric.Meter) {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})
 	web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable))
-	robots, pace, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	robots, pace, err := otelrobots.New(meter)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,9 +45,9 @@ func crawl(reader metric.Reader) {
 
 func TestInstruments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader := metric.NewManualReader()
-		crawl(reader)
-		got := series(t, reader)
+		var counted meter
+		crawl(&counted)
+		got := counted.series()
 		want := []string{
 			"politeness.events politeness.event=backed off 1",
 			"politeness.waits 3",
@@ -73,13 +71,13 @@ func TestInstruments(t *testing.T) {
 }
 
 func TestStoreFailuresAreCounted(t *testing.T) {
-	reader := metric.NewManualReader()
-	robots, _, err := otelrobots.New(metric.NewMeterProvider(metric.WithReader(reader)).Meter("crawler"))
+	var counted meter
+	robots, _, err := otelrobots.New(&counted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	robots.StoreFailed(t.Context(), "get", fmt.Errorf("disk full"))
-	if got := series(t, reader); !slices.Equal(got, []string{"robots.store.failures robots.operation=get 1"}) {
+	if got := counted.series(); !slices.Equal(got, []string{"robots.store.failures robots.operation=get 1"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -90,37 +88,8 @@ func TestNilMeter(t *testing.T) {
 	}
 }
 
-// series are the counts of every instrument, as "name attributes count".
-func series(t *testing.T, reader *metric.ManualReader) []string {
-	t.Helper()
-	var data metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &data); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	add := func(name string, set attribute.Set, n any) {
-		got = append(got, strings.Join(strings.Fields(fmt.Sprint(name, " ", set.Encoded(attribute.DefaultEncoder()), " ", n)), " "))
-	}
-	for _, scope := range data.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			switch d := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Value)
-				}
-			case metricdata.Histogram[float64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Count)
-				}
-			}
-		}
-	}
-	slices.Sort(got)
-	return got
-}
-
 func ExampleNew() {
-	robots, pace, err := otelrobots.New(metric.NewMeterProvider().Meter("crawler")) // or otel.Meter
+	robots, pace, err := otelrobots.New(noop.NewMeterProvider().Meter("crawler")) // or otel.Meter("crawler")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -205,8 +205,9 @@ func write(t *testing.T, c *report.Crawl, s record.Summary) string {
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "politespider")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/goodbots/courtesy/examples/politespider").CombinedOutput()
-	if err != nil {
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	cmd.Dir = "../../.." // the spider belongs to another module than this test
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, strings.TrimSpace(string(out)))
 	}
 	return binary
