@@ -13,44 +13,46 @@ import (
 
 const module = "github.com/goodbots/courtesy"
 
-// arrows says what each package may import besides the standard library, and why. A path ending in "/..." stands for
-// everything below it, too. A package that is missing here fails the test: adding one is a decision about what every
-// user of it will have in their go.sum and binary.
+// arrows says what each package imports besides the standard library, and why: one row a package, and no other arrow. A
+// package that is missing here fails the test, and so does an import that its row lacks: adding one is a decision about
+// what every user of the package will have in their go.mod and binary. A row that says more than is true fails it, too.
 var arrows = map[string]struct {
-	imports []string // packages of this module are written relative to it
+	imports []string // in alphabetical order; packages of this module are written relative to it
 	because string
 }{
 	"robotsmw": {
-		[]string{"robotsmw/robotstxt", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "politeness", "golang.org/x/sync/...", "golang.org/x/net/idna"},
+		[]string{"golang.org/x/net/idna", "golang.org/x/sync/errgroup", "politeness", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/robotstxt":           {nil, "a parser that does no I/O needs the standard library alone"},
 	"robotsmw/robotsmeta":          {nil, "a grammar that does no I/O needs the standard library alone"},
-	"robotsmw/robotsmeta/htmlmeta": {[]string{"robotsmw/robotsmeta", "golang.org/x/net/html/..."}, "the only importer of x/net/html"},
-	"robotsmw/pagelinks":           {[]string{"robotsmw", "github.com/PuerkitoBio/goquery"}, "the only importer of goquery"},
-	"robotsmw/preference":          {[]string{"robotsmw/robotstxt", "robotsmw/robotsmeta"}, "reads parsed inputs: no I/O, no HTML"},
-	"robotsmw/otelrobots":          {[]string{"robotsmw", "politeness", "go.opentelemetry.io/..."}, "the only importer of OpenTelemetry"},
+	"robotsmw/robotsmeta/htmlmeta": {[]string{"golang.org/x/net/html", "robotsmw/robotsmeta"}, "the only importer of x/net/html"},
+	"robotsmw/pagelinks":           {[]string{"github.com/PuerkitoBio/goquery", "robotsmw"}, "the only importer of goquery"},
+	"robotsmw/preference":          {[]string{"robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
+	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"robotsmw", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/pagelinks", "politeness", "github.com/gocolly/colly/v2/..."},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/debug", "politeness", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"politeness":            {[]string{"golang.org/x/time/rate", "golang.org/x/net/publicsuffix"}, "pacing knows nothing of robots.txt"},
+	"politeness":            {[]string{"golang.org/x/net/publicsuffix", "golang.org/x/time/rate"}, "pacing knows nothing of robots.txt"},
 	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
-	"politeness/redislimit": {[]string{"politeness", "github.com/redis/go-redis/v9"}, "the pace of a fleet"},
+	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
 }
 
-// free may import anything, and nothing but tests may import them.
+// free may import anything, and nothing may import them.
 var free = []string{"examples", "integration_test"}
 
 // goPackage is what the test reads of one record of go list -json.
 type goPackage struct {
-	ImportPath string
-	Standard   bool
-	Imports    []string
+	ImportPath   string
+	Standard     bool
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
 }
 
 func TestImports(t *testing.T) {
@@ -60,27 +62,52 @@ func TestImports(t *testing.T) {
 			standard[p.ImportPath] = true
 		}
 	}
+	found := make(map[string]bool)
 	for _, p := range goList(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
 		if isFree(name) {
 			continue
 		}
+		found[name] = true
+		var imports []string
+		for _, i := range p.Imports {
+			if !standard[i] {
+				imports = append(imports, strings.TrimPrefix(i, module+"/"))
+			}
+		}
 		arrow, ok := arrows[name]
 		if !ok {
-			t.Errorf("%s has no row in the table of who imports whom: add one, with the reason", name)
+			t.Errorf("%s has no row in the table of who imports whom: add one, with the reason. It imports %q", name, imports)
 			continue
 		}
-		for _, i := range p.Imports {
-			i = strings.TrimPrefix(i, module+"/")
-			if !standard[i] && !slices.ContainsFunc(arrow.imports, covers(i)) {
-				t.Errorf("%s imports %s, which it may not: %s", name, i, arrow.because)
+		for _, i := range imports {
+			if !slices.Contains(arrow.imports, i) {
+				t.Errorf("%s imports %s, which its row does not allow: %s", name, i, arrow.because)
 			}
+		}
+		for _, i := range arrow.imports {
+			if !slices.Contains(imports, i) {
+				t.Errorf("%s does not import %s: take it out of its row", name, i)
+			}
+		}
+		if !slices.IsSorted(arrow.imports) {
+			t.Errorf("the row of %s is not in alphabetical order", name)
+		}
+		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
+			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) {
+				t.Errorf("a test of %s imports %s: whole crawls are tested in integration_test", name, i)
+			}
+		}
+	}
+	for name := range arrows {
+		if !found[name] {
+			t.Errorf("there is no package %s: take its row out of the table", name)
 		}
 	}
 }
 
-// The arrows bound what a package imports itself; this bounds what its user gets by it, whatever our dependencies
-// come to depend on.
+// The arrows bound what a package imports itself; this bounds what its user gets by it, whatever our dependencies come
+// to depend on. TestBuildLists says the versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {
 		imports string
@@ -96,17 +123,9 @@ func TestImportsOfAUser(t *testing.T) {
 		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/time"}},
 		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/sync", "golang.org/x/text", "golang.org/x/time"}},
 	}
-	existing := make(map[string]bool)
-	for _, p := range goList(t, "./...") {
-		existing[p.ImportPath] = true
-	}
 	for _, tt := range tests {
 		t.Run(tt.imports, func(t *testing.T) {
-			path := module + "/" + tt.imports
-			if !existing[path] {
-				t.Skipf("there is no package %s", tt.imports)
-			}
-			for _, p := range goList(t, "-deps", path) {
+			for _, p := range goList(t, "-deps", module+"/"+tt.imports) {
 				if p.Standard || p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/") {
 					continue
 				}
@@ -118,16 +137,6 @@ func TestImportsOfAUser(t *testing.T) {
 	}
 }
 
-// covers returns whether an entry of the table allows the import.
-func covers(imported string) func(entry string) bool {
-	return func(entry string) bool {
-		if tree, ok := strings.CutSuffix(entry, "/..."); ok {
-			return strings.HasPrefix(imported+"/", tree+"/")
-		}
-		return imported == entry
-	}
-}
-
 func isFree(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return slices.Contains(free, top)
@@ -136,7 +145,7 @@ func isFree(name string) bool {
 // goList runs go list -json in the module's root and returns its records.
 func goList(t *testing.T, args ...string) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Standard,Imports"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...)
 	cmd.Dir = ".."
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
