@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runsBack says of which packages some arrows between files may run back up,
+// how many, and why. CONTRIBUTING.md tells more about each of them. Every other
+// package can be read from one end to the other.
+var runsBack = map[string]struct {
+	back int
+	why  string
+}{
+	"examples/politespider":                 {6, "the crawl and the command around it share a package"},
+	"examples/politespider/internal/record": {1, "a record holds what a page says, which says what it does to a record"},
+	"examples/robotscheck":                  {7, "the commands share a package with what they have in common"},
+	"politeness":                            {24, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness/redislimit":                 {4, "a Backend and its slots call each other"},
+	"robotsmw":                              {9, "a flight is the Checker's and begins the Checker's other flights"},
+	"robotsmw/collyrobots":                  {16, "an Extension is attached, asked and put back by its own callbacks"},
+	"robotsmw/preference":                   {2, "the input names what each grammar gives, and each grammar fills in the answer"},
+	"robotsmw/robotsmeta":                   {1, "dates share the grammar's character classes"},
+	"robotsmw/robotsmeta/htmlmeta":          {1, "Scan is a Scanner's first user"},
+	"robotsmw/robotstxt":                    {20, "parser, matcher and linter share a package"},
+}
+
+// Within a package files use each other in one direction: an arrow that runs
+// back up is one more place to have in mind.
+func TestBackArrows(t *testing.T) {
+	packages, err := load(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for _, p := range packages {
+		found[p.Name] = true
+		h := houseOf(p)
+		plan := h.order()
+		allowed := runsBack[p.Name]
+		switch {
+		case len(plan.Back) > allowed.back:
+			t.Errorf("%s: %d arrows between files run back up, %d may:", p.Name, len(plan.Back), allowed.back)
+			for _, a := range plan.Back {
+				t.Errorf("\t%s uses %s of %s", h.Rooms[a.From], strings.Join(h.Arrows[a], ", "), h.Rooms[a.To])
+			}
+		case len(plan.Back) < allowed.back:
+			t.Errorf("%s: only %d arrows between files run back up: write that into the table instead of %d", p.Name, len(plan.Back), allowed.back)
+		}
+	}
+	for name := range runsBack {
+		if !found[name] {
+			t.Errorf("there is no package %s: take its row out of the table", name)
+		}
+	}
+}
+
+func TestBackArrows_AreExplained(t *testing.T) {
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("SKIPPED: there is no CONTRIBUTING.md yet")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range runsBack {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("CONTRIBUTING.md does not say why arrows between the files of `%s` run back up", name)
+		}
+	}
+}
+
+// files makes a package out of files that import nothing.
+func files(t *testing.T, content map[string]string) *Package {
+	t.Helper()
+	l := listed{ImportPath: "example.com/m/p", Name: "p", Dir: t.TempDir()}
+	l.Module = &struct {
+		Path string
+		Main bool
+	}{"example.com/m", true}
+	for name, text := range content {
+		if err := os.WriteFile(filepath.Join(l.Dir, name), []byte("package p\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.GoFiles = append(l.GoFiles, name)
+	}
+	p, err := check(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestHouseOf(t *testing.T) {
+	const uses, isUsed = "a.go", "b.go"
+	tests := []struct {
+		name       string
+		a, b, want string // want: what a.go uses of b.go
+	}{
+		{"nothing", "var x = 1", "var y = 2", ""},
+		{"a variable", "var x = y", "var y = 2", "y"},
+		{"a method", "func f(t interface{ M() }) { t.M() }\nfunc g() { new(T).M() }", "type T struct{}\nfunc (*T) M() {}", "M, T"},
+		{"a field", "func f() int { return t().n }", "type T struct{ n int }\nfunc t() T { return T{} }", "n, t"},
+		{"a key of a literal", "var x = T{n: 1}", "type T struct{ n int }", "T, n"},
+		{"a method's receiver", "func (T) m() {}", "type T struct{}", "T"},
+		{"an instance's method and field", "func f() { t := L[int]{}; t.add(t.first) }", "type L[E any] struct{ first E }\nfunc (*L[E]) add(E) {}", "L, add, first"},
+		{"what has the same name in it", "func f() { y := 1; _ = y }", "var y = 2", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := houseOf(files(t, map[string]string{uses: tt.a, isUsed: tt.b}))
+			if !slices.Equal(h.Rooms, []string{uses, isUsed}) {
+				t.Fatalf("the rooms are %q", h.Rooms)
+			}
+			if got := strings.Join(h.Arrows[Arrow{0, 1}], ", "); got != tt.want {
+				t.Errorf("%s uses %q of %s, want %q", uses, got, isUsed, tt.want)
+			}
+			if back, ok := h.Arrows[Arrow{1, 0}]; ok {
+				t.Errorf("%s uses %q of %s", isUsed, back, uses)
+			}
+		})
+	}
+}
+
+func TestExported(t *testing.T) {
+	p := files(t, map[string]string{"a.go": `
+const C, c = 1, 2
+var V, v int
+func F() {}
+func f() {}
+type T struct { Field int; field int; Embedded; hidden }
+func (*T) Method() {}
+func (T) method() {}
+type Embedded struct{ Own int }
+type hidden struct{ Promoted int }
+func (hidden) M() {}
+type I interface { Do(); do(); Wide }
+type Wide interface{ More() }
+type Alias = T
+type Pair[K any] struct { Key K }
+`})
+	want := []string{"Alias", "C", "Embedded", "Embedded.Own", "F", "I", "I.Do", "Pair", "Pair.Key", "T", "T.Field", "T.Method", "V", "Wide", "Wide.More"}
+	if got := exported(p.Types); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// What the program prints, of packages that are sure to be there.
+func TestRun(t *testing.T) {
+	tests := []struct {
+		name                   string
+		names, unused, verbose bool
+		want                   []string
+	}{
+		{"arrows", false, false, false, []string{"rooms  floors  arrows  back", "robotsmw/robotsmeta\n"}},
+		{"names", true, false, true, []string{"robotsmw/robotsmeta\n", "Directives.NoIndexAt\n", "in all\n"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			if err := run(&out, []string{"robotsmw/robotsmeta"}, tt.names, tt.unused, tt.verbose); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("it prints no %q but\n%s", want, out.String())
+				}
+			}
+		})
+	}
+	if err := run(new(strings.Builder), []string{"robotsmw/robotsmeto"}, false, false, false); err == nil {
+		t.Error("no error about a package that is not there")
+	}
+}
+
+// An example uses what it shows, a test does not.
+func TestUsedNames(t *testing.T) {
+	p := files(t, map[string]string{"a.go": "type T struct{}\nfunc (T) Shown() {}\nfunc (T) Tested() {}\nfunc F() { T{}.Tested() }"})
+	p.Test = false
+	q := files(t, map[string]string{"a.go": "type T struct{}\nfunc (T) Shown() {}\nfunc (T) Tested() {}",
+		"a_test.go": "func ExampleT() { T{}.Shown() }\nfunc TestT() { T{}.Tested() }"})
+	q.Test = true
+	used := usedNames([]*Package{p, q})
+	if !used[p.Path+".T"] || !used[p.Path+".T.Shown"] || used[p.Path+".T.Tested"] || used[p.Path+".F"] {
+		t.Errorf("used: %v", used)
+	}
+}

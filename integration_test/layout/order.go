@@ -1,0 +1,215 @@
+package main
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Plan puts the rooms of a house one above the other.
+type Plan struct {
+	Back   []Arrow // the arrows that run back up, as few as can be
+	Floors int     // of the house without them
+	Exact  bool    // no order has fewer
+}
+
+// anArrow is what an arrow that runs back costs, beside 1 for each thing of the
+// other room that is used: the fewest arrows, and of those the thinnest.
+const anArrow = 1 << 16
+
+// order finds the order of rooms in which the fewest arrows run back up: a
+// minimum feedback arc set. Only rooms that use each other in a circle matter,
+// so each set of those is ordered by itself.
+func (h *House) order() Plan {
+	n := len(h.Rooms)
+	cost := make([][]int, n) // of the arrow from one room to another; 0: there is none
+	for i := range cost {
+		cost[i] = make([]int, n)
+	}
+	for a, uses := range h.Arrows {
+		cost[a.From][a.To] = anArrow + len(uses)
+	}
+	plan := Plan{Exact: true}
+	for _, circle := range circles(cost) {
+		order, exact := cheapest(within(cost, circle))
+		plan.Exact = plan.Exact && exact
+		for at, i := range order {
+			for _, j := range order[at+1:] {
+				if a := (Arrow{circle[i], circle[j]}); cost[a.From][a.To] > 0 {
+					plan.Back = append(plan.Back, a)
+					cost[a.From][a.To] = 0
+				}
+			}
+		}
+	}
+	slices.SortFunc(plan.Back, func(a, b Arrow) int { return (a.From-b.From)*n + a.To - b.To })
+	plan.Floors = floors(cost)
+	return plan
+}
+
+// circles returns the sets of rooms that reach each other, but those of one.
+func circles(cost [][]int) [][]int {
+	n := len(cost)
+	reaches := make([][]bool, n)
+	for i := range reaches {
+		for _, c := range cost[i] {
+			reaches[i] = append(reaches[i], c > 0)
+		}
+	}
+	for via := range n {
+		for i := range n {
+			for j := range n {
+				reaches[i][j] = reaches[i][j] || reaches[i][via] && reaches[via][j]
+			}
+		}
+	}
+	var sets [][]int
+	done := make([]bool, n)
+	for i := range n {
+		var set []int
+		for j := i; j < n; j++ {
+			if !done[j] && reaches[i][j] && reaches[j][i] {
+				done[j] = true
+				set = append(set, j)
+			}
+		}
+		if len(set) > 1 {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// floors returns how many floors the rooms need, once no arrow runs back.
+func floors(cost [][]int) int {
+	height := make([]int, len(cost))
+	var of func(i int) int
+	of = func(i int) int {
+		if height[i] == 0 {
+			below := 0
+			for j, c := range cost[i] {
+				if c > 0 {
+					below = max(below, of(j))
+				}
+			}
+			height[i] = below + 1
+		}
+		return height[i]
+	}
+	top := 0
+	for i := range cost {
+		top = max(top, of(i))
+	}
+	return top
+}
+
+// within returns the costs of the arrows in a circle, by the rooms' index in it.
+func within(cost [][]int, circle []int) [][]int {
+	part := make([][]int, len(circle))
+	for i, from := range circle {
+		for _, to := range circle {
+			part[i] = append(part[i], cost[from][to])
+		}
+	}
+	return part
+}
+
+// maxExact is the largest circle of which each set of rooms is looked at: of
+// 20 rooms there are a million.
+const maxExact = 20
+
+// cheapest returns the rooms of a circle from the lowest up so that the arrows
+// that run up cost as little as can be, and whether it is sure of that.
+func cheapest(cost [][]int) (order []int, exact bool) {
+	if len(cost) <= maxExact {
+		return exactOrder(cost), true
+	}
+	return goodOrder(cost), false
+}
+
+// exactOrder goes through all sets of rooms. Let a set be the lowest part of
+// the house: the arrows that run up out of its rooms are those of its highest
+// room to rooms outside the set, and those of the set without that room.
+func exactOrder(cost [][]int) []int {
+	n := len(cost)
+	least := make([]int32, 1<<n)
+	highest := make([]uint8, 1<<n)
+	for set := uint32(1); set < 1<<n; set++ {
+		best := int32(math.MaxInt32)
+		for rest := set; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros32(rest)
+			c := least[set&^(1<<i)]
+			for above := (1<<n - 1) &^ set; above != 0; above &= above - 1 {
+				c += int32(cost[i][bits.TrailingZeros32(above)])
+			}
+			if c < best {
+				best, highest[set] = c, uint8(i)
+			}
+		}
+		least[set] = best
+	}
+	order := make([]int, n)
+	set := uint32(1)<<n - 1
+	for at := n - 1; at >= 0; at-- {
+		order[at] = int(highest[set])
+		set &^= 1 << order[at]
+	}
+	return order
+}
+
+// goodOrder starts from many orders by chance, the same in each run, and moves
+// single rooms in them until no move makes the arrows that run up cheaper.
+func goodOrder(cost [][]int) []int {
+	random := rand.New(rand.NewPCG(1, 2))
+	var best []int
+	for range 300 {
+		order := random.Perm(len(cost))
+		for improved := true; improved; {
+			improved = false
+			for _, room := range random.Perm(len(cost)) {
+				improved = settle(cost, order, room) || improved
+			}
+		}
+		if best == nil || costOf(cost, order) < costOf(cost, best) {
+			best = order
+		}
+	}
+	return best
+}
+
+// settle moves a room to where the arrows that run up cost least, and reports
+// whether they cost less than before.
+func settle(cost [][]int, order []int, room int) bool {
+	at := slices.Index(order, room)
+	best, most := at, 0
+	for _, step := range []int{-1, 1} {
+		saved := 0
+		for j := at + step; j >= 0 && j < len(order); j += step {
+			// The two change places: an arrow between them that ran down runs up, and the other way round.
+			saved += step * (cost[room][order[j]] - cost[order[j]][room])
+			if saved > most {
+				best, most = j, saved
+			}
+		}
+	}
+	if most == 0 {
+		return false
+	}
+	copy(order[at:], order[at+1:])
+	copy(order[best+1:], order[best:len(order)-1])
+	order[best] = room
+	return true
+}
+
+// costOf adds up what the arrows cost that run up in an order from the lowest
+// up.
+func costOf(cost [][]int, order []int) int {
+	sum := 0
+	for at, i := range order {
+		for _, j := range order[at+1:] {
+			sum += cost[i][j]
+		}
+	}
+	return sum
+}

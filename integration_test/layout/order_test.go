@@ -1,0 +1,108 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestOrder(t *testing.T) {
+	tests := []struct {
+		name   string
+		rooms  []string
+		arrows []Arrow
+		back   int
+		floors int // 0: it depends on which arrows are left out
+	}{
+		{"nothing uses anything", []string{"a", "b"}, nil, 0, 1},
+		{"one way down", []string{"a", "b", "c"}, []Arrow{{0, 1}, {1, 2}, {0, 2}}, 0, 3},
+		{"two that use each other", []string{"a", "b"}, []Arrow{{0, 1}, {1, 0}}, 1, 2},
+		{"a circle of three", []string{"a", "b", "c"}, []Arrow{{0, 1}, {1, 2}, {2, 0}}, 1, 3},
+		{"one in the middle of everything", []string{"a", "b", "c", "d"}, []Arrow{{0, 1}, {1, 0}, {2, 0}, {0, 2}, {3, 0}, {0, 3}}, 3, 0},
+		{"two circles, one above the other", []string{"a", "b", "c", "d"}, []Arrow{{0, 1}, {1, 0}, {2, 3}, {3, 2}, {1, 2}}, 2, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := House{Rooms: tt.rooms, Arrows: make(map[Arrow][]string)}
+			for _, a := range tt.arrows {
+				h.Arrows[a] = nil
+			}
+			plan := h.order()
+			if !plan.Exact || len(plan.Back) != tt.back {
+				t.Errorf("%v run back, exact: %v; want %d", plan.Back, plan.Exact, tt.back)
+			}
+			if tt.floors != 0 && plan.Floors != tt.floors {
+				t.Errorf("%d floors, want %d", plan.Floors, tt.floors)
+			}
+		})
+	}
+}
+
+// Each order of six rooms is tried, and both ways to look for the best must
+// find one as good.
+func TestCheapestIsTheCheapest(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		cost := chance(random, 6)
+		least := math.MaxInt
+		permute([]int{0, 1, 2, 3, 4, 5}, 0, func(order []int) { least = min(least, costOf(cost, order)) })
+		if n := costOf(cost, exactOrder(cost)); n != least {
+			t.Errorf("exactOrder costs %d, the best order %d, of %v", n, least, cost)
+		}
+		if n := costOf(cost, goodOrder(cost)); n != least {
+			t.Errorf("goodOrder costs %d, the best order %d, of %v", n, least, cost)
+		}
+	}
+}
+
+// A circle that is too large for exactOrder gets an order that has each room
+// once and is seldom worse.
+func TestGoodOrderOfMany(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	cost := chance(random, 16)
+	if good, best := costOf(cost, goodOrder(cost)), costOf(cost, exactOrder(cost)); good != best {
+		t.Errorf("%d, not %d", good, best)
+	}
+	large := chance(random, 70)
+	order, exact := cheapest(large)
+	if exact {
+		t.Error("70 rooms, and said to be exact")
+	}
+	if c := costOf(large, order); c == 0 || c > costOf(large, random.Perm(70)) {
+		t.Errorf("the cost is %d: more than by chance", c)
+	}
+	slices.Sort(order)
+	for i, room := range order {
+		if i != room {
+			t.Fatalf("the rooms are %v", order)
+		}
+	}
+}
+
+// chance draws who uses whom by lot.
+func chance(random *rand.Rand, n int) [][]int {
+	cost := make([][]int, n)
+	for i := range cost {
+		for j := range n {
+			c := 0
+			if i != j && random.IntN(3) == 0 {
+				c = anArrow + random.IntN(10)
+			}
+			cost[i] = append(cost[i], c)
+		}
+	}
+	return cost
+}
+
+func permute(order []int, at int, visit func([]int)) {
+	if at == len(order) {
+		visit(order)
+		return
+	}
+	for i := at; i < len(order); i++ {
+		order[at], order[i] = order[i], order[at]
+		permute(order, at+1, visit)
+		order[at], order[i] = order[i], order[at]
+	}
+}
