@@ -172,11 +172,11 @@ func (l *Limiter) consult(ctx context.Context, g *Grant) error {
 func (l *Limiter) unshared(ctx context.Context, g *Grant, err error, waited time.Duration) error {
 	refusal, ok := errors.AsType[*DelayError](err)
 	if !ok {
-		g.leave(&l.stats.Cancelled)
+		g.leave()
 		l.cancelled(ctx, g, waited)
 		return err
 	}
-	g.leave(&l.stats.Refused)
+	g.leave()
 	l.refused(ctx, g, waited, refusal.Until)
 	return err
 }

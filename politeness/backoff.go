@@ -68,7 +68,6 @@ func (l *Limiter) backOff(g *Grant, o Outcome, now time.Duration) Event {
 	}
 	k.until = until
 	l.backed[g.host] = struct{}{}
-	l.stats.BackOffs++
 	return Event{Host: g.key, Status: o.Status, Wait: wait}
 }
 

@@ -172,7 +172,6 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	h.flight.push(g)
 	h.inFlight++
 	l.stats.InFlight++
-	l.stats.waited(now - g.since)
 	g.state = flying
 	g.hold = nil
 	g.since = now
@@ -219,7 +218,6 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 			}
 			g.turn.drop()
 			g.state = expired
-			l.stats.Expired++
 		}
 		g = next
 	}

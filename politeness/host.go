@@ -68,7 +68,6 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	if len(l.hosts) >= l.set.maxHosts {
 		old, free := l.room(now)
 		if old == nil {
-			l.stats.Full++
 			return nil, free
 		}
 		l.forget(old)

@@ -15,11 +15,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A KeyFunc names the host that a URL belongs to. Requests with the same key
-// share a pace. An error, or an empty key, is returned by Acquire. It is called
-// by many goroutines at once.
-type KeyFunc func(ctx context.Context, u *url.URL) (string, error)
-
 var errNoHost = errors.New("it names no host")
 
 func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
@@ -68,7 +63,7 @@ func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 // they come in. Answers are remembered for five minutes, for 100,000 hosts
 // at most. A host that cannot be looked up is its own key: it will not be
 // reached anyway. nil: net.DefaultResolver.
-func IPKey(r *net.Resolver) KeyFunc {
+func IPKey(r *net.Resolver) func(context.Context, *url.URL) (string, error) {
 	if r == nil {
 		r = net.DefaultResolver
 	}

@@ -74,8 +74,9 @@ type Limiter struct {
 	Lease time.Duration
 
 	// Key names the host that a URL belongs to; requests with the same key share
-	// one pace. nil: [HostKey].
-	Key KeyFunc
+	// one pace. An error, or an empty key, is returned by Acquire. It is called
+	// by many goroutines at once. nil: [HostKey].
+	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second limiter that must also agree: a request
 	// starts when both let it. Give it another Key, such as [IPKey], to be
@@ -139,7 +140,7 @@ type settings struct {
 	backOff, maxBackOff, lease     time.Duration
 	concurrency                    int32
 	maxHosts                       int
-	key                            KeyFunc
+	key                            func(context.Context, *url.URL) (string, error)
 }
 
 // Points in time, as durations since the Limiter's epoch.
@@ -414,9 +415,9 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Durat
 // ended takes g out of every queue and says why its context let it down.
 func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
 	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(ctx, g, waited, g.leave(&l.stats.Refused))
+		return l.refuse(ctx, g, waited, g.leave())
 	}
-	g.leave(&l.stats.Cancelled)
+	g.leave()
 	l.cancelled(ctx, g, waited)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }

@@ -3,7 +3,6 @@ package politeness
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 )
 
@@ -89,38 +88,13 @@ func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 	}
 }
 
-// Stats are a Limiter's numbers at one moment.
+// Stats are a Limiter's numbers at one moment, as a gauge shows them. What
+// happens over time is for an [Observer] to count.
 type Stats struct {
 	Hosts     int // remembered
 	Waiting   int // requests in a queue
 	InFlight  int // requests that hold a slot
 	BackedOff int // hosts that are left alone after a 429 or 503
-
-	Granted   uint64 // requests that started
-	Refused   uint64 // requests that got a DelayError
-	Cancelled uint64 // requests whose context was cancelled while they waited
-	BackOffs  uint64 // pauses begun or prolonged
-	Full      uint64 // refusals because of MaxHosts, part of Refused
-	Expired   uint64 // grants that were never Done within the lease
-
-	// Waits counts the granted requests by how long they waited: Waits[i] those
-	// of at most WaitBounds()[i], and the last the longer ones.
-	Waits [len(waitBounds) + 1]uint64
-}
-
-var waitBounds = [...]time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond,
-	time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
-
-// WaitBounds returns the upper bounds of Stats.Waits.
-func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
-
-func (s *Stats) waited(d time.Duration) {
-	i := 0
-	for i < len(waitBounds) && d > waitBounds[i] {
-		i++
-	}
-	s.Granted++
-	s.Waits[i]++
 }
 
 // Stats returns the numbers of this moment. Those of a Limiter within are its own.

@@ -2,9 +2,11 @@ package politeness
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -103,4 +105,19 @@ func TestObserversAllocateNothing(t *testing.T) {
 	if without := allocs(nil); observed > without {
 		t.Errorf("%v allocations, without an observer %v", observed, without)
 	}
+}
+
+// A tally counts what its observer is told.
+type tally struct{ granted, refused, cancelled, backedOff atomic.Int64 }
+
+func (n *tally) observer() *Observer {
+	count := func(n *atomic.Int64) func(context.Context, Event) {
+		return func(context.Context, Event) { n.Add(1) }
+	}
+	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Cancelled: count(&n.cancelled), BackedOff: count(&n.backedOff)}
+}
+
+func (n *tally) String() string {
+	return fmt.Sprintf("granted %d, refused %d, cancelled %d, backed off %d",
+		n.granted.Load(), n.refused.Load(), n.cancelled.Load(), n.backedOff.Load())
 }

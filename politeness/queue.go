@@ -38,7 +38,6 @@ func (g *Grant) try(commit bool) (v look) {
 	switch g.state {
 	case refused:
 		g.leaveThen()
-		l.stats.Refused++
 		return look{refused: true, wait: g.until - now}
 	case asking:
 		var in bool
@@ -76,7 +75,6 @@ func (g *Grant) try(commit bool) (v look) {
 	if v.refused {
 		g.leaveThen()
 		l.quit(g)
-		l.stats.Refused++
 		return v
 	}
 	if g.timed {
@@ -118,7 +116,6 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	h, room := l.find(g.key, now)
 	if h == nil {
-		l.stats.Refused++
 		return look{refused: true, wait: room - now}, false
 	}
 	if g.crawl > 0 || h.learnt != nil { // else there is nothing to tell
@@ -137,7 +134,6 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	}
 	if l.refuses(h, g, est, h.ahead(g), now) {
 		v.refused, v.wait = true, est-now
-		l.stats.Refused++
 		return v, false
 	}
 	l.engage(h)
@@ -180,15 +176,12 @@ func (l *Limiter) quit(g *Grant) {
 	l.settle(g.host)
 }
 
-// leave takes g out of all queues, and is counted there if that is not nil. It
-// returns how long its host would have let it wait.
-func (g *Grant) leave(count *uint64) (again time.Duration) {
+// leave takes g out of all queues, and returns how long its host would have let
+// it wait.
+func (g *Grant) leave() (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if count != nil {
-		*count++
-	}
 	switch g.state {
 	case queued:
 		again = l.comeAgain(g, l.now())
@@ -204,7 +197,7 @@ func (g *Grant) leaveThen() (again time.Duration) {
 	if g.then == nil {
 		return 0
 	}
-	return g.then.leave(nil)
+	return g.then.leave()
 }
 
 // outlook is how long g would have to wait if it joined the queues now.
