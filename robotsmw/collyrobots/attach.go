@@ -15,11 +15,13 @@ import (
 // An Extension is what Attach puts on a collector. Its fields are options: set them before the first request. All
 // methods are safe for concurrent use.
 type Extension struct {
-	// RelNoFollow is what rel="nofollow" links are treated as. The zero value follows them like any other.
-	RelNoFollow RelNoFollow
-
-	// SkipNoIndex keeps pages that say noindex away from the handlers registered with Extension.OnScraped.
-	SkipNoIndex bool
+	// ObeyRelNoFollow does not follow rel="nofollow" links, unless the page has
+	// another link to the URL, and counts them. A request for one that
+	// Request.Visit makes is aborted in OnRequest, where it counts as visited
+	// already: another page's link to it is then not followed either.
+	// Extension.Follow leaves it unvisited. False: such a link is followed like
+	// any other; to Google, too, it is a hint about ranking.
+	ObeyRelNoFollow bool
 
 	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is repeated once its Retry-After (or the
 	// Limiter's back-off, if the answer has none) is over. OnError is called each time. 0: never.
@@ -40,10 +42,9 @@ type Extension struct {
 
 	look sync.Mutex // held while looking whether a collector was bypassed
 
-	mu         sync.RWMutex
-	members    []*member
-	onBlocked  []func(*colly.Request, robotsmw.Decision)
-	onNoFollow []func(*colly.Response)
+	mu        sync.RWMutex
+	members   []*member
+	onBlocked []func(*colly.Request, robotsmw.Decision)
 
 	marks marks
 	later later
@@ -107,16 +108,18 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 		x.limiter = paced.Limiter
 	}
 	x.transport = &transport{inner: inner, agent: opts.UserAgent, count: &x.count}
-	x.add(c)
+	x.enroll(c)
 	return x, nil
 }
 
-// Attach puts the same extension on a further collector: one set of robots.txt files, one pace, one set of statistics.
-// A clone of an attached collector obeys without it, because colly's clones share their transport; but they do not
-// share callbacks, so nofollow, OnBlocked and what else happens in callbacks needs this call.
-func (x *Extension) Attach(c *colly.Collector) error {
+// Add puts the same extension on a further collector: one set of robots.txt
+// files, one pace, one set of counts. A clone of an attached collector obeys
+// without it, because colly's clones share their transport; but they do not
+// share callbacks, so nofollow, OnBlocked and what else happens in callbacks
+// needs this call.
+func (x *Extension) Add(c *colly.Collector) error {
 	if c == nil {
-		return errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector or Clone returns")
+		return errors.New("collyrobots: the collector is nil: add what colly.NewCollector or Clone returns")
 	}
 	switch own, err := transportOf(c); {
 	case err == errUninitialized:
@@ -124,9 +127,9 @@ func (x *Extension) Attach(c *colly.Collector) error {
 	case x.memberOf(c) != nil:
 		return errors.New("collyrobots: the extension is already attached to this collector")
 	case own != nil && !x.isMine(own):
-		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Attach would replace: attach to one that has none", own)
+		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Add would replace: add one that has none", own)
 	}
-	x.add(c)
+	x.enroll(c)
 	return nil
 }
 
@@ -141,7 +144,7 @@ func (x *Extension) memberOf(c *colly.Collector) *member {
 	return nil
 }
 
-func (x *Extension) add(c *colly.Collector) {
+func (x *Extension) enroll(c *colly.Collector) {
 	c.WithTransport(x.transport)
 	c.SetRequestTimeout(0) // it would count the time spent waiting; Options.AttemptTimeout does not
 	c.IgnoreRobotsTxt = true
@@ -172,12 +175,4 @@ func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.onBlocked = append(x.onBlocked, f)
-}
-
-// OnNoFollow registers a function that is called for each page which says nofollow, before OnHTML handlers: the links
-// that they visit will be refused.
-func (x *Extension) OnNoFollow(f func(page *colly.Response)) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.onNoFollow = append(x.onNoFollow, f)
 }

@@ -55,7 +55,7 @@ func TestBlockedURLComesToOnErrorTyped(t *testing.T) {
 		if got := decisions.sorted(); !slices.Equal(got, []string{"/cart line http://shop.example/robots.txt /cart"}) {
 			t.Errorf("OnBlocked was called for %v", got)
 		}
-		if got, want := ext.Stats().String(), "fetched 2, disallowed 1"; got != want {
+		if got, want := ext.Counts().String(), "fetched 2, disallowed 1"; got != want {
 			t.Errorf("stats: %s, want %s", got, want)
 		}
 		for _, r := range web.Log() {

@@ -310,7 +310,7 @@ func TestAuditOf500Origins(t *testing.T) {
 		start := time.Now()
 		crawlAll(c, sites)
 		f := audit(web, sites)
-		t.Logf("attached, %d origins in %v: %d requests for pages; %v", origins, time.Since(start), f.requests, ext.Stats())
+		t.Logf("attached, %d origins in %v: %d requests for pages; %v", origins, time.Since(start), f.requests, ext.Counts())
 		f.requests = 0
 		if first := f.first; f.refused+f.missed+f.early+f.ignored+f.robots > 0 {
 			t.Errorf("attached: %+v\n%s", f, strings.Join(first, "\n"))

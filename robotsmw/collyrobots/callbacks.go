@@ -49,11 +49,8 @@ func (m *member) onResponse(r *colly.Response) {
 	if page.NoFollow() {
 		m.noFollow(r)
 		m.count.noFollow.Add(1)
-		for _, f := range m.handlers().onNoFollow {
-			f(r)
-		}
 	}
-	if m.RelNoFollow != RelIgnore {
+	if m.ObeyRelNoFollow {
 		m.relLinks(r)
 	}
 	if m.c.ParseHTTPErrorResponse { // else it is an error
@@ -69,7 +66,7 @@ func (m *member) onError(r *colly.Response, err error) {
 		m.restoreCached(r.Request)
 	}
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		for _, f := range m.handlers().onBlocked {
+		for _, f := range m.blockedHandlers() {
 			f(r.Request, blocked.Decision)
 		}
 		return
@@ -81,13 +78,9 @@ func (m *member) onError(r *colly.Response, err error) {
 	m.throttled(r)
 }
 
-// handlers is what the extension's user has registered so far.
-func (x *Extension) handlers() (h struct {
-	onBlocked  []func(*colly.Request, robotsmw.Decision)
-	onNoFollow []func(*colly.Response)
-}) {
+// blockedHandlers returns what OnBlocked has registered so far.
+func (x *Extension) blockedHandlers() []func(*colly.Request, robotsmw.Decision) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	h.onBlocked, h.onNoFollow = x.onBlocked, x.onNoFollow
-	return h
+	return x.onBlocked
 }

@@ -85,7 +85,7 @@ func first(h http.Header, name string) string {
 }
 
 // Links are the links of an HTML page, in its order, and what page and link say about following them; none, if it is no
-// HTML. Links of a kind that RelNoFollow lets pass count as followed. robots.txt is not asked, for that could wait;
+// HTML. Links with rel="nofollow" count as followed, but with ObeyRelNoFollow. robots.txt is not asked, for that could wait;
 // Visit, Follow and Checker ask it.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
@@ -94,19 +94,5 @@ func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 		body = nil
 	}
 	return pagelinks.FromHTML(context.Background(), body, page.Request.URL, said,
-		pagelinks.Options{FollowRel: x.RelNoFollow != RelObey})
-}
-
-// OnScraped registers a function as Collector.OnScraped does, on every collector that the extension is attached to so
-// far. With SkipNoIndex it is not called for pages that say noindex. Their links are followed all the same.
-func (x *Extension) OnScraped(f colly.ScrapedCallback) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, m := range x.members {
-		m.c.OnScraped(func(page *colly.Response) {
-			if !x.SkipNoIndex || x.Indexable(page) {
-				f(page)
-			}
-		})
-	}
+		pagelinks.Options{FollowRel: !x.ObeyRelNoFollow})
 }

@@ -49,7 +49,7 @@
 //
 // robots.txt is obeyed in the transport, below all callbacks. So it holds for every method, CheckHead's HEAD included,
 // for redirects, for Request.Retry, in queues, and on clones made before or after. Only a page in colly's cache
-// directory never comes to the transport. It is judged before it is used, in OnRequest: call Extension.Attach on a clone
+// directory never comes to the transport. It is judged before it is used, in OnRequest: call Extension.Add with a clone
 // that has a CacheDir.
 //
 // When a redirect leads to a refused URL, Response.Request.URL in OnError is where it began, and the error's
@@ -63,17 +63,16 @@
 // A page that says nofollow, to everybody or to us, in its header or in HTML, is moved to the collector's MaxDepth for
 // the rest of its life: its links are too deep. So Request.Visit and the like return colly.ErrMaxDepth for them, and they
 // stay unvisited: another page that links there too leads there. Neither siblings nor later pages are touched, and values
-// in Request.Ctx are where they were. Extension.OnNoFollow tells of each such page.
+// in Request.Ctx are where they were. Extension.Directives tells which pages these are.
 //
 // This works for what is visited from the page: Request.Visit, Post, New and what else hands its Ctx on. To colly,
 // c.Visit(e.Request.AbsoluteURL(link)) is a URL from nowhere, and so is what comes out of a queue. There, write
 // Extension.Follow(e), or look at Extension.Directives first. OnResponse handlers that were registered before Attach run
 // before the page's HTML has been looked at.
 //
-// rel="nofollow" on a link is a hint about ranking to some and a wish to others: Extension.RelNoFollow decides.
+// rel="nofollow" on a link is a hint about ranking to some and a wish to others: Extension.ObeyRelNoFollow decides.
 //
-// noindex does not concern links. Extension.Indexable tells whether a page may be kept, and with SkipNoIndex handlers
-// registered by Extension.OnScraped do not see those that may not.
+// noindex does not concern links. Extension.Indexable tells, in OnResponse or OnScraped, whether a page may be kept.
 //
 // # Pace
 //

@@ -37,7 +37,7 @@ func ExampleAttach() {
 		return
 	}
 	c.Visit("http://shop.example/")
-	fmt.Println(ext.Stats())
+	fmt.Println(ext.Counts())
 	// Output:
 	// fetched http://shop.example/
 	// blocked http://shop.example/cart
@@ -75,7 +75,7 @@ func ExampleExtension_Follow() {
 		fmt.Println(err)
 		return
 	}
-	ext.RelNoFollow = collyrobots.RelObey
+	ext.ObeyRelNoFollow = true
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 		if err := ext.Follow(e); err != nil {
 			fmt.Println(err)
@@ -107,14 +107,8 @@ func ExampleExtension_Indexable() {
 	// /cats true
 }
 
-func ExampleStats_Event() {
-	event := collyrobots.Stats{Fetched: 12, Disallowed: 3}.Event()
-	fmt.Println(event.Type, event.Values["fetched"], event.Values["disallowed"])
-	// Output: robots 12 3
-}
-
-// Callbacks of colly do not survive Clone; what the extension does in callbacks comes back with Attach.
-func ExampleExtension_Attach() {
+// Callbacks of colly do not survive Clone; what the extension does in callbacks comes back with Add.
+func ExampleExtension_Add() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
 		"/robots.txt": "User-agent: *\nDisallow: /cart",
@@ -127,7 +121,7 @@ func ExampleExtension_Attach() {
 		return
 	}
 	detail := list.Clone() // obeys robots.txt already
-	if err := ext.Attach(detail); err != nil {
+	if err := ext.Add(detail); err != nil {
 		fmt.Println(err)
 		return
 	}

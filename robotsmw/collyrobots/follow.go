@@ -20,22 +20,6 @@ func (x *Extension) Visit(URL string) error {
 	return c.Visit(URL)
 }
 
-// RelNoFollow is a treatment of rel="nofollow" links.
-type RelNoFollow int
-
-const (
-	// RelIgnore follows them: to Google, too, they are a hint about ranking.
-	RelIgnore RelNoFollow = iota
-
-	// RelReport follows them, and Stats counts them.
-	RelReport
-
-	// RelObey counts them and does not follow them, unless the page has another link to the URL. A request for one that
-	// Request.Visit makes is aborted in OnRequest, where it counts as visited already: another page's link to it is
-	// then not followed either. Extension.Follow leaves it unvisited.
-	RelObey
-)
-
 // NoFollowError is what Follow returns for a link that may not be followed. It is not marked as visited.
 type NoFollowError struct {
 	URL  string // absolute
@@ -50,7 +34,7 @@ func (e *NoFollowError) Error() string {
 	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
 }
 
-// Follow visits the href of an element as Request.Visit does, unless the page or (with RelObey) the element itself says
+// Follow visits the href of an element as Request.Visit does, unless the page or (with ObeyRelNoFollow) the element itself says
 // nofollow, or robots.txt refuses it. In each of these cases the URL stays unvisited. The error is then a
 // *NoFollowError, or the same as from Visit.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
@@ -62,7 +46,7 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String()}
 	}
-	if x.RelNoFollow == RelObey && hasNoFollow(e.Attr("rel")) {
+	if x.ObeyRelNoFollow && hasNoFollow(e.Attr("rel")) {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String(), Rel: true}
 	}

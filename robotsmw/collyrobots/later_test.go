@@ -65,7 +65,7 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 		if got := len(asked(web)); got != hosts+slowPages {
 			t.Errorf("PutBack %v: %d pages were fetched, not %d", putBack, got, hosts+slowPages)
 		}
-		if n := ext.Stats().PutBack; putBack && n > 4*(hosts+slowPages) {
+		if n := ext.Counts().PutBack; putBack && n > 4*(hosts+slowPages) {
 			t.Errorf("%d requests were put back %d times", hosts+slowPages, n)
 		}
 		return others, time.Since(start), web
@@ -127,7 +127,7 @@ func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
 		for i := range 3 {
 			wantPace(t, web, fmt.Sprintf("h%d.example", i), time.Second)
 		}
-		if n := ext.Stats().PutBack; n > 90*4 {
+		if n := ext.Counts().PutBack; n > 90*4 {
 			t.Errorf("90 requests were put back %d times", n)
 		}
 	})
@@ -233,7 +233,7 @@ func TestRetryThrottled(t *testing.T) {
 				if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
 					t.Errorf("%d %+v: it took %v", status, o, took)
 				}
-				if s := ext.Stats(); s.Retried != 2 || s.GivenUp != 0 {
+				if s := ext.Counts(); s.Retried != 2 || s.GivenUp != 0 {
 					t.Errorf("%d %+v: stats %v", status, o, s)
 				}
 			})
@@ -254,7 +254,7 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 		if got := asked(web); len(got) != 5 || told != 5 {
 			t.Errorf("asked for %v, told %d times", got, told)
 		}
-		if s := ext.Stats(); s.Retried != 3 || s.GivenUp != 1 {
+		if s := ext.Counts(); s.Retried != 3 || s.GivenUp != 1 {
 			t.Errorf("stats %v", s)
 		}
 	})
@@ -270,7 +270,7 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 		c.Visit("http://busy.example/page")
 		wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page", "GET http://busy.example/page",
 			"GET http://busy.example/next", "GET http://busy.example/next", "GET http://busy.example/next")
-		if s := ext.Stats(); s.Retried != 4 || s.GivenUp != 0 {
+		if s := ext.Counts(); s.Retried != 4 || s.GivenUp != 0 {
 			t.Errorf("stats %v", s)
 		}
 	})
@@ -345,7 +345,7 @@ func TestWhatCannotBePutBackIsCounted(t *testing.T) {
 		c.Request("POST", "http://slow.example/body", io.MultiReader(strings.NewReader("once")), nil, nil)
 		c.Visit("http://slow.example/another")
 		ext.Wait()
-		if s := ext.Stats(); s.PutBack != 3 || s.GivenUp != 3 || s.Fetched != 1 {
+		if s := ext.Counts(); s.PutBack != 3 || s.GivenUp != 3 || s.Fetched != 1 {
 			t.Errorf("stats: %v", s)
 		}
 	})

@@ -24,7 +24,7 @@ type mark struct {
 	method, url string
 	depth       int // the real one
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // URLs that the page links to with rel=nofollow only, under RelObey
+	rel         atomic.Pointer[map[string]bool] // URLs that the page links to with rel=nofollow only, under ObeyRelNoFollow
 	tries       atomic.Int32                    // how often it was repeated after a 429 or 503
 }
 
@@ -122,7 +122,7 @@ func (m *member) relLinks(page *colly.Response) {
 			delete(urls, asSent(l.URL.String()))
 		}
 	}
-	if m.RelNoFollow == RelObey && len(urls) > 0 {
+	if len(urls) > 0 {
 		m.marks.put(page.Request).rel.Store(&urls)
 		page.Ctx = page.Request.Ctx
 	}

@@ -57,7 +57,11 @@ func TestNoFollow(t *testing.T) {
 			})
 			ext := attachUnpaced(t, c, web)
 			var pages notes
-			ext.OnNoFollow(func(page *colly.Response) { pages.add(page.Request.URL.Path) })
+			c.OnResponse(func(page *colly.Response) {
+				if ext.Directives(page).NoFollow() {
+					pages.add(page.Request.URL.Path)
+				}
+			})
 			c.Visit("http://site.example/")
 			c.Wait()
 			got := asked(web)
@@ -75,7 +79,7 @@ func TestNoFollow(t *testing.T) {
 			if got := pages.sorted(); !slices.Equal(got, []string{"/closed", "/header"}) {
 				t.Errorf("pages reported: %v", got)
 			}
-			if got := ext.Stats().NoFollow; got != 2 {
+			if got := ext.Counts().NoFollow; got != 2 {
 				t.Errorf("%d pages counted", got)
 			}
 		})
@@ -123,7 +127,7 @@ func TestNoFollowPastTheDepth(t *testing.T) {
 	})
 	c.Visit("http://site.example/closed")
 	wantAsked(t, web, "GET http://site.example/closed")
-	if got := ext.Stats().LinksRefused; got != 2 {
+	if got := ext.Counts().LinksRefused; got != 2 {
 		t.Errorf("%d links refused", got)
 	}
 }
@@ -196,10 +200,10 @@ func TestFollow(t *testing.T) {
 		"/closed":     "<meta name=examplebot content=none><a href=/inner>inner</a>",
 		"/yes":        "<p>", "/no": "<p>", "/rel": "<p>", "/inner": "<p>",
 	})
-	for _, rel := range []collyrobots.RelNoFollow{collyrobots.RelIgnore, collyrobots.RelReport, collyrobots.RelObey} {
-		t.Run(fmt.Sprint(rel), func(t *testing.T) {
+	for _, obey := range []bool{false, true} {
+		t.Run(fmt.Sprintf("obey %v", obey), func(t *testing.T) {
 			c, ext := polite(t, web)
-			ext.RelNoFollow = rel
+			ext.ObeyRelNoFollow = obey
 			var got notes
 			c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 				err := ext.Follow(e)
@@ -218,13 +222,13 @@ func TestFollow(t *testing.T) {
 			})
 			c.Visit("http://site.example/")
 			want := []string{"closed: followed", "inner: nofollow, rel false", "no: blocked", "rel: followed", "yes: followed"}
-			if rel == collyrobots.RelObey {
+			if obey {
 				want[3] = "rel: nofollow, rel true"
 			}
 			if !slices.Equal(got.sorted(), want) {
 				t.Errorf("got %v", got.sorted())
 			}
-			if n := ext.Stats().RelNoFollow; (n == 1) != (rel != collyrobots.RelIgnore) {
+			if n := ext.Counts().RelNoFollow; (n == 1) != obey {
 				t.Errorf("%d rel=nofollow links counted", n)
 			}
 		})
@@ -237,31 +241,24 @@ func TestNoIndexPages(t *testing.T) {
 		"/":      "<meta name=robots content=noindex><a href=/inner>inner</a>",
 		"/inner": "<p>inner",
 	})
-	for _, skip := range []bool{false, true} {
-		c, ext := polite(t, web)
-		ext.SkipNoIndex = skip
-		var kept notes
-		ext.OnScraped(func(page *colly.Response) {
-			kept.add(fmt.Sprint(page.Request.URL.Path, ext.Indexable(page)))
-		})
-		c.OnHTML("a[href]", follow)
-		c.Visit("http://site.example/")
-		want := []string{"/false", "/innertrue"}
-		if skip {
-			want = want[1:]
-		}
-		if !slices.Equal(kept.sorted(), want) {
-			t.Errorf("SkipNoIndex %v: scraped %v, want %v", skip, kept.sorted(), want)
-		}
-		if got := ext.Stats().NoIndex; got != 1 {
-			t.Errorf("%d noindex pages counted", got)
-		}
+	c, ext := polite(t, web)
+	var kept notes
+	c.OnScraped(func(page *colly.Response) {
+		kept.add(fmt.Sprint(page.Request.URL.Path, ext.Indexable(page)))
+	})
+	c.OnHTML("a[href]", follow)
+	c.Visit("http://site.example/")
+	if want := []string{"/false", "/innertrue"}; !slices.Equal(kept.sorted(), want) {
+		t.Errorf("scraped %v, want %v", kept.sorted(), want)
+	}
+	if got := ext.Counts().NoIndex; got != 1 {
+		t.Errorf("%d noindex pages counted", got)
 	}
 }
 
 func TestRelNoFollowThroughVisit(t *testing.T) {
 	for _, async := range []bool{false, true} {
-		for _, rel := range []collyrobots.RelNoFollow{collyrobots.RelIgnore, collyrobots.RelReport, collyrobots.RelObey} {
+		for _, obey := range []bool{false, true} {
 			web := new(robotstest.Internet)
 			web.Handle("site.example", robotstest.Site{
 				"/":     `<base href=/dir/><a rel=nofollow href=login#top>1</a> <a href=/twice rel=nofollow>2</a> <a href=/twice>3</a> <a href=/open>4</a>`,
@@ -270,23 +267,23 @@ func TestRelNoFollowThroughVisit(t *testing.T) {
 			c := colly.NewCollector(colly.Async(async))
 			c.OnHTML("a[href]", follow) // before Attach
 			ext := attachUnpaced(t, c, web)
-			ext.RelNoFollow = rel
+			ext.ObeyRelNoFollow = obey
 			c.Visit("http://site.example/")
 			c.Wait()
 			want := []string{
 				"GET http://site.example/", "GET http://site.example/dir/login#top", "GET http://site.example/more",
 				"GET http://site.example/open", "GET http://site.example/twice",
 			}
-			if rel == collyrobots.RelObey {
+			if obey {
 				want = slices.Delete(want, 1, 2)
 			}
 			got := asked(web)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {
-				t.Errorf("async %v, %v: asked for %v, want %v", async, rel, got, want)
+				t.Errorf("async %v, obey %v: asked for %v, want %v", async, obey, got, want)
 			}
-			if n := ext.Stats().RelNoFollow; rel == collyrobots.RelIgnore && n != 0 || rel != collyrobots.RelIgnore && n != 2 {
-				t.Errorf("%v: %d rel=nofollow links counted", rel, n)
+			if n := ext.Counts().RelNoFollow; !obey && n != 0 || obey && n != 2 {
+				t.Errorf("obey %v: %d rel=nofollow links counted", obey, n)
 			}
 		}
 	}
@@ -300,7 +297,7 @@ func TestLinks(t *testing.T) {
 		"/robots.txt": "", "/file": "no HTML: <a href=/b>",
 	})
 	c, ext := polite(t, web)
-	ext.RelNoFollow = collyrobots.RelObey
+	ext.ObeyRelNoFollow = true
 	var got notes
 	c.OnResponse(func(r *colly.Response) {
 		page, err := ext.Links(r)
@@ -326,7 +323,7 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 		"/deep": "<p>",
 	})
 	c, ext := polite(t, web)
-	ext.RelNoFollow = collyrobots.RelObey
+	ext.ObeyRelNoFollow = true
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { ext.Follow(e) })
 	c.OnScraped(func(r *colly.Response) {
 		if r.Ctx != r.Request.Ctx {

@@ -110,7 +110,7 @@ func TestQueueAndRetryObey(t *testing.T) {
 	if !slices.Equal(got, []string{"GET http://shop.example/", "GET http://shop.example/shoes"}) {
 		t.Errorf("asked for %v", got)
 	}
-	if n := ext.Stats().Disallowed; n != 7 {
+	if n := ext.Counts().Disallowed; n != 7 {
 		t.Errorf("%d were refused", n)
 	}
 }
@@ -123,12 +123,12 @@ func TestOneExtensionOnManyCollectors(t *testing.T) {
 		detail := list.Clone()
 		other := colly.NewCollector(colly.Async())
 		for _, c := range []*colly.Collector{detail, other} {
-			if err := ext.Attach(c); err != nil {
+			if err := ext.Add(c); err != nil {
 				t.Fatal(err)
 			}
 			c.OnHTML("a[href]", follow)
 		}
-		if err := ext.Attach(detail); err == nil || !strings.Contains(err.Error(), "already") {
+		if err := ext.Add(detail); err == nil || !strings.Contains(err.Error(), "already") {
 			t.Errorf("attached twice: %v", err)
 		}
 		list.Visit("http://site.example/")
@@ -142,7 +142,7 @@ func TestOneExtensionOnManyCollectors(t *testing.T) {
 			t.Errorf("%d fetches of robots.txt", got)
 		}
 		wantPace(t, web, "site.example", time.Second)
-		if got := ext.Stats(); got.NoFollow != 2 || got.Fetched != 3 {
+		if got := ext.Counts(); got.NoFollow != 2 || got.Fetched != 3 {
 			t.Errorf("stats: %v", got)
 		}
 	})
@@ -157,14 +157,14 @@ func TestAttachToFurtherCollectorsSaysWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]*colly.Collector{
 		"nil": nil, "never set up": new(colly.Collector), "with a proxy": proxied, "of another extension": foreign,
 	} {
-		if err := ext.Attach(c); err == nil {
+		if err := ext.Add(c); err == nil {
 			t.Errorf("a collector that is %s: no error", name)
 		}
 	}
 }
 
-func TestStatsString(t *testing.T) {
-	for want, stats := range map[string]collyrobots.Stats{
+func TestCountsString(t *testing.T) {
+	for want, stats := range map[string]collyrobots.Counts{
 		"fetched 0": {},
 		"fetched 9, disallowed 1, unreachable 2, noindex 3, nofollow 4, links refused 5, rel=nofollow 6, put back 7, retried 8, given up 1": {
 			Fetched: 9, Disallowed: 1, Unreachable: 2, NoIndex: 3, NoFollow: 4, LinksRefused: 5, RelNoFollow: 6, PutBack: 7, Retried: 8, GivenUp: 1},

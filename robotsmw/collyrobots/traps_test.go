@@ -71,7 +71,7 @@ func TestTrapRobotsTxtAnswers503(t *testing.T) {
 		t.Errorf("attached: %v, want ErrUnreachable", err)
 	}
 	wantAsked(t, web)
-	if got := ext.Stats().Unreachable; got != 1 {
+	if got := ext.Counts().Unreachable; got != 1 {
 		t.Errorf("attached: %d unreachable", got)
 	}
 }
@@ -313,7 +313,7 @@ func TestTrapTransportIsReplaced(t *testing.T) {
 			web := shop()
 			c, ext := polite(t, web, colly.Async(async))
 			other := c.Clone()
-			if err := ext.Attach(other); err != nil {
+			if err := ext.Add(other); err != nil {
 				t.Fatal(err)
 			}
 			c.Visit("http://shop.example/")

@@ -2,30 +2,42 @@ package collyrobots
 
 import (
 	"fmt"
-	"strconv"
 	"sync/atomic"
-
-	"github.com/gocolly/colly/v2/debug"
 )
 
-// Stats counts what the extension has seen and done, on all collectors whose requests go through it.
-type Stats struct {
+// Counts are what the extension has seen and done since Attach, on all
+// collectors whose requests go through it.
+type Counts struct {
 	Fetched      int64 // requests that were sent and answered, redirect hops included, robots.txt not
 	Disallowed   int64 // requests that a rule refused
 	Unreachable  int64 // requests refused because robots.txt could not be had
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
 	LinksRefused int64 // links of nofollow pages, or rel=nofollow ones, refused by Follow or in OnRequest
-	RelNoFollow  int64 // rel=nofollow links on the pages; 0 with RelIgnore
+	RelNoFollow  int64 // rel=nofollow links on the pages; 0 without ObeyRelNoFollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 	GivenUp      int64 // requests that stay undone: 429 or 503 once more than RetryThrottled allows, MaxRequests reached, or a body that cannot be sent twice
 }
 
-// String is the counts in a line, those that are 0 left out but for the first.
-func (s Stats) String() string {
-	line := fmt.Sprintf("fetched %d", s.Fetched)
-	for _, c := range s.columns()[1:] {
+// String returns the counts in a line, those that are 0 left out but for the
+// first.
+func (n Counts) String() string {
+	line := fmt.Sprintf("fetched %d", n.Fetched)
+	for _, c := range []struct {
+		name string
+		n    int64
+	}{
+		{"disallowed", n.Disallowed},
+		{"unreachable", n.Unreachable},
+		{"noindex", n.NoIndex},
+		{"nofollow", n.NoFollow},
+		{"links refused", n.LinksRefused},
+		{"rel=nofollow", n.RelNoFollow},
+		{"put back", n.PutBack},
+		{"retried", n.Retried},
+		{"given up", n.GivenUp},
+	} {
 		if c.n != 0 {
 			line += fmt.Sprintf(", %s %d", c.name, c.n)
 		}
@@ -33,41 +45,10 @@ func (s Stats) String() string {
 	return line
 }
 
-// Event is the counts as an event for a debugger of colly/debug, as in
-//
-//	debugger.Event(ext.Stats().Event())
-func (s Stats) Event() *debug.Event {
-	values := make(map[string]string)
-	for _, c := range s.columns() {
-		values[c.name] = strconv.FormatInt(c.n, 10)
-	}
-	return &debug.Event{Type: "robots", Values: values}
-}
-
-type column struct {
-	name string
-	n    int64
-}
-
-func (s Stats) columns() []column {
-	return []column{
-		{"fetched", s.Fetched},
-		{"disallowed", s.Disallowed},
-		{"unreachable", s.Unreachable},
-		{"noindex", s.NoIndex},
-		{"nofollow", s.NoFollow},
-		{"links refused", s.LinksRefused},
-		{"rel=nofollow", s.RelNoFollow},
-		{"put back", s.PutBack},
-		{"retried", s.Retried},
-		{"given up", s.GivenUp},
-	}
-}
-
-// Stats returns the counts so far.
-func (x *Extension) Stats() Stats {
+// Counts returns the counts so far.
+func (x *Extension) Counts() Counts {
 	c := &x.count
-	return Stats{
+	return Counts{
 		Fetched:      c.fetched.Load(),
 		Disallowed:   c.disallowed.Load(),
 		Unreachable:  c.unreachable.Load(),
