@@ -1,6 +1,7 @@
 package robotsmeta
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -244,10 +245,17 @@ func TestLimitsOfText(t *testing.T) {
 	}
 }
 
-func TestSourcesHaveNames(t *testing.T) {
-	for source, want := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
-		if source.String() != want {
-			t.Errorf("%d: %s", source, source)
+// Whoever keeps rules as JSON can read them back.
+func TestRulesAsJSON(t *testing.T) {
+	for source, text := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
+		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}
+		line, err := json.Marshal(rule)
+		if want := `"source":"` + text + `"`; err != nil || !strings.Contains(string(line), want) {
+			t.Errorf("%s, %v: want %s", line, err, want)
+		}
+		var back Rule
+		if err := json.Unmarshal(line, &back); err != nil || back != rule {
+			t.Errorf("%s is read back as %+v, %v", line, back, err)
 		}
 	}
 }

@@ -1,43 +1,15 @@
 package robotsmeta
 
-import "fmt"
+// A Source says where a rule was found. It is its own text.
+type Source string
 
-// A Source says where a rule was found.
-type Source uint8
-
+// The sources.
 const (
-	Content    Source = iota // a text given to ParseContent
-	XRobotsTag               // an X-Robots-Tag header line
-	RobotsTag                // a Robots-Tag header line
-	Meta                     // a <meta> element
+	Content    Source = "content"      // a text given to ParseContent
+	XRobotsTag Source = "X-Robots-Tag" // an X-Robots-Tag header line
+	RobotsTag  Source = "Robots-Tag"   // a Robots-Tag header line
+	Meta       Source = "meta"         // a <meta> element
 )
-
-// String returns "content", "X-Robots-Tag", "Robots-Tag" or "meta".
-func (s Source) String() string {
-	switch s {
-	case XRobotsTag:
-		return "X-Robots-Tag"
-	case RobotsTag:
-		return "Robots-Tag"
-	case Meta:
-		return "meta"
-	}
-	return "content"
-}
-
-// MarshalText is String.
-func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (s *Source) UnmarshalText(text []byte) error {
-	for _, known := range []Source{Content, XRobotsTag, RobotsTag, Meta} {
-		if string(text) == known.String() {
-			*s = known
-			return nil
-		}
-	}
-	return fmt.Errorf("robotsmeta: %q is no source of a rule", text)
-}
 
 // A Rule is one thing that was said, with where it was said.
 type Rule struct {
