@@ -93,7 +93,7 @@ func (v *visit) findLinks(r *colly.Response, says robotsmw.Page) error {
 		}
 	}
 	for _, l := range page.Licenses {
-		v.said.Licenses = append(v.said.Licenses, record.License{URL: l.URL.String(), Where: "link"})
+		v.said.Licenses = append(v.said.Licenses, record.License{URL: l.String(), Where: "link"})
 	}
 	if page.Canonical != nil {
 		v.said.Canonical = page.Canonical.String()

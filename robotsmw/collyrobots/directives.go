@@ -94,5 +94,5 @@ func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 		body = nil
 	}
 	return pagelinks.FromHTML(context.Background(), body, page.Request.URL, said,
-		pagelinks.Options{FollowRel: !x.ObeyRelNoFollow})
+		pagelinks.Options{FollowRelNoFollow: !x.ObeyRelNoFollow})
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
@@ -41,4 +45,29 @@ func ExampleRead() {
 	// https://shop.example/cart nofollow: false follow: false
 	// https://shop.example/ad nofollow: true follow: false
 	// queue: [https://shop.example/hats]
+}
+
+// A page that is parsed already, for a crawler that leaves advertisements and
+// what readers have posted alone.
+func ExampleFromDocument() {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(`<base href="/forum/">
+		<link rel=canonical href=hats> <link rel=license href=/terms>
+		<a href=felt>felt</a> <a href=//ads.example/ rel=sponsored>ad</a> <a href=//me.example/ rel="ugc nofollow">my site</a>`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	u, _ := url.Parse("https://shop.example/forum/hats?page=1")
+	page, err := pagelinks.FromDocument(context.Background(), doc, u, robotsmw.Page{}, pagelinks.Options{FollowRelNoFollow: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, l := range page.Links {
+		fmt.Println(l.Href, "ugc:", l.UGC, "sponsored:", l.Sponsored, "follow:", page.Follows(l) && !l.UGC && !l.Sponsored)
+	}
+	fmt.Println("this is", page.Canonical, "by the terms of", page.Licenses)
+	// Output:
+	// felt ugc: false sponsored: false follow: true
+	// //ads.example/ ugc: false sponsored: true follow: false
+	// //me.example/ ugc: true sponsored: false follow: false
+	// this is https://shop.example/forum/hats by the terms of [https://shop.example/terms]
 }

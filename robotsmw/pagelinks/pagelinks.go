@@ -13,10 +13,11 @@
 // # What keeps a link from being followed
 //
 //   - the page says nofollow or none, in a header or a meta: then none of its links is followed, its refresh included;
-//   - the link says rel="nofollow", unless [Options.FollowRel] is set;
-//   - robots.txt disallows it, if there is a [Options.Checker];
-//   - rel="ugc" and rel="sponsored" do not, unless [Options.SkipUGC] or [Options.SkipSponsored] is set: they
-//     say who placed the link.
+//   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
+//   - robots.txt disallows it, if there is a [Options.Checker].
+//
+// rel="ugc" and rel="sponsored" do not: they say who placed the link. A crawler
+// that leaves such links out looks at [Link].UGC and Sponsored.
 //
 // A page may hold two links to one URL. It is followed if either may be. That a page says nofollow does not forbid the
 // URL: another page may link to it too.
@@ -45,15 +46,14 @@ type Options struct {
 	// not asked, and keeps no link out of Queue.
 	Checker *robotsmw.Checker
 
-	// FollowRel follows links that say rel="nofollow", which Google calls a hint. False: they are left out.
-	FollowRel bool
+	// FollowRelNoFollow follows links that say rel="nofollow", which Google
+	// calls a hint. False: they are left out.
+	FollowRelNoFollow bool
 
-	// MaxBytes bounds what Read takes of a body, in octets. What follows is left unread, and Page.Truncated says so.
-	// 0 or less: 16 MiB.
+	// MaxBytes bounds what Read takes of a body, for a crawler of servers that
+	// it does not know. What follows is left unread, and Page.Truncated says so.
+	// 0: 16 MiB. Negative: no limit.
 	MaxBytes int
-
-	// SkipUGC and SkipSponsored leave out links that say so. False: they are followed.
-	SkipUGC, SkipSponsored bool
 }
 
 // A Page is what a page links to.
@@ -64,7 +64,7 @@ type Page struct {
 	Links     []Link        // in the order of the page
 	Refresh   *Refresh      // where the page sends its reader; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
-	Licenses  []License     // <link rel="license">
+	Licenses  []*url.URL    // <link rel="license">: terms, of RSL 1.0 or others
 	Truncated bool          // Read stopped at Options.MaxBytes
 
 	opts Options
@@ -91,12 +91,6 @@ type Link struct {
 type Refresh struct {
 	Delay time.Duration
 	URL   *url.URL
-}
-
-// A License is a <link rel="license">. RSL 1.0 marks its own with the type application/rsl+xml.
-type License struct {
-	URL  *url.URL
-	Type string
 }
 
 // FromDocument returns the links of the page doc, which was had from the address u and says about itself what
@@ -140,10 +134,7 @@ func (p *Page) Follows(l Link) bool {
 
 // wants reports whether what page and link say lets l be followed.
 func (p *Page) wants(l Link) bool {
-	return !(l.PageNoFollow ||
-		l.NoFollow && !p.opts.FollowRel ||
-		l.UGC && p.opts.SkipUGC ||
-		l.Sponsored && p.opts.SkipSponsored)
+	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
 // check asks robots.txt about each URL that nothing else excludes: no server is bothered for the others.
@@ -222,7 +213,7 @@ func (p *Page) collect(root *goquery.Selection) {
 				p.Canonical = u
 			}
 			if rel.has("license") {
-				p.Licenses = append(p.Licenses, License{URL: u, Type: strings.TrimSpace(s.AttrOr("type", ""))})
+				p.Licenses = append(p.Licenses, u)
 			}
 			return
 		}

@@ -2,6 +2,7 @@ package pagelinks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -34,15 +35,16 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fmt.Errorf("pagelinks: the body of %s is in the coding %q: undo it and call FromHTML, or leave Accept-Encoding to http.Transport", u, coding)
 	}
-	limit := opts.MaxBytes
-	if limit <= 0 {
-		limit = defaultMaxBytes
+	limit := cmp.Or(opts.MaxBytes, defaultMaxBytes)
+	var from io.Reader = resp.Body
+	if limit > 0 {
+		from = io.LimitReader(from, int64(limit)+1)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	body, err := io.ReadAll(from)
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
-	truncated := len(body) > limit
+	truncated := limit > 0 && len(body) > limit
 	if truncated {
 		body = body[:limit]
 	}
