@@ -12,23 +12,21 @@ import (
 // because many servers are quickest at saying no.
 type Adaptive struct {
 	Factor float64       // 0: off
-	Min    time.Duration // the floor; Delay and Crawl-delay are floors anyway
-	Max    time.Duration // the ceiling; 0: 60 s
+	Min    time.Duration // the floor; Delay and Crawl-delay are floors anyway. 0 or negative: no other
+	Max    time.Duration // the ceiling. 0: 60 s. Negative: none
 }
 
 func (a Adaptive) check() error {
 	switch {
 	case !(a.Factor >= 0 && a.Factor <= 1e6):
 		return fmt.Errorf("politeness: Limiter.Adaptive.Factor is %v: give how many response times a host should rest, such as 5, or 0 for off", a.Factor)
-	case a.Min < 0 || a.Max < 0:
-		return fmt.Errorf("politeness: Limiter.Adaptive has a negative Min or Max: give durations, or 0 for none")
 	case a.Min > a.ceiling():
 		return fmt.Errorf("politeness: Limiter.Adaptive.Min %v is longer than Max %v: swap them", a.Min, a.ceiling())
 	}
 	return nil
 }
 
-func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, 0) }
+func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
 // next is the delay after an answer that took latency.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {

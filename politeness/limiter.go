@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,8 +26,8 @@ type Limiter struct {
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
-	// start until [Grant.Done]. 0: 1. While a host asks for a Crawl-delay it is
-	// always 1.
+	// start until [Grant.Done]. While a host asks for a Crawl-delay it is always
+	// 1. 0: 1. Negative: no limit.
 	Concurrency int
 
 	// MaxCrawlDelay is the longest Crawl-delay that is waited for. The first
@@ -58,15 +59,16 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 or 503 that carries no usable
-	// Retry-After; it doubles with every further incident. 0: 5 s.
+	// Retry-After; it doubles with every further incident. 0: 5 s. Negative:
+	// none, and only a Retry-After pauses a host.
 	BackOff time.Duration
 
-	// MaxBackOff is where that doubling ends. 0: 1 h.
+	// MaxBackOff is where that doubling ends. 0: 1 h. Negative: no maximum.
 	MaxBackOff time.Duration
 
 	// MaxWait is the longest that Acquire waits; what would take longer is
 	// refused with a [*DelayError] at once. 0: as long as the context allows.
-	// Negative: never wait.
+	// Negative: no wait at all.
 	MaxWait time.Duration
 
 	// Lease frees the slot of a grant whose Done was never called. It has to be
@@ -87,7 +89,7 @@ type Limiter struct {
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts
-	// together. 0: no limit.
+	// together. 0 or negative: no limit.
 	GlobalConcurrency int
 
 	// GlobalRate, if not nil, has to yield a token for each request, whatever
@@ -105,7 +107,8 @@ type Limiter struct {
 	// kept is forgotten soon, or when the room is needed if it has a Crawl-delay,
 	// an adaptive pace or a history of refusals. One that must still wait never
 	// is, and when there are only such, a further host is refused with a
-	// [*DelayError] until the first of them ends. 0: 1,000,000.
+	// [*DelayError] until the first of them ends. 0: 1,000,000. Negative: no
+	// limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] makes one of
@@ -170,20 +173,17 @@ func (l *Limiter) setUp() {
 		maxCrawl:      orDefault(l.MaxCrawlDelay, time.Minute, forever),
 		maxRetryAfter: orDefault(l.MaxRetryAfter, 24*time.Hour, forever),
 		backOff:       orDefault(l.BackOff, 5*time.Second, 0),
-		maxBackOff:    orDefault(l.MaxBackOff, time.Hour, 0),
+		maxBackOff:    orDefault(l.MaxBackOff, time.Hour, forever),
 		lease:         orDefault(l.Lease, 10*time.Minute, forever),
-		concurrency:   int32(min(max(l.Concurrency, 1), math.MaxInt32)),
-		maxHosts:      orDefault(l.MaxHosts, 1_000_000, 0),
+		concurrency:   int32(min(orDefault(l.Concurrency, 1, math.MaxInt32), math.MaxInt32)),
+		maxHosts:      orDefault(l.MaxHosts, 1_000_000, math.MaxInt),
 		key:           l.Key,
 	}
 	if l.set.key == nil {
 		l.set.key = HostKey
 	}
 	if l.GlobalConcurrency > 0 || l.GlobalRate != nil {
-		l.whole = &Limiter{Delay: -1, Concurrency: l.GlobalConcurrency, Lease: l.Lease, MaxHosts: 1}
-		if l.GlobalConcurrency == 0 {
-			l.whole.Concurrency = math.MaxInt32
-		}
+		l.whole = &Limiter{Delay: -1, Concurrency: cmp.Or(l.GlobalConcurrency, -1), Lease: l.Lease, MaxHosts: 1}
 		l.whole.gate = l.GlobalRate
 		l.whole.init()
 	}
@@ -205,18 +205,8 @@ func (l *Limiter) check() error {
 		return fmt.Errorf("politeness: Limiter.%s is %v: %s", field, value, want)
 	}
 	switch {
-	case l.Concurrency < 0:
-		return bad("Concurrency", l.Concurrency, "give a positive number, or 0 for one request at a time")
 	case !(l.Jitter >= 0 && l.Jitter <= 100):
 		return bad("Jitter", l.Jitter, "give a fraction of the interval, such as 0.5, or 0 for none")
-	case l.BackOff < 0:
-		return bad("BackOff", l.BackOff, "give a positive duration, or 0 for the default")
-	case l.MaxBackOff < 0:
-		return bad("MaxBackOff", l.MaxBackOff, "give a positive duration, or 0 for the default")
-	case l.GlobalConcurrency < 0:
-		return bad("GlobalConcurrency", l.GlobalConcurrency, "give a positive number, or 0 for no limit")
-	case l.MaxHosts < 0:
-		return bad("MaxHosts", l.MaxHosts, "give a positive number, or 0 for the default")
 	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
 		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
 	}

@@ -175,6 +175,7 @@ func TestAdaptive(t *testing.T) {
 			{s * 60, 200, nil, 20 * s},
 			{s / 10, 200, nil, 11500 * time.Millisecond},
 		}},
+		{"no floor and no ceiling", Adaptive{Factor: 2, Min: -1, Max: -1}, []step{{time.Hour, 200, nil, 2 * time.Hour}, {1, 200, nil, time.Hour + 1}}},
 		{"the ceiling is a minute by default", Adaptive{Factor: 1e6}, []step{{math.MaxInt64, 200, nil, time.Minute}}},
 		{"Delay is a floor", Adaptive{Factor: 0.5}, []step{{s, 200, nil, s}}},
 	}
@@ -590,16 +591,10 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 		limiter *Limiter
 		names   string
 	}{
-		{&Limiter{Concurrency: -1}, "Concurrency"},
 		{&Limiter{Jitter: -0.5}, "Jitter"},
 		{&Limiter{Jitter: math.NaN()}, "Jitter"},
-		{&Limiter{BackOff: -1}, "BackOff"},
-		{&Limiter{MaxBackOff: -1}, "MaxBackOff"},
-		{&Limiter{GlobalConcurrency: -1}, "GlobalConcurrency"},
 		{&Limiter{GlobalRate: rate.NewLimiter(1, 0)}, "GlobalRate"},
-		{&Limiter{MaxHosts: -1}, "MaxHosts"},
 		{&Limiter{Adaptive: Adaptive{Factor: -1}}, "Adaptive.Factor"},
-		{&Limiter{Adaptive: Adaptive{Min: -1}}, "Adaptive"},
 		{&Limiter{Adaptive: Adaptive{Min: 2, Max: 1}}, "Adaptive.Min"},
 		{circle, "Within"},
 		{&Limiter{Within: &Limiter{Jitter: -1}}, "Jitter"},
@@ -616,6 +611,73 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 	if err := new(Limiter).Validate(); err != nil {
 		t.Errorf("the zero Limiter: %v", err)
 	}
+}
+
+// What a negative value turns off.
+func TestNegativeFields(t *testing.T) {
+	t.Run("Concurrency", func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
+		for range 1000 {
+			if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("GlobalConcurrency", func(t *testing.T) {
+		l := &Limiter{GlobalConcurrency: -1}
+		for i := range 1000 {
+			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("MaxHosts", func(t *testing.T) {
+		l := &Limiter{MaxHosts: -1}
+		for i := range 1000 {
+			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := l.Stats().Hosts; n != 1000 {
+			t.Errorf("%d hosts are remembered", n)
+		}
+	})
+	t.Run("BackOff", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Delay: -1, BackOff: -1}
+			u := mustURL(t, "http://example.com/")
+			for range 10 {
+				g, _ := l.Acquire(t.Context(), u)
+				g.Done(Outcome{Status: 503})
+				if wait := time.Until(l.Next(u)); wait != 0 {
+					t.Errorf("a pause of %v", wait)
+				}
+			}
+			g, _ := l.Acquire(t.Context(), u)
+			g.Done(Outcome{Status: 503, Header: retryIn("20")})
+			if wait := time.Until(l.Next(u)); wait != 20*time.Second {
+				t.Errorf("a pause of %v, want Retry-After's 20s", wait)
+			}
+		})
+	})
+	t.Run("MaxBackOff", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Delay: -1, BackOff: time.Hour, MaxBackOff: -1}
+			u := mustURL(t, "http://example.com/")
+			pause := func() time.Duration {
+				g, _ := l.Acquire(t.Context(), u)
+				g.Done(Outcome{Status: 503})
+				return time.Until(l.Next(u))
+			}
+			for want := time.Hour; want < 1000*time.Hour; want *= 2 {
+				got := pause()
+				if got < want || got > want+want/10 {
+					t.Errorf("a pause of %v, want %v and up to a tenth", got, want)
+				}
+				time.Sleep(got)
+			}
+		})
+	})
 }
 
 func TestTrace(t *testing.T) {

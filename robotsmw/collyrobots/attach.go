@@ -24,7 +24,7 @@ type Extension struct {
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is repeated once its Retry-After (or the
-	// Limiter's back-off, if the answer has none) is over. OnError is called each time. 0: never.
+	// Limiter's back-off, if the answer has none) is over. OnError is called each time. 0 or negative: never.
 	RetryThrottled int
 
 	// PutBack repeats a request that the Limiter refuses with a *politeness.DelayError, when the time that the error

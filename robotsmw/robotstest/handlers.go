@@ -68,12 +68,12 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 type Trickle struct {
 	Chunk string
 	Every time.Duration
-	Times int // 0: without end
+	Times int // 0 or negative: without end
 }
 
 func (t Trickle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w)
-	for n := 0; t.Times == 0 || n < t.Times; n++ {
+	for n := 0; t.Times <= 0 || n < t.Times; n++ {
 		if n > 0 && !pause(r, t.Every) {
 			return
 		}
