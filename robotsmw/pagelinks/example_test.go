@@ -64,10 +64,36 @@ func ExampleFromDocument() {
 	for _, l := range page.Links {
 		fmt.Println(l.Href, "ugc:", l.UGC, "sponsored:", l.Sponsored, "follow:", page.Follows(l) && !l.UGC && !l.Sponsored)
 	}
+	fmt.Println(page.URL, "counts links from", page.Base)
 	fmt.Println("this is", page.Canonical, "by the terms of", page.Licenses)
 	// Output:
 	// felt ugc: false sponsored: false follow: true
 	// //ads.example/ ugc: false sponsored: true follow: false
 	// //me.example/ ugc: true sponsored: false follow: false
+	// https://shop.example/forum/hats?page=1 counts links from https://shop.example/forum/
 	// this is https://shop.example/forum/hats by the terms of [https://shop.example/terms]
+}
+
+// The beginning of a page whose end may be far away.
+func ExampleRead_begin() {
+	var web robotstest.Internet
+	web.Handle("endless.example", robotstest.Trickle{Chunk: "<a href=/>more</a><meta name=robots content=nofollow>"})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web,
+		Override: map[string]string{"http://endless.example": ""}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Get("http://endless.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	page, err := pagelinks.Read(context.Background(), resp, pagelinks.Options{MaxBytes: 1 << 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(page.Links), "links, truncated:", page.Truncated)
+	fmt.Println("nofollow:", page.Says.NoFollow(), "as far as it was looked at:", page.Says.State)
+	// Output:
+	// 20 links, truncated: true
+	// nofollow: true as far as it was looked at: partial
 }

@@ -305,6 +305,8 @@ func TestReadBodies(t *testing.T) {
 				t.Error(err)
 			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated || p.Base == nil):
 				t.Errorf("%d links, truncated %v; want %d, %v", len(p.Links), p.Truncated, test.links, test.truncated)
+			case err == nil && p.Says.State == robotsmw.PagePending:
+				t.Error("what the page says is pending, though nothing more is read")
 			}
 		})
 	}

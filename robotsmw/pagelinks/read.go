@@ -44,6 +44,7 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
+	resp.Body.Close() // what the page says is known now, as far as it ever will be
 	truncated := limit > 0 && len(body) > limit
 	if truncated {
 		body = body[:limit]
