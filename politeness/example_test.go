@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/goodbots/courtesy/politeness"
 )
 
@@ -75,15 +77,15 @@ func ExampleLimiter_Acquire() {
 		return
 	}
 	start := time.Now()
-	status, header := fetchSomehow(u)
-	grant.Done(politeness.Outcome{Status: status, Header: header, Latency: time.Since(start)})
+	status, header, err := fetchSomehow(u)
+	grant.Done(politeness.Outcome{Status: status, Header: header, Latency: time.Since(start), Err: err})
 
 	fmt.Println("next request in", time.Until(limiter.Next(u)).Round(time.Second))
 	// Output: next request in 30s
 }
 
-func fetchSomehow(*url.URL) (int, http.Header) {
-	return http.StatusServiceUnavailable, http.Header{"Retry-After": {"30"}}
+func fetchSomehow(*url.URL) (int, http.Header, error) {
+	return http.StatusServiceUnavailable, http.Header{"Retry-After": {"30"}}, nil
 }
 
 // hostQueue is what one worker still has to fetch from a host.
@@ -182,4 +184,71 @@ func ExampleObserver() {
 	// Output:
 	// www.example.com answered 429 and is left alone for 30s
 	// 1 request started
+}
+
+// As gentle as a crawler of small sites can be: it rests for five times as long
+// as the server took to answer, at no fixed beat, and takes long pauses.
+func ExampleLimiter_gentle() {
+	limiter := &politeness.Limiter{
+		Delay:         2 * time.Second,
+		EndToStart:    true, // whatever an answer takes, the server then rests
+		Jitter:        0.5,
+		Adaptive:      politeness.Adaptive{Factor: 5, Min: 3 * time.Second, Max: 5 * time.Minute},
+		MaxCrawlDelay: -1, // wait for whatever Crawl-delay
+		BackOff:       time.Minute,
+		MaxBackOff:    24 * time.Hour,
+		MaxRetryAfter: 7 * 24 * time.Hour,
+	}
+	fmt.Println(limiter.Validate())
+	// Output: <nil>
+}
+
+// What bounds a crawl of millions of hosts as a whole, and what keeps one host
+// from holding it up.
+func ExampleLimiter_bounds() {
+	limiter := &politeness.Limiter{
+		GlobalConcurrency: 2000,                      // the machine's sockets
+		GlobalRate:        rate.NewLimiter(500, 500), // the line: 500 requests a second
+		MaxHosts:          5_000_000,
+		MaxWait:           10 * time.Second, // a worker has better to do
+		MaxCrawlDelay:     20 * time.Second,
+		ClampCrawlDelay:   true,        // disobeys, says so in the log and to the Observer
+		Lease:             time.Minute, // a lost Grant must not block its host for long
+	}
+	fmt.Println(limiter.Validate())
+	// Output: <nil>
+}
+
+// One pace for all the hosts that an owner has under one registered name.
+func ExampleDomainKey() {
+	limiter := &politeness.Limiter{Key: politeness.DomainKey}
+	for _, s := range []string{"http://www.example.co.uk/", "http://shop.example.co.uk/", "http://example.org/"} {
+		u, _ := url.Parse(s)
+		host, _ := politeness.HostKey(context.Background(), u)
+		domain, _ := limiter.Key(context.Background(), u)
+		fmt.Println(host, "keeps the pace of", domain)
+	}
+	// Output:
+	// www.example.co.uk keeps the pace of example.co.uk
+	// shop.example.co.uk keeps the pace of example.co.uk
+	// example.org keeps the pace of example.org
+}
+
+// What a monitor asks for now and then. What happens in between comes to an
+// Observer.
+func ExampleLimiter_Stats() {
+	var limiter politeness.Limiter
+	u, _ := url.Parse("http://www.example.com/page")
+	grant, err := limiter.Acquire(context.Background(), u)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := limiter.Stats()
+	fmt.Println(s.Hosts, "host,", s.InFlight, "in flight,", s.Waiting, "waiting")
+	grant.Done(politeness.Outcome{Status: http.StatusTooManyRequests})
+	fmt.Println(limiter.Stats().BackedOff, "host backs off")
+	// Output:
+	// 1 host, 1 in flight, 0 waiting
+	// 1 host backs off
 }

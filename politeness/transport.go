@@ -53,6 +53,7 @@ func (t *Transport) base() http.RoundTripper {
 }
 
 // CloseIdleConnections passes the call on to Base, if that has the method.
+// http.Client.CloseIdleConnections needs it.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()

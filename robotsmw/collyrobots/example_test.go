@@ -3,6 +3,9 @@ package collyrobots_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/queue"
@@ -77,14 +80,14 @@ func ExampleExtension_Follow() {
 	}
 	ext.ObeyRelNoFollow = true
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
-		if err := ext.Follow(e); err != nil {
-			fmt.Println(err)
+		if refused, ok := errors.AsType[*collyrobots.NoFollowError](ext.Follow(e)); ok {
+			fmt.Println("on", refused.Page, "not followed:", refused.URL, "by rel:", refused.Rel)
 		}
 	})
 	c.Visit("http://blog.example/")
 	// Output:
-	// collyrobots: the page http://blog.example/post says nofollow, so its link to http://blog.example/spam is not followed
-	// collyrobots: the link from http://blog.example/ to http://blog.example/login is rel=nofollow
+	// on http://blog.example/post not followed: http://blog.example/spam by rel: false
+	// on http://blog.example/ not followed: http://blog.example/login by rel: true
 }
 
 func ExampleExtension_Indexable() {
@@ -206,4 +209,50 @@ func ExampleExtension_Links() {
 	// Output:
 	// http://blog.example/post false
 	// http://blog.example/login true
+}
+
+// A crawler that checks itself: a transport that is set after Attach replaces
+// the extension's, and then nothing is sent any more.
+func ExampleExtension_Active() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/": "<p>"})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ext.Active(), c.Visit("http://shop.example/"))
+	c.WithTransport(&web) // a mistake
+	fmt.Println(ext.Active(), errors.Is(c.Visit("http://shop.example/2"), collyrobots.ErrBypassed))
+	// Output:
+	// true <nil>
+	// false true
+}
+
+// A page that asks to be left alone for a moment is fetched when that is over.
+func ExampleExtension_Counts() {
+	var web robotstest.Internet
+	var asked atomic.Int32
+	web.Handle("busy.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/page" && asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent: agent,
+		Base:      &web,
+		Limiter:   &politeness.Limiter{Delay: -1, BackOff: 10 * time.Millisecond},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ext.RetryThrottled = 3
+	c.Visit("http://busy.example/page")
+	ext.Wait()
+	n := ext.Counts()
+	fmt.Println("fetched:", n.Fetched, "retried:", n.Retried, "given up:", n.GivenUp)
+	// Output: fetched: 2 retried: 1 given up: 0
 }

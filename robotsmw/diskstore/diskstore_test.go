@@ -223,6 +223,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	store.MaxBytes = 10 << 30 // for a long crawl of many origins
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
 		Store:     store,

@@ -120,8 +120,9 @@ func (d Directives) MaxImagePreview() string {
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false if no readable one was said.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
-// Truncated reports that a limit cut the text short (8 KiB for one header line or meta, 64 KiB for all lines of a
-// field): what stood after it is unknown.
+// Truncated reports that a limit cut the text short (8 KiB for one header line
+// or meta, 64 KiB for all lines of a field): what stood after it is unknown. A
+// crawler that must be sure takes it for a noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
 // Rules yields everything that was said to this robot, in the order read: also what has no effect (index, noodp) and

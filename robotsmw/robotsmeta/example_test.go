@@ -50,3 +50,36 @@ func ExampleDirectives_Union() {
 	fmt.Println(d.NoIndex(), n)
 	// Output: true 20
 }
+
+// What a crawler tells a site's owner who asks why a page was left out: each
+// word, and where it stands.
+func ExampleDirectives_Rules() {
+	h := http.Header{
+		"X-Robots-Tag": {"noarchive"},
+		"Robots-Tag":   {"ExampleBot;noindex"},
+	}
+	said := robotsmeta.ParseHeader(h, "ExampleBot").
+		Union(robotsmeta.ParseMeta("robots", "nofollow", 7, "ExampleBot"))
+	for r := range said.Rules() {
+		switch r.Source {
+		case robotsmeta.XRobotsTag, robotsmeta.RobotsTag:
+			fmt.Printf("%s: by line %d of the header's %s\n", r.Name, r.Line, r.Source)
+		case robotsmeta.Meta:
+			fmt.Printf("%s: by the element on line %d of the page\n", r.Name, r.Line)
+		}
+	}
+	// Output:
+	// noarchive: by line 1 of the header's X-Robots-Tag
+	// noindex: by line 1 of the header's Robots-Tag
+	// nofollow: by the element on line 7 of the page
+}
+
+// A frame that is not to be found by itself may be kept with the page around it.
+func ExampleDirectives_IndexIfEmbedded() {
+	frame := robotsmeta.ParseContent("noindex, indexifembedded")
+	fmt.Println("by itself:", !frame.NoIndex())
+	fmt.Println("as a part:", !frame.NoIndex() || frame.IndexIfEmbedded())
+	// Output:
+	// by itself: false
+	// as a part: true
+}

@@ -1,11 +1,13 @@
 package robotstest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"syscall"
+	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -78,4 +80,55 @@ func ExampleRaw() {
 	body, err := io.ReadAll(resp.Body)
 	fmt.Printf("%s: %v\n", body, err)
 	// Output: User-agent: *: unexpected EOF
+}
+
+// Servers that a crawler will meet: one that never answers, one that hangs up,
+// one that answers a byte at a time.
+func ExampleHang() {
+	var web robotstest.Internet
+	web.Handle("silent.example", robotstest.Hang{})
+	web.Handle("rude.example", robotstest.Reset("User-agent"))
+	web.Handle("slow.example", robotstest.Trickle{Chunk: "x", Every: time.Millisecond, Times: 3})
+	client := &http.Client{Transport: &web}
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, "GET", "http://silent.example/", nil)
+	_, err := client.Do(req)
+	fmt.Println("silent:", errors.Is(err, context.DeadlineExceeded))
+
+	for _, host := range []string{"rude", "slow"} {
+		resp, err := client.Get("http://" + host + ".example/")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		fmt.Printf("%s: %s, reset: %v\n", host, body, errors.Is(err, syscall.ECONNRESET))
+	}
+	// Output:
+	// silent: true
+	// rude: User-agent, reset: true
+	// slow: xxx, reset: false
+}
+
+// What a test asks about each request.
+func ExampleInternet_Log() {
+	var web robotstest.Internet
+	web.Handle("shop.example", robotstest.Site{"/": "welcome"})
+	client := &http.Client{Transport: &web}
+	for _, u := range []string{"http://shop.example/", "http://typo.example/"} {
+		req, _ := http.NewRequest("GET", u, nil)
+		req.Header.Set("User-Agent", "ExampleBot/1.0")
+		if resp, err := client.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	}
+	for _, r := range web.Log() {
+		fmt.Println(r.Host, r.Header.Get("User-Agent"), r.Status, r.Err != nil)
+	}
+	// Output:
+	// shop.example ExampleBot/1.0 200 false
+	// typo.example ExampleBot/1.0 0 true
 }
