@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -63,7 +63,7 @@ func TestDemo(t *testing.T) {
 	transport := &http.Transport{DialContext: site.DialContext}
 	defer transport.CloseIdleConnections()
 
-	crawlDemo(t, site, transport)
+	crawlDemo(t, transport)
 	auditRequests(t, site)
 	// A loaded machine may let a request reach its server late, and the next one in time: what a server's log can
 	// prove is that no n intervals ever hold more than n+1 starts.
@@ -84,7 +84,7 @@ func TestDemo(t *testing.T) {
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
-		summary, _ := crawlDemo(t, site, internet)
+		summary, _ := crawlDemo(t, internet)
 		if summary.Seconds > 15 {
 			t.Errorf("the demo takes %.1f s of politeness alone; it is to end within 20", summary.Seconds)
 		}
@@ -107,7 +107,7 @@ func TestDemo_Pace(t *testing.T) {
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
-		summary, records := crawlDemo(t, site, internet)
+		summary, records := crawlDemo(t, internet)
 
 		got := make(map[string][]line) // by URL
 		for _, r := range records {
@@ -148,7 +148,7 @@ func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		site, internet := demoInternet(t)
-		_, records := crawlDemo(t, site, internet)
+		_, records := crawlDemo(t, internet)
 		var got, want []string
 		for _, r := range records {
 			for _, request := range r.Requests {
@@ -230,18 +230,14 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
-		cfg := testConfig(internet)
-		if err := cfg.demo(site); err != nil {
-			t.Fatal(err)
-		}
 		var out bytes.Buffer
-		if status := crawl(t.Context(), cfg, inMemory(cfg), false, &out, io.Discard); status != exitOK {
+		if status := (tool.Command{Crawl: crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
 		said := make(map[string]string) // by URL: its line and those below it
 		url := ""
 		for l := range strings.Lines(out.String()) {
-			if !strings.HasPrefix(l, evidenceIndent) {
+			if !strings.HasPrefix(l, strings.Repeat(" ", 21)) {
 				_, url, _ = strings.Cut(l, "fetched       200  ")
 				url, _, _ = strings.Cut(strings.TrimSpace(url), " ")
 			}
@@ -287,40 +283,9 @@ func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 }
 
 // crawlDemo crawls the demo and returns what was printed.
-func crawlDemo(t *testing.T, site *demosite.Site, base http.RoundTripper) (record.Summary, []line) {
+func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 	t.Helper()
-	cfg := testConfig(base)
-	if err := cfg.demo(site); err != nil {
-		t.Fatal(err)
-	}
-	return testCrawl(t, t.Context(), cfg, exitOK)
-}
-
-// line is a line of the JSON output as a reader in another language sees it.
-type line struct {
-	record.Record
-	Decision struct {
-		Rule string `json:"rule"`
-		Line int    `json:"line"`
-	} `json:"decision"`
-	Summary *record.Summary `json:"summary"`
-}
-
-// parseOutput reads the JSON lines of a crawl.
-func parseOutput(t *testing.T, out io.Reader) (record.Summary, []line) {
-	t.Helper()
-	var lines []line
-	dec := json.NewDecoder(out)
-	for {
-		var l line
-		if err := dec.Decode(&l); err != nil {
-			t.Fatalf("after %d lines and no summary: %v", len(lines), err)
-		}
-		if l.Summary != nil {
-			return *l.Summary, lines
-		}
-		lines = append(lines, l)
-	}
+	return crawlJSON(t, t.Context(), base, tool.ExitOK)
 }
 
 func auditRequests(t *testing.T, site *demosite.Site) {
@@ -328,7 +293,7 @@ func auditRequests(t *testing.T, site *demosite.Site) {
 	got, want := make(map[string]int), requests(t, site)
 	for _, r := range site.Log() {
 		got[r.Method+" "+r.Host+r.Target]++
-		if r.UserAgent != demoAgent {
+		if r.UserAgent != "ExampleBot/1.0 (+https://example.com/bot)" {
 			t.Errorf("%s%s was asked for as %q", r.Host, r.Target, r.UserAgent)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -31,7 +32,7 @@ func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) stri
 
 func TestRun_Depth(t *testing.T) {
 	site := &chain{pages: 9, at: func(*http.Request, int) {}}
-	runOn(t, site, exitOK, "-depth=2")
+	runOn(t, site, tool.ExitOK, "-depth=2")
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2"; got != want {
 		t.Errorf("asked for %s, want %s", got, want)
 	}
@@ -46,7 +47,7 @@ func TestRun_DepthOfARedirect(t *testing.T) {
 	})
 	mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
 	mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
-	if out := runOn(t, mux, exitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
+	if out := runOn(t, mux, tool.ExitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
 		t.Errorf("the redirect was not followed:\n%s", out)
 	}
 }
@@ -57,7 +58,7 @@ func TestRun_Scope(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<a href=/docs/1>1</a> <a href=/docs/>docs</a> <a href=/shop/>shop</a>")
 	})
-	if out := runOn(t, mux, exitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
+	if out := runOn(t, mux, tool.ExitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
 		t.Errorf("the prefix of /0 is /:\n%s", out)
 	}
 	server := httptest.NewServer(mux)
@@ -73,14 +74,9 @@ func TestCrawl_MaxTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
-		cfg := testConfig(&internet)
-		cfg.userAgent, cfg.maxTime = "ExampleBot/1.0", 2500*time.Millisecond
-		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
-			t.Fatal(err)
-		}
 		start := time.Now()
-		summary, _ := testCrawl(t, t.Context(), cfg, exitOK)
-		if time.Since(start) != cfg.maxTime || summary.Stopped != "max-time" || summary.Fetched != 2 || summary.Left != 2 {
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-time=2500ms", "http://a.example/")
+		if time.Since(start) != 2500*time.Millisecond || summary.Stopped != "max-time" || summary.Fetched != 2 || summary.Left != 2 {
 			t.Errorf("after %v: stopped %q, %d fetched, %d left", time.Since(start), summary.Stopped, summary.Fetched, summary.Left)
 		}
 	})
@@ -88,7 +84,7 @@ func TestCrawl_MaxTime(t *testing.T) {
 
 func TestRun_MaxTime(t *testing.T) {
 	site := &chain{pages: 1 << 30, at: func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }}
-	if out := runOn(t, site, exitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
+	if out := runOn(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
 		t.Errorf("%s", out)
 	}
 }
@@ -101,12 +97,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 			time.Sleep(time.Second)
 			page200(`<a href=/1>1</a> <a href=/2>2</a>`).ServeHTTP(w, r)
 		}))
-		cfg := testConfig(&internet)
-		cfg.userAgent, cfg.adaptive = "ExampleBot/1.0", 10
-		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
-			t.Fatal(err)
-		}
-		testCrawl(t, t.Context(), cfg, exitOK)
+		crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-adaptive=10", "http://a.example/")
 		log := internet.Log()
 		if len(log) != 4 {
 			t.Fatalf("%d requests, want 4", len(log))
@@ -123,7 +114,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 func TestRun_Adaptive(t *testing.T) {
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
 	start := time.Now()
-	runOn(t, site, exitOK, "-adaptive=10")
+	runOn(t, site, tool.ExitOK, "-adaptive=10")
 	if took := time.Since(start); took < 3*200*time.Millisecond {
 		t.Errorf("the crawl took %v, want 3 rests of 200 ms at least", took)
 	}
@@ -136,7 +127,7 @@ func TestRun_Proxy(t *testing.T) {
 	}))
 	defer proxy.Close()
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy.URL, "http://a.example/"}, &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy.URL, "http://a.example/"}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	if got, want := strings.Join(asked, " "), "http://a.example/robots.txt http://a.example/"; got != want {
@@ -148,7 +139,7 @@ func TestRun_ProxySecret(t *testing.T) {
 	for _, proxy := range []string{"http://bot:hunter2@127.0.0.1:1", "http://bot:hunter2@[::1", "ftp://bot:hunter2@127.0.0.1"} {
 		var stdout, stderr bytes.Buffer
 		status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy, "http://a.example/"}, &stdout, &stderr)
-		if out := stdout.String() + stderr.String(); status == exitOK || strings.Contains(out, "hunter2") {
+		if out := stdout.String() + stderr.String(); status == tool.ExitOK || strings.Contains(out, "hunter2") {
 			t.Errorf("%s: exit status %d: %s", proxy, status, out)
 		}
 	}
@@ -161,7 +152,7 @@ func TestRun_Store(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != exitOK {
+		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
 		}
 	}
@@ -199,11 +190,12 @@ func TestRun_Pages(t *testing.T) {
 		{[]string{"-pages-all"}, "/0 /file /noarchive /noindex /odd"},
 	} {
 		dir := t.TempDir()
-		runOn(t, pagesSite(), exitOK, append(tt.args, "-pages", dir)...)
+		runOn(t, pagesSite(), tool.ExitOK, append(tt.args, "-pages", dir)...)
 		index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}
+		type pageLine struct{ URL, File string }
 		kept := make(map[string]pageLine)
 		for text := range strings.Lines(string(index)) {
 			var l pageLine
@@ -248,18 +240,18 @@ func TestRun_PagesNoRoom(t *testing.T) {
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
 	args := []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-pages", pages, "-resume", resume}
-	if status := run(t.Context(), append(args, server.URL+"/0"), &stdout, &stderr); status != exitFailed {
-		t.Errorf("exit status %d, want %d", status, exitFailed)
+	if status := run(t.Context(), append(args, server.URL+"/0"), &stdout, &stderr); status != tool.ExitFailed {
+		t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 	}
 	if !strings.Contains(stderr.String(), "keep a page") || !strings.Contains(stdout.String(), "Failed: 1 URL still in the queue") {
 		t.Errorf("standard error: %s\nstandard output: %s", stderr.String(), stdout.String())
 	}
-	if status := run(t.Context(), args, &stdout, &stderr); status != exitFailed || !strings.Contains(stderr.String(), "-pages") {
+	if status := run(t.Context(), args, &stdout, &stderr); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-pages") {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	os.Remove(pages)
 	site.at = func(*http.Request, int) {}
-	if status := run(t.Context(), []string{"-resume", resume}, &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), []string{"-resume", resume}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /0 /1 /2"; got != want {

@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
-	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,15 +13,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun_Mistakes(t *testing.T) {
-	const agent = "-user-agent=ExampleBot/1.0"
 	tests := []struct {
 		name string
 		args []string
@@ -67,8 +63,8 @@ func TestRun_Mistakes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), tt.args, &stdout, &stderr); status != exitUsage {
-				t.Errorf("exit status %d, want %d", status, exitUsage)
+			if status := run(t.Context(), tt.args, &stdout, &stderr); status != tool.ExitUsage {
+				t.Errorf("exit status %d, want %d", status, tool.ExitUsage)
 			}
 			if !strings.Contains(stderr.String(), tt.want) {
 				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
@@ -79,7 +75,7 @@ func TestRun_Mistakes(t *testing.T) {
 
 func TestRun_Help(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
 	for _, flag := range []string{
@@ -112,7 +108,7 @@ func TestRun_URLs(t *testing.T) {
 
 	var stdout, stderr bytes.Buffer
 	status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-policy-token=ai-input=OtherBot-AI", site.URL}, &stdout, &stderr)
-	if status != exitOK {
+	if status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
 	if stderr.Len() > 0 {
@@ -142,7 +138,7 @@ func TestCrawl_MaxPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
-		summary, _ := crawlInternet(t, t.Context(), &internet, 2, exitOK, "http://a.example/")
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=2", "http://a.example/")
 		if summary.Fetched != 2 || summary.Left != 2 || summary.Stopped != "max-pages" {
 			t.Errorf("%d fetched, %d left, stopped %q; want 2, 2, max-pages", summary.Fetched, summary.Left, summary.Stopped)
 		}
@@ -156,7 +152,7 @@ func TestCrawl_Interrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // robots.txt, the front page, one more
 		defer cancel()
 		start := time.Now()
-		summary, _ := crawlInternet(t, ctx, &internet, 100, exitInterrupted, "http://a.example/")
+		summary, _ := crawlInternet(t, ctx, &internet, tool.ExitInterrupted, "http://a.example/")
 		if time.Since(start) != 2500*time.Millisecond {
 			t.Errorf("it took %v to stop", time.Since(start)-2500*time.Millisecond)
 		}
@@ -171,14 +167,10 @@ func TestCrawl_OutputLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200("fine"))
-		cfg := testConfig(&internet)
-		cfg.userAgent = "ExampleBot/1.0"
-		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
-			t.Fatal(err)
-		}
 		var stderr bytes.Buffer
-		if status := crawl(t.Context(), cfg, inMemory(cfg), false, fullDisk{}, &stderr); status != exitFailed {
-			t.Errorf("exit status %d, want %d", status, exitFailed)
+		status := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
+		if status != tool.ExitFailed {
+			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
 		if !strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("standard error: %q", stderr.String())
@@ -203,7 +195,7 @@ func TestCrawl_BrokenSites(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 		}))
-		summary, lines := crawlInternet(t, t.Context(), &internet, 100, exitOK,
+		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK,
 			"http://nowhere.example/", "http://broken.example/", "http://a.example/")
 		if summary.Fetched != 1 || summary.Unreachable != 1 || summary.Failed != 1 {
 			t.Errorf("%d fetched, %d unreachable, %d failed; want one of each", summary.Fetched, summary.Unreachable, summary.Failed)
@@ -222,7 +214,7 @@ func TestCrawl_BrokenSites(t *testing.T) {
 func TestCrawl_NothingFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		crawlInternet(t, t.Context(), &internet, 100, exitFailed, "http://nowhere.example/")
+		crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "http://nowhere.example/")
 	})
 }
 
@@ -237,7 +229,7 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 			}
 			page200(`<a href=/1>1</a> <a href=/2>2</a>`).ServeHTTP(w, r)
 		}))
-		summary, _ := crawlInternet(t, t.Context(), &internet, 100, exitOK, "http://a.example/")
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://a.example/")
 		if summary.Fetched != 3 {
 			t.Errorf("%d fetched, want 3", summary.Fetched)
 		}
@@ -252,50 +244,5 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 				t.Errorf("a page came %v after the one before, want 5m0s", gap)
 			}
 		}
-	})
-}
-
-// crawlInternet crawls an internet of the test's own and returns what was printed.
-func crawlInternet(t *testing.T, ctx context.Context, internet *robotstest.Internet, maxPages, wantStatus int, urls ...string) (record.Summary, []line) {
-	t.Helper()
-	cfg := testConfig(internet)
-	cfg.maxPages = maxPages
-	cfg.userAgent = "ExampleBot/1.0"
-	if err := cfg.sites(urls, sameHost); err != nil {
-		t.Fatal(err)
-	}
-	return testCrawl(t, ctx, cfg, wantStatus)
-}
-
-func testConfig(base http.RoundTripper) config {
-	return config{
-		maxPages: 100,
-		maxDepth: math.MaxInt,
-		delay:    time.Second,
-		hosts:    32,
-		base:     base,
-		logger:   slog.New(slog.DiscardHandler),
-	}
-}
-
-func testCrawl(t *testing.T, ctx context.Context, cfg config, wantStatus int) (record.Summary, []line) {
-	t.Helper()
-	var out bytes.Buffer
-	if status := crawl(ctx, cfg, inMemory(cfg), true, &out, io.Discard); status != wantStatus {
-		t.Errorf("exit status %d, want %d", status, wantStatus)
-	}
-	return parseOutput(t, &out)
-}
-
-func inMemory(cfg config) *kept { return &kept{queue: frontier.NewMemory(cfg.maxPages)} }
-
-func page200(html string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html")
-		w.Write([]byte(html))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -22,8 +24,8 @@ func TestCrawl_Report(t *testing.T) {
 		want  int // exit status
 		says  []string
 	}{
-		{"to its end", time.Hour, exitOK, []string{"The pace was kept.", "http://a.example/, http://b.example/", "4 requests to 2 hosts", `"urls":["/robots.txt","/"]`}},
-		{"interrupted", 1500 * time.Millisecond, exitInterrupted, []string{"interrupted", "2 URLs still queued"}},
+		{"to its end", time.Hour, tool.ExitOK, []string{"The pace was kept.", "http://a.example/, http://b.example/", "4 requests to 2 hosts", `"urls":["/robots.txt","/"]`}},
+		{"interrupted", 1500 * time.Millisecond, tool.ExitInterrupted, []string{"interrupted", "2 URLs still queued"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -33,17 +35,13 @@ func TestCrawl_Report(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				var internet robotstest.Internet
-				internet.Handle("a.example", page200(map[bool]string{true: "<a href=/1>1</a> <a href=/2>2</a>"}[tt.want == exitInterrupted]))
+				internet.Handle("a.example", page200(map[bool]string{true: "<a href=/1>1</a> <a href=/2>2</a>"}[tt.want == tool.ExitInterrupted]))
 				internet.Handle("b.example", page200(""))
-				cfg := testConfig(&internet)
-				cfg.userAgent, cfg.report = "ExampleBot/1.0", path
-				if err := cfg.sites([]string{"http://a.example/", "http://b.example/"}, sameHost); err != nil {
-					t.Fatal(err)
-				}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				defer cancel()
 				var stderr bytes.Buffer
-				if status := crawl(ctx, cfg, inMemory(cfg), false, io.Discard, &stderr); status != tt.want {
+				command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", path, "http://a.example/", "http://b.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+				if status := command.Run(ctx); status != tt.want {
 					t.Errorf("exit status %d, want %d", status, tt.want)
 				}
 				if want := "politespider: the report is in " + path + "\n"; stderr.String() != want {
@@ -69,19 +67,22 @@ func TestCrawl_Report(t *testing.T) {
 // A report that cannot be written is a failure, not a surprise for later.
 func TestCrawl_ReportFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "crawl.html")
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		internet.Handle("a.example", page200("fine"))
-		cfg := testConfig(&internet)
-		cfg.userAgent, cfg.report = "ExampleBot/1.0", filepath.Join(dir, "crawl.html")
-		if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
-			t.Fatal(err)
-		}
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			os.RemoveAll(dir) // there was room for the report when the crawl began
+			page200("fine").ServeHTTP(w, r)
+		}))
 		var stderr bytes.Buffer
-		if status := crawl(t.Context(), cfg, inMemory(cfg), false, io.Discard, &stderr); status != exitFailed {
-			t.Errorf("exit status %d, want %d", status, exitFailed)
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		if status := command.Run(t.Context()); status != tool.ExitFailed {
+			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
-		if !strings.Contains(stderr.String(), cfg.report) {
+		if !strings.Contains(stderr.String(), path) {
 			t.Errorf("standard error: %q", stderr.String())
 		}
 	})

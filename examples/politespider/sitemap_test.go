@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -36,12 +37,7 @@ func TestCrawl_Sitemaps(t *testing.T) {
 					}
 					fmt.Fprint(w, "http://a.example/3\nhttp://a.example/secret\nhttp://elsewhere.example/\n")
 				}))
-				cfg := testConfig(&internet)
-				cfg.userAgent, cfg.sitemaps = "ExampleBot/1.0", sitemaps
-				if err := cfg.sites([]string{"http://a.example/"}, sameHost); err != nil {
-					t.Fatal(err)
-				}
-				testCrawl(t, t.Context(), cfg, exitOK)
+				crawlInternet(t, t.Context(), &internet, tool.ExitOK, fmt.Sprintf("-sitemaps=%t", sitemaps), "http://a.example/")
 				var got []string
 				for _, r := range internet.Log() {
 					got = append(got, strings.TrimPrefix(r.URL, "http://"))

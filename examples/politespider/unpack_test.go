@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
 // A few kilobytes that unpack to more than a page may have are no more than a page.
@@ -37,7 +39,7 @@ func TestCrawl_Bomb(t *testing.T) {
 	})
 	mux.HandleFunc("/broken.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed") })
 	dir := t.TempDir()
-	out := runOn(t, mux, exitOK, "-pages", dir)
+	out := runOn(t, mux, tool.ExitOK, "-pages", dir)
 	if !strings.Contains(out, "4 pages fetched, 1 failed") || !strings.Contains(out, "gzip: invalid header") {
 		t.Errorf("%s", out)
 	}

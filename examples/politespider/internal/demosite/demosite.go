@@ -10,7 +10,7 @@
 //	…
 //	defer site.Close()
 //	client := &http.Client{Transport: &http.Transport{DialContext: site.DialContext}}
-//	resp, err := client.Get(site.Front())
+//	resp, err := client.Get(demosite.Front)
 package demosite
 
 import (
@@ -24,6 +24,9 @@ import (
 	"sync"
 	"time"
 )
+
+// Front is the URL of the page that leads to all others.
+const Front = "http://town.example/"
 
 // Request is what a host noted about one request.
 type Request struct {
@@ -77,9 +80,6 @@ func (s *Site) Close() error {
 	}
 	return s.server.Close()
 }
-
-// Front returns the URL of the page that leads to all others.
-func (s *Site) Front() string { return "http://town.example/" }
 
 // Hosts returns the host names, sorted. The site is the handler of each of them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }

@@ -21,6 +21,9 @@ const (
 	RobotsTxt   Verdict = "robots.txt"  // not a page: an origin's robots.txt was asked for
 )
 
+// MaxPuts is how often a page that answers 429 or 503 goes back into the queue.
+const MaxPuts = 3
+
 // Record is one thing that happened in a crawl: a line of the output, or one of its JSON lines.
 type Record struct {
 	Seconds   float64 `json:"seconds"` // since the crawl began

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
@@ -16,3 +17,9 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Seconds returns a duration as records have it: exact to the millisecond.
+func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// Since returns the seconds from then to now.
+func Since(then time.Time) float64 { return Seconds(time.Since(then)) }

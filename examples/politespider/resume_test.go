@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
 // A chain is a site each of whose pages leads to the next; it remembers what was asked for, and calls at for each.
@@ -55,8 +56,8 @@ func TestRun_Resume(t *testing.T) {
 	start := server.URL + "/0"
 
 	var stdout, stderr bytes.Buffer
-	if status := run(ctx, []string{"-user-agent=ExampleBot/1.0", "-delay=10ms", "-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch", "-resume", dir, start}, &stdout, &stderr); status != exitInterrupted {
-		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	if status := run(ctx, []string{"-user-agent=ExampleBot/1.0", "-delay=10ms", "-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch", "-resume", dir, start}, &stdout, &stderr); status != tool.ExitInterrupted {
+		t.Errorf("exit status %d, want %d", status, tool.ExitInterrupted)
 	}
 	if want := "politespider -resume '" + dir + "'\n"; !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("standard error %q does not end with %q", stderr.String(), want)
@@ -70,7 +71,7 @@ func TestRun_Resume(t *testing.T) {
 	}
 
 	stdout.Reset()
-	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
 	if want := "as ExampleBot/1.0\n"; !strings.Contains(stdout.String(), want) {
@@ -84,7 +85,7 @@ func TestRun_Resume(t *testing.T) {
 	}
 
 	stderr.Reset()
-	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
 	if !strings.Contains(stderr.String(), "is complete") {
@@ -107,7 +108,7 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
 	} {
 		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), append([]string{"-resume", dir}, tt.args...), &stdout, &stderr); status != exitOK {
+		if status := run(t.Context(), append([]string{"-resume", dir}, tt.args...), &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("%v: exit status %d, want 0: %s", tt.args, status, stderr.String())
 		}
 		if more := strings.Contains(stderr.String(), "a larger -max-pages"); more != (tt.want < 10) {
@@ -125,11 +126,11 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != exitOK {
+	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitOK {
 		t.Fatalf("exit status %d: %s", status, stderr.String())
 	}
-	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != exitFailed {
-		t.Errorf("exit status %d, want %d", status, exitFailed)
+	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != tool.ExitFailed {
+		t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 	}
 	if !strings.Contains(stderr.String(), server.URL+"/ (host), not at "+server.URL+"/other (host)") {
 		t.Errorf("standard error: %s", stderr.String())
@@ -142,7 +143,7 @@ func TestRun_ResumeNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-resume", file}, &stdout, &stderr); status == exitOK || !strings.Contains(stderr.String(), file) {
+	if status := run(t.Context(), []string{"-resume", file}, &stdout, &stderr); status == tool.ExitOK || !strings.Contains(stderr.String(), file) {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 }
@@ -162,24 +163,11 @@ func TestRun_RedisSecret(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		status := run(ctx, []string{"-redis", rawURL}, &stdout, &stderr)
 		cancel()
-		if status != exitFailed && status != exitUsage || !strings.Contains(stderr.String(), "-redis") {
+		if status != tool.ExitFailed && status != tool.ExitUsage || !strings.Contains(stderr.String(), "-redis") {
 			t.Errorf("%s: exit status %d: %s", rawURL, status, stderr.String())
 		}
 		if strings.Contains(stdout.String()+stderr.String(), "hunter2") {
 			t.Errorf("%s: %s", rawURL, stderr.String())
-		}
-	}
-}
-
-func TestShellWord(t *testing.T) {
-	for word, want := range map[string]string{
-		"/tmp/crawl-1_a.b": "/tmp/crawl-1_a.b",
-		"my crawl":         "'my crawl'",
-		"it's":             `'it'\''s'`,
-		"":                 "''",
-	} {
-		if got := shellWord(word); got != want {
-			t.Errorf("%q: got %s, want %s", word, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package tool
 
 import (
 	"net/url"
@@ -38,13 +38,4 @@ func TestScope(t *testing.T) {
 			}
 		}
 	}
-}
-
-func mustNormalize(t *testing.T, rawURL string) *url.URL {
-	t.Helper()
-	u, err := normalize(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }

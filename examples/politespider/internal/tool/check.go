@@ -1,0 +1,124 @@
+package tool
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+)
+
+// finish makes a crawl of the flags, which have been parsed, and of the
+// arguments.
+func (o *options) finish(flags *flag.FlagSet) error {
+	urls, err := o.recall(flags)
+	if err != nil {
+		return err
+	}
+	o.about = aboutFlags(flags) // before no limit is put into other terms
+	if err := o.check(); err != nil {
+		return err
+	}
+	if len(urls) == 0 {
+		return o.demo()
+	}
+	return o.sites(urls)
+}
+
+// check says what is wrong with the flags, and puts what stands for no limit into the crawl's terms.
+func (o *options) check() error {
+	switch {
+	case !o.scope.known():
+		return fmt.Errorf("-scope %q: write host, domain or prefix", o.scope)
+	case o.maxDepth < 0:
+		return fmt.Errorf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)
+	case o.maxPages < 0:
+		return fmt.Errorf("-max-pages %d: write a positive number, or 0 for no limit", o.maxPages)
+	case o.maxTime < 0:
+		return fmt.Errorf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)
+	case o.delay < 0:
+		return fmt.Errorf("-delay %v: write a positive time such as 2s, or 0 for none", o.delay)
+	case !(o.adaptive >= 0 && o.adaptive <= 1000):
+		return fmt.Errorf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.adaptive)
+	case o.hosts < 1:
+		return fmt.Errorf("-hosts %d: write a positive number", o.hosts)
+	case o.pages.All && o.pages.Dir == "":
+		return errors.New("-pages-all: say with -pages where")
+	case o.store != "" && (o.place.Dir != "" || o.place.RedisURL != ""):
+		return errors.New("-store: with -resume and -redis robots.txt is kept there: leave it out")
+	}
+	if o.maxPages == 0 {
+		o.maxPages = math.MaxInt
+	}
+	if o.maxDepth == 0 {
+		o.maxDepth = math.MaxInt
+	}
+	if o.delay == 0 {
+		o.delay = -1
+	}
+	if err := output.CheckReport(o.report); err != nil {
+		return err
+	}
+	return o.place.Check()
+}
+
+// demo makes it a crawl of the whole demo.
+func (o *options) demo() error {
+	if o.proxy != "" {
+		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")
+	}
+	front, err := normalize(demosite.Front)
+	if err != nil {
+		return err
+	}
+	if o.userAgent == "" {
+		o.userAgent = demoAgent
+	}
+	if o.policyTokens == nil {
+		o.policyTokens = map[preference.Use][]string{preference.TrainAI: {"Google-Extended"}}
+	}
+	o.isDemo = true
+	o.what = "a demo internet on loopback"
+	o.start = []*url.URL{front}
+	o.inScope = func(*url.URL) bool { return true }
+	return nil
+}
+
+// sites makes it a crawl of these URLs, and of what is in their scope.
+func (o *options) sites(rawURLs []string) error {
+	if o.userAgent == "" {
+		return errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+	}
+	for _, raw := range rawURLs {
+		u, err := normalize(raw)
+		if err != nil {
+			return err
+		}
+		o.what = strings.TrimPrefix(o.what+", "+u.String(), ", ")
+		o.start = append(o.start, u)
+		o.about.Start = append(o.about.Start, u.String())
+	}
+	o.inScope = o.scope.of(o.start)
+	o.about.Scope = string(o.scope)
+	if o.proxy != "" {
+		var err error
+		o.through, err = proxyURL(o.proxy)
+		return err
+	}
+	return nil
+}
+
+// proxyURL is the address of a proxy.
+func proxyURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {
+		// Not the URL itself: it may have a password.
+		return nil, errors.New("-proxy: write it as in http://user:password@127.0.0.1:3128, or with https or socks5")
+	}
+	return u, nil
+}

@@ -1,0 +1,69 @@
+package tool
+
+import (
+	"net/url"
+	"sync"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/sitemap"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// discovery queues the URLs that a crawl comes across. It is safe for
+// concurrent use.
+type discovery struct {
+	frontier keep.Queue
+	inScope  func(*url.URL) bool // whether a link is to be followed
+	maxDepth int                 // links from a start URL to a page
+	sitemaps bool                // that robots.txt names are read
+	seeded   sync.Map            // URLs of each robots.txt whose sitemaps are queued
+}
+
+// start queues the URLs that the crawl begins with.
+func (d *discovery) start(urls []*url.URL) {
+	for _, u := range urls {
+		d.frontier.Add(&frontier.Page{URL: u})
+	}
+}
+
+// follow queues the links that are new and in scope, and returns how many. Each makes such a page, with a URL of its own.
+func (d *discovery) follow(such frontier.Page, links []string) int {
+	if such.Depth > d.maxDepth {
+		return 0
+	}
+	return d.add(such, links, d.inScope)
+}
+
+// seed queues the sitemaps that robots.txt names, wherever they are: that it does makes them the site's own.
+func (d *discovery) seed(decision *robotsmw.Decision) {
+	if !d.sitemaps || decision == nil || decision.File() == nil {
+		return
+	}
+	if _, known := d.seeded.LoadOrStore(decision.RobotsURL, true); known {
+		return
+	}
+	anywhere := func(*url.URL) bool { return true }
+	d.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
+}
+
+// sow queues what a sitemap lists: pages in scope, and further sitemaps on its own host. They are as good as start URLs.
+func (d *discovery) sow(from *url.URL, body []byte) int {
+	urls, sitemaps := sitemap.Read(body)
+	here := func(u *url.URL) bool { return u.Host == from.Host }
+	return d.follow(frontier.Page{From: from.String()}, urls) +
+		d.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
+}
+
+// add queues the links that are new and wanted, and returns how many.
+func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
+	var pages []*frontier.Page
+	for _, link := range links {
+		if u, err := normalize(link); err == nil && wanted(u) {
+			p := such
+			p.URL = u
+			pages = append(pages, &p)
+		}
+	}
+	return d.frontier.Add(pages...)
+}

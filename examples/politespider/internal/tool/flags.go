@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+)
+
+// demoAgent is the demo's crawler: its robots.txt files know it by name.
+const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
+
+// options are a crawl as the command line asks for it.
+type options struct {
+	userAgent    string
+	scope        scope
+	maxDepth     int // links from a start URL to a page
+	maxPages     int
+	maxTime      time.Duration // 0: no limit
+	sitemaps     bool          // that robots.txt names are read
+	delay        time.Duration // between requests to a host; negative: none
+	adaptive     float64       // 0: off
+	hosts        int           // crawled at a time
+	proxy        string
+	json         bool
+	report       string                      // where to; "": nowhere
+	policyTokens map[preference.Use][]string // names that stand for a use
+	pages        keep.Pages
+	place        keep.Place // of the state of the crawl
+	store        string     // directory of robots.txt records; "": none of its own
+
+	// What finish adds.
+	what    string // is crawled, in a few words
+	start   []*url.URL
+	inScope func(*url.URL) bool // whether a link is to be followed
+	about   frontier.About
+	through *url.URL // a proxy; nil: none
+	isDemo  bool
+}
+
+// define says which flags there are.
+func (o *options) define(flags *flag.FlagSet) {
+	flags.StringVar(&o.userAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
+
+	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
+	flags.IntVar(&o.maxDepth, "depth", 0, "`links` to follow at most from a start URL to a page; 0: no limit")
+	flags.IntVar(&o.maxPages, "max-pages", 100, "`pages` to fetch at most; 0: no limit")
+	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
+	flags.BoolVar(&o.sitemaps, "sitemaps", false, "begin with the URLs in the sitemaps that robots.txt names, too")
+
+	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
+	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
+	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
+	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nelse those that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
+
+	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary")
+	flags.StringVar(&o.report, "report", "", "write what this run came to as an HTML `file`, to be opened in a browser")
+	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
+	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, but for those that say noindex or noarchive, or cannot be asked")
+	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep those, too")
+
+	flags.StringVar(&o.place.Dir, "resume", "", "keep the state of the crawl in this `directory`, and go on with what is there")
+	flags.StringVar(&o.place.RedisURL, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS")
+	flags.StringVar(&o.place.Crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
+	flags.DurationVar(&o.place.Lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over what it was at")
+	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
+}
+
+// policyToken adds a name under which robots.txt may address a use: "train-ai=Google-Extended".
+func (o *options) policyToken(text string) error {
+	use, token, ok := strings.Cut(text, "=")
+	if !ok || token == "" || !slices.Contains(uses, preference.Use(use)) {
+		return fmt.Errorf("write a use (%s, %s or %s) and a name, as in train-ai=Google-Extended", uses[0], uses[1], uses[2])
+	}
+	if o.policyTokens == nil {
+		o.policyTokens = make(map[preference.Use][]string)
+	}
+	o.policyTokens[preference.Use(use)] = append(o.policyTokens[preference.Use(use)], token)
+	return nil
+}
+
+// repeated is a flag that may be given several times.
+type repeated struct {
+	values []string
+	add    func(value string) error
+}
+
+func (r *repeated) String() string { return strings.Join(r.values, " ") }
+
+// Set is of flag.Value.
+func (r *repeated) Set(value string) error {
+	r.values = append(r.values, value)
+	return r.add(value)
+}
+
+// usage is what -help prints.
+func usage(w io.Writer, flags *flag.FlagSet) {
+	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
+		"  politespider                  crawl a demo internet on loopback\n"+
+		"  politespider [flags] URL...   crawl these sites\n\nFlags:\n")
+	flags.PrintDefaults()
+	fmt.Fprint(w, "\nExit status:\n"+
+		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+
+		"  1    no page could be fetched, or something could not be kept: the output, the state of the crawl, a page\n"+
+		"  2    called wrongly\n"+
+		"  130  interrupted: by Ctrl-C, or SIGTERM\n")
+}

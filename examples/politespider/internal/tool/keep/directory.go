@@ -1,0 +1,37 @@
+package keep
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+)
+
+// openDirectory opens a crawl that is this process's alone.
+func openDirectory(dir string, opts Options) (*Kept, error) {
+	store, err := diskstore.Open(filepath.Join(dir, "robots"))
+	if err != nil {
+		return nil, fmt.Errorf("-resume %s: %w", dir, err)
+	}
+	q, err := frontier.OpenDirectory(dir, opts.About, opts.Max, opts.Delay, opts.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("-resume %s: %w", dir, err)
+	}
+	return &Kept{
+		Queue:    q,
+		Store:    struct{ robotsmw.Store }{store}, // without its locks: nobody else is here, but one that was killed may have left some
+		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
+		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",
+	}, nil
+}
+
+// shellWord is a word as it can be pasted into a shell.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

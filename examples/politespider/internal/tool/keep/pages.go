@@ -1,0 +1,118 @@
+package keep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// Pages keeps pages in a directory: each body in a file that is named by the
+// URL's hash, and in index.jsonl a line on each. A page that is fetched again
+// has another line, and the last one holds. Several processes may share the
+// directory. It is safe for concurrent use.
+type Pages struct {
+	Dir string // "": nowhere
+	All bool   // noindex, noarchive, and what cannot be asked, too
+
+	mu    sync.Mutex
+	index *os.File // nil: nothing is kept
+}
+
+// line is a line of the index.
+type line struct {
+	URL         string    `json:"url"`
+	File        string    `json:"file"` // in the directory
+	Fetched     time.Time `json:"fetched"`
+	ContentType string    `json:"content_type,omitempty"`
+	NoIndex     bool      `json:"noindex,omitempty"`
+	NoArchive   bool      `json:"noarchive,omitempty"`
+}
+
+// Open makes the directory.
+func (p *Pages) Open() (err error) {
+	if p.Dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return fmt.Errorf("-pages: %w", err)
+	}
+	p.index, err = os.OpenFile(filepath.Join(p.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("-pages: %w", err)
+	}
+	return nil
+}
+
+// Close closes the index.
+func (p *Pages) Close() error {
+	if p.index == nil {
+		return nil
+	}
+	return p.index.Close()
+}
+
+// Keep keeps the page that the URL was answered with, if it is one and may be
+// kept by what it says about itself.
+func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
+	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
+		return nil
+	}
+	l := line{
+		URL:         url,
+		Fetched:     time.Now().UTC().Truncate(time.Second),
+		ContentType: r.Headers.Get("Content-Type"),
+		NoIndex:     says.NoIndex(),
+		NoArchive:   says.NoArchive(),
+	}
+	if !p.All && (l.NoIndex || l.NoArchive || says.State == robotsmw.PageNotExamined) {
+		return nil
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
+	l.File = filepath.Join(hash[:2], hash[2:32])
+	if err := writeWhole(filepath.Join(p.Dir, l.File), r.Body); err != nil {
+		return fmt.Errorf("keep a page: %w", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l); err != nil {
+		return fmt.Errorf("keep a page: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := p.index.Write(b.Bytes()); err != nil { // at one stroke: others append, too
+		return fmt.Errorf("keep a page: %w", err)
+	}
+	return nil
+}
+
+// writeWhole writes a file that others see whole or not at all.
+func writeWhole(name string, data []byte) error {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, "tmp-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}

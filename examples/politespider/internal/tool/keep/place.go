@@ -1,0 +1,52 @@
+// Package keep keeps what outlives a process: the state of a crawl, in a
+// [Place], and the pages that it fetched, in [Pages].
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+)
+
+// Place says where the state of a crawl is kept: in a directory, in Redis, or
+// in memory alone.
+type Place struct {
+	Dir      string // "": in none
+	RedisURL string // "": in none
+	Crawl    string // its name in Redis
+	Lease    time.Duration
+}
+
+// Check returns an error if there is no such place.
+func (p Place) Check() error {
+	switch {
+	case p.Dir != "" && p.RedisURL != "":
+		return errors.New("-resume and -redis: a crawl is kept in one place: leave one of them out")
+	case p.RedisURL != "" && (p.Crawl == "" || strings.ContainsAny(p.Crawl, `{}*?[]\ `)):
+		return fmt.Errorf("-crawl %q: write a name without spaces, braces, brackets, *, ? and \\", p.Crawl)
+	case p.Lease < time.Second:
+		return fmt.Errorf("-lease %v: write a time of a second or more", p.Lease)
+	case p.RedisURL != "":
+		client, err := redisClient(p.RedisURL, time.Second)
+		if err != nil {
+			return err
+		}
+		return client.Close() // it has not connected yet
+	}
+	return nil
+}
+
+// Open opens the frontier and the store of robots.txt records.
+func (p Place) Open(ctx context.Context, opts Options) (*Kept, error) {
+	switch {
+	case p.Dir != "":
+		return openDirectory(p.Dir, opts)
+	case p.RedisURL != "":
+		return openRedis(ctx, p.RedisURL, p.Crawl, p.Lease, opts)
+	}
+	return &Kept{Queue: frontier.NewMemory(opts.Max)}, nil
+}

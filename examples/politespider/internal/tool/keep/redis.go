@@ -1,0 +1,108 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/politeness/redislimit"
+	"github.com/goodbots/courtesy/robotsmw/redisstore"
+)
+
+// openRedis opens a crawl that other processes may share.
+func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, opts Options) (*Kept, error) {
+	redis.SetLogger(quiet{}) // what matters comes back as an error
+	client, err := redisClient(rawURL, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	// robots.txt is fetched, and the pace kept, without Redis too, so neither waits for it for long.
+	hasty, err := redisClient(rawURL, 500*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	closeAll := func() { client.Close(); hasty.Close() }
+	opts.About.Flags = nil // each process has its own
+	store, err := redisstore.New(hasty, "politespider:")
+	if err != nil {
+		closeAll()
+		return nil, err
+	}
+	fleet, err := redislimit.New(hasty, redislimit.Options{Namespace: "politespider:" + crawl, Logger: opts.Logger})
+	if err != nil {
+		closeAll()
+		return nil, fmt.Errorf("-crawl %q: %w", crawl, err)
+	}
+	q, err := frontier.OpenRedis(ctx, client, frontier.RedisOptions{Crawl: crawl, About: opts.About, Max: opts.Max, Lease: lease, Logger: opts.Logger})
+	if err != nil {
+		closeAll()
+		return nil, fmt.Errorf("-redis %s: %w", redactURL(rawURL), err)
+	}
+	return &Kept{
+		Queue:      q,
+		Store:      store,
+		Fleet:      fleet,
+		GoOn:       "it goes on in its other processes, or when the same command is given again",
+		Complete:   fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", crawl),
+		disconnect: closeAll,
+	}, nil
+}
+
+// redisClient is a client of the server, the sentinels (?master_name=…) or the cluster (?addr=…) that the URL names.
+func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
+	bad := func(err error) error {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the URL, which may have a password
+		}
+		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, bad(err)
+	}
+	switch query := u.Query(); {
+	case query.Has("master_name"):
+		opts, err := redis.ParseFailoverURL(rawURL)
+		if err != nil {
+			return nil, bad(err)
+		}
+		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
+		opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+		return redis.NewFailoverClient(opts), nil
+	case query.Has("addr"):
+		opts, err := redis.ParseClusterURL(rawURL)
+		if err != nil {
+			return nil, bad(err)
+		}
+		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
+		opts.ContextTimeoutEnabled, opts.DisableIdentity = true, true
+		return redis.NewClusterClient(opts), nil
+	}
+	opts, err := redis.ParseURL(rawURL)
+	if err != nil {
+		return nil, bad(err)
+	}
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
+	opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+	return redis.NewClient(opts), nil
+}
+
+// redactURL is the URL without its password.
+func redactURL(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "URL"
+	}
+	u.RawQuery = "" // may have one, too
+	return u.Redacted()
+}
+
+// quiet is a logger of go-redis that says nothing.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}

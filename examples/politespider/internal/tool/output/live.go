@@ -1,0 +1,44 @@
+package output
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// livePrinter is a textPrinter for a terminal: below the records it keeps a line on what the crawl is waiting for.
+type livePrinter struct{ *textPrinter }
+
+// progressPeriod is how often that line is drawn.
+const progressPeriod = 100 * time.Millisecond
+
+// progressWidth is its most: what goes beyond the edge of a terminal could not be erased.
+const progressWidth = 77
+
+func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
+	line := fmt.Sprintf("%d fetched", soFar.Fetched)
+	if soFar.Fetched > 0 {
+		line += fmt.Sprintf(" (%.1f/s)", float64(soFar.Fetched)/max(soFar.Seconds, 0.1))
+	}
+	line += fmt.Sprintf(", %d blocked, %d left, %d hosts waiting", soFar.Blocked, q.Queued+q.Out, q.Hosts)
+	if q.Next != "" {
+		line += fmt.Sprintf(", next %s in %s", q.Next, seconds(q.Wait.Seconds()))
+	}
+	if runes := []rune(line); len(runes) > progressWidth {
+		line = string(runes[:progressWidth])
+	}
+	fmt.Fprintf(p.w, "%s  %s\r", terminal.EraseLine, p.paint(dim, line))
+}
+
+func (p livePrinter) record(r record.Record) {
+	fmt.Fprint(p.w, terminal.EraseLine)
+	p.textPrinter.record(r)
+}
+
+func (p livePrinter) summary(s record.Summary) {
+	fmt.Fprint(p.w, terminal.EraseLine)
+	p.textPrinter.summary(s)
+}

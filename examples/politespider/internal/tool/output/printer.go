@@ -1,0 +1,32 @@
+package output
+
+import (
+	"io"
+	"os"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// printer shows a crawl as it goes. The ledger calls it with one thing at a time.
+type printer interface {
+	begin(what, userAgent string)
+	record(record.Record)
+	summary(record.Summary)
+}
+
+// liveness is a printer that also shows, between the records, what the crawl is waiting for.
+type liveness interface {
+	progress(soFar record.Summary, q frontier.State)
+}
+
+// newPrinter returns a printer of one kind or the other.
+func newPrinter(w io.Writer, live, asJSON bool) printer {
+	switch {
+	case asJSON:
+		return newJSONPrinter(w)
+	case live:
+		return livePrinter{&textPrinter{w: w, colour: os.Getenv("NO_COLOR") == ""}} // https://no-color.org
+	}
+	return &textPrinter{w: w}
+}

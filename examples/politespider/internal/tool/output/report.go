@@ -1,0 +1,40 @@
+package output
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// CheckReport makes sure that the report can be written, before a crawl that may take hours. A report that is there
+// already stays until then.
+func CheckReport(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	return file.Close()
+}
+
+// WriteReport writes the report of the crawl, if Options names a file for it.
+func (l *Ledger) WriteReport(s record.Summary) error {
+	if l.report == nil {
+		return nil
+	}
+	file, err := os.Create(l.opts.Report)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if err := l.report.Write(file, s); err != nil {
+		file.Close()
+		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

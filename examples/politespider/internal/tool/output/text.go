@@ -1,0 +1,143 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// textPrinter writes a line for each thing that happened, and the summary as tables: plain, or for a terminal.
+type textPrinter struct {
+	w      io.Writer
+	colour bool
+	told   map[string]bool // what a host's robots.txt says, printed already
+}
+
+// lineFormat is that of a line up to its note: time, waited, verdict, status, URL.
+const lineFormat = "%7s  %7s  %s  %4s  %s"
+
+// evidenceIndent stands before a line on what a page says, below the page's own.
+const evidenceIndent = "                     "
+
+// urlWidth is that of most URLs; longer ones push their note to the right.
+const urlWidth = 42
+
+// Terminal attributes (ECMA-48 SGR).
+const (
+	bold    = "1"
+	dim     = "2"
+	red     = "31"
+	green   = "32"
+	yellow  = "33"
+	magenta = "35"
+	cyan    = "36"
+)
+
+var verdictColour = map[record.Verdict]string{
+	record.Fetched:     green,
+	record.Moved:       green,
+	record.Blocked:     yellow,
+	record.Later:       cyan,
+	record.Missing:     red,
+	record.Unreachable: red,
+	record.Failed:      red,
+	record.RobotsTxt:   dim,
+}
+
+func (p *textPrinter) begin(what, userAgent string) {
+	fmt.Fprintf(p.w, "Crawling %s as %s\n\n", p.paint(bold, what), p.paint(bold, userAgent))
+	fmt.Fprintln(p.w, p.paint(dim, fmt.Sprintf(lineFormat, "time", "waited", fmt.Sprintf("%-11s", "verdict"), "", "URL")))
+}
+
+func (p *textPrinter) record(r record.Record) {
+	waited, status := "", ""
+	if r.Waited >= 0.05 {
+		waited = seconds(r.Waited)
+	}
+	if r.Status != 0 {
+		status = fmt.Sprint(r.Status)
+	}
+	note := p.note(r)
+	url := r.URL
+	if note != "" {
+		url = fmt.Sprintf("%-*s", urlWidth, url)
+	}
+	verdict := p.paint(verdictColour[r.Verdict], fmt.Sprintf("%-11s", r.Verdict))
+	line := fmt.Sprintf(lineFormat, seconds(r.Seconds), waited, verdict, status, url)
+	if note != "" {
+		line += "  " + note
+	}
+	fmt.Fprintln(p.w, line)
+	for _, e := range r.Evidence() {
+		if !e.OfSite || p.tellOnce(r.Host+" "+e.Text) {
+			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.Text))
+		}
+	}
+}
+
+// tellOnce reports whether it is called with this text for the first time.
+func (p *textPrinter) tellOnce(text string) bool {
+	if p.told[text] {
+		return false
+	}
+	if p.told == nil {
+		p.told = make(map[string]bool)
+	}
+	p.told[text] = true
+	return true
+}
+
+// note is what there is to say about a record beyond its verdict.
+func (p *textPrinter) note(r record.Record) string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
+		add("line %d: %s", d.Line, p.paint(bold, record.Printable(fmt.Sprintf("%v: %s", d.Kind, d.Rule))))
+	}
+	if r.Location != "" {
+		add("-> %s", r.Location)
+	}
+	for _, flag := range r.Flags() {
+		add("%s", p.paint(magenta, flag))
+	}
+	if r.Links > 0 {
+		add("%s", record.Count(r.Links, "new link"))
+	}
+	if r.LinksLeft > 0 {
+		add("%s not followed", record.Count(r.LinksLeft, "link"))
+	}
+	switch {
+	case r.Verdict == record.Later && r.Put > 0 && r.Again == 0: // the server did not say when
+		add("again later (%d of %d)", r.Put, record.MaxPuts)
+	case r.Verdict == record.Later && r.Put > 0:
+		add("again in %s (%d of %d)", seconds(r.Again), r.Put, record.MaxPuts)
+	case r.Verdict == record.Later:
+		add("its turn is in %s", seconds(r.Again))
+	case r.Verdict == record.Missing:
+		add("given up after %d more tries", r.Put)
+	}
+	if r.Redirects > 0 {
+		add("after %s", record.Count(r.Redirects, "redirect"))
+	}
+	if r.Error != "" {
+		add("%s", record.Printable(r.Error))
+	}
+	return strings.Join(notes, ", ")
+}
+
+func (p *textPrinter) paint(sgr, text string) string {
+	if !p.colour || sgr == "" {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+func seconds(s float64) string {
+	if d := time.Duration(s * float64(time.Second)); d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1fs", s)
+}

@@ -1,0 +1,62 @@
+package tool
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+)
+
+// notRecalled are the flags that are of a run, not of its crawl.
+var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report"}
+
+// aboutFlags is a crawl that was called with these flags.
+func aboutFlags(flags *flag.FlagSet) frontier.About {
+	a := frontier.About{Flags: make(map[string][]string)}
+	flags.Visit(func(f *flag.Flag) {
+		if !slices.Contains(notRecalled, f.Name) {
+			a.Flags[f.Name] = valuesOf(f.Value)
+		}
+	})
+	return a
+}
+
+// valuesOf are those that make the flag what it is when it is set to each in turn.
+func valuesOf(v flag.Value) []string {
+	if r, ok := v.(*repeated); ok {
+		return r.values
+	}
+	return []string{v.String()}
+}
+
+// recall returns the URLs to begin with. If a crawl is to go on, what the command line does not say is as it was when it
+// began.
+func (o *options) recall(flags *flag.FlagSet) ([]string, error) {
+	if o.place.Dir == "" {
+		return flags.Args(), nil
+	}
+	was, err := frontier.ReadAbout(o.place.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("-resume %s: %w", o.place.Dir, err)
+	}
+	if was == nil {
+		return flags.Args(), nil
+	}
+	given := make(map[string]bool)
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, values := range was.Flags {
+		for _, value := range values {
+			if given[name] {
+				continue
+			}
+			if err := flags.Set(name, value); err != nil {
+				return nil, fmt.Errorf("-resume %s: the crawl there began with -%s %s: %w", o.place.Dir, name, value, err)
+			}
+		}
+	}
+	if flags.NArg() == 0 {
+		return was.Start, nil
+	}
+	return flags.Args(), nil
+}

@@ -1,0 +1,84 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// uses are those that the spider asks about: it searches for nobody and trains nothing, but whoever runs it may.
+var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
+
+// saidOf is what a page says about itself, and its owner about the use of it.
+func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
+	said := record.Said{Examined: says.State.String()}
+	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
+		said.Examined = robotsmw.PagePartial.String()
+	}
+	if says.State == robotsmw.PageNotExamined {
+		said.Coding = r.Headers.Get("Content-Encoding")
+	}
+	said.Directives = slices.Collect(says.Rules())
+	said.UnavailableAfter, _ = says.UnavailableAfter()
+	said.Uses = usesOf(in)
+	for _, l := range in.Licenses() {
+		said.Licenses = append(said.Licenses, record.License{URL: l.URL, Where: l.Where, Line: l.Line})
+	}
+	return said
+}
+
+// usesOf asks about each use. It returns nil if nothing was said about any.
+func usesOf(in preference.Input) (all []record.Use) {
+	said := false
+	for _, use := range uses {
+		verdict := in.For(use)
+		u := record.Use{Use: use, Answer: verdict.Answer}
+		for _, statement := range verdict.Evidence {
+			u.Evidence = append(u.Evidence, record.Statement{Statement: statement, Draft: statement.Signal.Draft()})
+			said = true
+		}
+		all = append(all, u)
+	}
+	if !said {
+		return nil
+	}
+	return all
+}
+
+// linksOf returns the links of a page that may be followed, and the others. What
+// the page says by its links is added to said.
+func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
+	known := make(map[string]bool)
+	for _, u := range page.Queue() {
+		follow = append(follow, u.String())
+		known[u.String()] = true
+	}
+	for _, l := range page.Links {
+		link := l.URL.String()
+		if known[link] {
+			continue
+		}
+		known[link] = true
+		leave = append(leave, link)
+		if !l.PageNoFollow {
+			said.NotFollowed = append(said.NotFollowed, link)
+		}
+	}
+	for _, l := range page.Licenses {
+		said.Licenses = append(said.Licenses, record.License{URL: l.String(), Where: "link"})
+	}
+	if page.Canonical != nil {
+		said.Canonical = page.Canonical.String()
+	}
+	if page.Refresh != nil {
+		said.Refresh = fmt.Sprintf("%s after %v", page.Refresh.URL, page.Refresh.Delay)
+	}
+	return follow, leave
+}

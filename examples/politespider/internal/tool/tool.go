@@ -1,0 +1,154 @@
+// Package tool is the command around a crawl: its flags, what it keeps, what it
+// prints, and its exit status. The crawl itself is a [Crawler], which takes
+// pages from a [Job] and fetches them.
+package tool
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/robotsmw/diskstore"
+)
+
+// Crawler fetches the pages of a job until there are no more. It returns an
+// error only if it cannot begin: the job hears of everything else.
+type Crawler func(ctx context.Context, job *Job) error
+
+// The exit statuses of the command.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130 // as a shell reports a program that SIGINT ended
+)
+
+// Command is the command: everything but the process.
+type Command struct {
+	Crawl          Crawler
+	Args           []string          // without the command's name
+	Base           http.RoundTripper // sends requests; nil: the network, or the demo's
+	Stdout, Stderr io.Writer
+}
+
+// Main runs the command with the process's arguments and exits.
+func Main(crawl Crawler) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
+	os.Exit(Command{Crawl: crawl, Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx))
+}
+
+// Run runs the command until its end, or that of the context, and returns the
+// exit status.
+func (c Command) Run(ctx context.Context) int {
+	status, err := c.run(ctx)
+	if err != nil {
+		c.say("%v", err)
+	}
+	return status
+}
+
+func (c Command) say(format string, args ...any) {
+	fmt.Fprintf(c.Stderr, "politespider: "+format+"\n", args...)
+}
+
+// run opens what the flags ask for, and crawls.
+func (c Command) run(ctx context.Context) (status int, err error) {
+	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
+	flags.SetOutput(c.Stderr)
+	var o options
+	o.define(flags)
+	flags.Usage = func() { usage(c.Stderr, flags) }
+	if err := flags.Parse(c.Args); errors.Is(err, flag.ErrHelp) {
+		return ExitOK, nil
+	} else if err != nil {
+		return ExitUsage, nil // the flag set has said why
+	}
+	if err := o.finish(flags); err != nil {
+		return ExitUsage, err
+	}
+	base, disconnect, err := o.network(c.Base)
+	if err != nil {
+		return ExitFailed, err
+	}
+	defer disconnect()
+	if err := o.pages.Open(); err != nil {
+		return ExitFailed, err
+	}
+	defer o.pages.Close()
+	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	kept, err := o.place.Open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
+	if err != nil {
+		return ExitFailed, err
+	}
+	defer kept.Disconnect()
+	if o.store != "" {
+		if kept.Store, err = diskstore.Open(o.store); err != nil {
+			return ExitFailed, fmt.Errorf("-store: %w", err)
+		}
+	}
+	return c.crawl(ctx, &o, base, kept, logger)
+}
+
+// crawl runs the crawl, and says what it came to.
+func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, kept *keep.Kept, logger *slog.Logger) (status int, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if o.maxTime > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
+		defer stop()
+	}
+	ledger := output.New(c.Stdout, output.Options{
+		What:      o.what,
+		UserAgent: o.userAgent,
+		Interval:  max(o.delay, 0),
+		JSON:      o.json,
+		Report:    o.report,
+		Failed:    cancel, // a crawl that cannot report need not go on
+	})
+	job := newJob(o, base, kept, ledger, logger, cancel)
+	if err := c.Crawl(ctx, job); err != nil {
+		return ExitUsage, errors.Join(err, kept.Close())
+	}
+	summary := job.finish(ctx)
+	failed := job.failure(ctx)
+	if err := kept.Close(); failed == nil {
+		failed = err
+	}
+	if err := ledger.WriteReport(summary); err == nil && o.report != "" {
+		c.say("the report is in %s", o.report)
+	} else if failed == nil {
+		failed = err
+	}
+	lost := ledger.Err()
+	stopped := summary.Stopped != "" || lost != nil
+	switch {
+	case summary.Stopped == "max-pages" && kept.GoOn != "":
+		c.say("%s, and a larger -max-pages", kept.GoOn)
+	case stopped && kept.GoOn != "":
+		c.say("%s", kept.GoOn)
+	case !stopped && summary.Fetched == 0 && summary.Elsewhere > 0:
+		c.say("%s", kept.Complete)
+	}
+	switch {
+	case lost != nil:
+		return ExitFailed, fmt.Errorf("write the output: %w", lost)
+	case failed != nil:
+		return ExitFailed, failed
+	case summary.Stopped == "interrupted":
+		return ExitInterrupted, nil
+	case summary.Fetched+summary.Elsewhere == 0:
+		return ExitFailed, nil
+	}
+	return ExitOK, nil
+}

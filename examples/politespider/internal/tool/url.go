@@ -1,0 +1,34 @@
+package tool
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/gocolly/colly/v2"
+)
+
+// normalize returns the URL as colly will send it.
+func normalize(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in http://%s", rawURL, strings.TrimLeft(rawURL, "/"))
+	}
+	absolute := (&colly.Request{URL: u}).AbsoluteURL(rawURL)
+	if absolute == "" {
+		return nil, fmt.Errorf("%q is not a URL", rawURL)
+	}
+	return withoutFragment(absolute)
+}
+
+func withoutFragment(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
