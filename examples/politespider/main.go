@@ -17,27 +17,29 @@ import (
 
 func main() { tool.Main(crawl) }
 
-// crawl is the spider. The job says what is next and hears what became of it,
-// colly fetches it, and Courtesy stands between colly and the network: whatever
-// the job hands out, nothing disallowed is sent, and nothing too soon.
+// crawl is the spider. The job says which page is next and hears what became
+// of it; colly fetches it. Courtesy stands between colly and the network:
+// nothing is sent that robots.txt disallows, or sooner than the host's pace.
 func crawl(ctx context.Context, job *tool.Job) error {
 	c := colly.NewCollector(colly.StdlibContext(ctx))
-	c.AllowURLRevisit = true        // the job knows what was fetched, and a 429 wants a second try
-	c.ParseHTTPErrorResponse = true // so an error means that there is no answer at all
+	c.AllowURLRevisit = true        // the job knows what was fetched; 429 gets a second try
+	c.ParseHTTPErrorResponse = true // only a page without a response is an error
 	c.DisableCookies()
-	// A redirect leads to a URL of its own: the job queues it, so that no page
-	// is fetched twice, and it waits for its own host.
+	// A redirect leads to a URL of its own. The job queues it, so that no page
+	// is fetched twice, and each waits for its own host.
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 
-	// From here on robots.txt is fetched, kept and obeyed for every request.
+	// From here on, whatever the collector sends obeys robots.txt and the pace.
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
-		UserAgent: job.UserAgent, // its first word is the name that robots.txt knows us by
-		Base:      job.Base,      // what really sends; nil would do
-		Limiter: &politeness.Limiter{ // nil would do: one request a second and host
-			Delay:    job.Delay, // a longer Crawl-delay and Retry-After are kept as well
+		UserAgent: job.UserAgent, // robots.txt knows us by its first word
+		Base:      job.Base,      // nil: http.DefaultTransport
+		// Without a Limiter each host gets one request at a time, and one a second.
+		// A longer Crawl-delay and a Retry-After count in any case.
+		Limiter: &politeness.Limiter{
+			Delay:    job.Delay,
 			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
-			MaxWait:  max(5*time.Second, 2*job.Delay), // what takes longer is the job's to wait for
-			Shared:   job.Fleet,                       // keeps one pace with the other processes of this crawl
+			MaxWait:  max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
+			Shared:   job.Fleet,                       // other processes of the same crawl
 			Observer: job.PaceObserver,
 			Logger:   job.Logger,
 		},
@@ -52,23 +54,26 @@ func crawl(ctx context.Context, job *tool.Job) error {
 
 	c.OnResponse(func(r *colly.Response) {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
-		says := ext.Directives(r) // noindex, nofollow and so on: of X-Robots-Tag and <meta> together
+		// noindex, nofollow and the like, from X-Robots-Tag and <meta name=robots>.
+		says := ext.Directives(r)
 		visit.Hear(r, says, ext.Checker().Tokens())
-		if says.State == robotsmw.PageComplete { // it is HTML, and was looked at
-			// Of its links, Queue lists those that neither page nor rel=nofollow excludes.
-			visit.Follow(pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{}))
+		if says.State != robotsmw.PageComplete {
+			return // not HTML, or not readable
 		}
+		// page.Queue() leaves out what the page or rel=nofollow excludes.
+		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{})
+		visit.Follow(page, err)
 	})
 
 	var workers sync.WaitGroup
 	for range job.Workers {
 		workers.Go(func() {
-			for visit := range job.Visits(ctx) { // waits until a page's host is due
+			for visit := range job.Visits(ctx) { // each when its host is due
 				page := colly.NewContext()
 				page.Put("visit", visit)
 				err := c.Request(http.MethodGet, visit.URL(), nil, page, nil)
-				// A *robotsmw.DisallowedError knows the line of robots.txt that says no, and a
-				// *politeness.DelayError until when its host is to be left alone.
+				// A *robotsmw.DisallowedError has the rule that says no, and its line.
+				// A *politeness.DelayError has the time at which the host may be asked.
 				visit.End(ctx, err)
 			}
 		})
