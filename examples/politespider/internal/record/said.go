@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
-	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
 // Said is what a page says about itself and its use: to everybody, and to this crawler by name.
@@ -48,30 +46,6 @@ type License struct {
 	URL   string `json:"url"`
 	Where string `json:"where"`          // "robots.txt", "header" or "link"
 	Line  int    `json:"line,omitempty"` // not of a link
-}
-
-// Flags is what a page says no to, in a few words, and how much of it was not looked at.
-func (r Record) Flags() (flags []string) {
-	if r.NoIndex {
-		flags = append(flags, "noindex")
-	} else if !r.UnavailableAfter.IsZero() {
-		flags = append(flags, "noindex from "+r.UnavailableAfter.Format(time.DateOnly))
-	}
-	if r.NoFollow {
-		flags = append(flags, "nofollow")
-	}
-	switch r.Examined {
-	case robotsmw.PageNotExamined.String():
-		flags = append(flags, fmt.Sprintf("not examined (%s)", Printable(r.Coding)))
-	case robotsmw.PagePartial.String():
-		flags = append(flags, fmt.Sprintf("examined to %d KiB", htmlmeta.Window>>10))
-	}
-	for _, u := range r.Uses {
-		if u.Answer == preference.Deny {
-			flags = append(flags, fmt.Sprintf("no %s", u.Use))
-		}
-	}
-	return flags
 }
 
 // Evidence is a line on what was said, and where.
