@@ -83,6 +83,7 @@ func TestCrawl_MaxTime(t *testing.T) {
 }
 
 func TestRun_MaxTime(t *testing.T) {
+	t.Parallel()
 	site := &chain{pages: 1 << 30, at: func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }}
 	if out := runOn(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
 		t.Errorf("%s", out)
@@ -112,6 +113,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 
 // -adaptive reaches the Limiter; what it does there is tested above.
 func TestRun_Adaptive(t *testing.T) {
+	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
 	start := time.Now()
 	runOn(t, site, tool.ExitOK, "-adaptive=10")

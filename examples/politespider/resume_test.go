@@ -150,6 +150,7 @@ func TestRun_ResumeNotThere(t *testing.T) {
 
 // Whatever is wrong with Redis, nobody reads its password.
 func TestRun_RedisSecret(t *testing.T) {
+	t.Parallel()
 	for _, rawURL := range []string{
 		"redis://bot:hunter2@127.0.0.1:1",
 		"redis://bot:hunter2@127.0.0.1:1/?password=hunter2",
