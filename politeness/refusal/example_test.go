@@ -1,0 +1,39 @@
+package refusal_test
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/goodbots/courtesy/politeness/refusal"
+)
+
+// A challenge with status 202 is no content, whatever its status says.
+func ExampleOf() {
+	resp := &http.Response{StatusCode: 202, Header: http.Header{"Sg-Captcha": {"challenge"}}}
+	if r, ok := refusal.Of(resp); ok {
+		fmt.Println(r.By, r.Kind, r.Sure)
+		fmt.Println(r.Evidence)
+	}
+	// Output:
+	// SiteGround challenge true
+	// 202, sg-captcha: challenge
+}
+
+// Some walls answer 200 and say nothing in the header.
+func ExampleOfPage() {
+	resp := &http.Response{StatusCode: 200}
+	page := []byte(`<!doctype html><script id="anubis_challenge" type="application/json">{}</script>`)
+	r, ok := refusal.OfPage(resp, page)
+	fmt.Println(r.By, r.Kind, r.Sure, ok)
+	// Output:
+	// Anubis challenge false true
+}
+
+// What a site wants to be paid is a value.
+func ExampleRefusal_price() {
+	resp := &http.Response{StatusCode: 402, Header: http.Header{"Crawler-Price": {"USD 0.01"}}}
+	r, _ := refusal.Of(resp)
+	fmt.Println(r.Kind, r.Price, r.Currency)
+	// Output:
+	// payment 0.01 USD
+}

@@ -1,0 +1,277 @@
+package refusal
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// answer is a response with the header lines of a text: "Name: value".
+func answer(status int, header ...string) *http.Response {
+	h := make(http.Header)
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Add(name, value)
+	}
+	return &http.Response{StatusCode: status, Header: h}
+}
+
+func TestOf(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer *http.Response
+		want   Refusal // without Evidence
+	}{
+		{"Cloudflare's challenge", answer(403, "cf-mitigated: challenge", "server: cloudflare"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},
+		{"Cloudflare's challenge, as it was sent of old", answer(503, "cf-mitigated: challenge"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},
+		{"AWS WAF's challenge without a body", answer(202, "x-amzn-waf-action: challenge"), Refusal{By: "AWS WAF", Kind: Challenge, Sure: true}},
+		{"AWS WAF's captcha", answer(405, "x-amzn-waf-action: captcha"), Refusal{By: "AWS WAF", Kind: Captcha, Sure: true}},
+		{"Vercel's challenge", answer(429, "x-vercel-mitigated: challenge"), Refusal{By: "Vercel", Kind: Challenge, Sure: true}},
+		{"Vercel's denial", answer(403, "x-vercel-mitigated: deny"), Refusal{By: "Vercel", Kind: Block, Sure: true}},
+		{"Vercel's token alone", answer(429, "x-vercel-challenge-token: 2.1795"), Refusal{By: "Vercel", Kind: Challenge, Sure: true}},
+		{"SiteGround's captcha", answer(202, "sg-captcha: challenge"), Refusal{By: "SiteGround", Kind: Challenge, Sure: true}},
+		{"DataDome, soft", answer(403, "x-datadome: protected", "x-dd-b: 1"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
+		{"DataDome, hard", answer(403, "x-datadome: protected", "x-dd-b: 2"), Refusal{By: "DataDome", Kind: Block, Sure: true}},
+		{"DataDome, protected and refused", answer(401, "x-datadome: protected"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
+		{"DataDome's own server", answer(403, "server: DataDome"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
+		{"Cloudflare's price", answer(402, "crawler-price: usd 0.01"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "USD", Price: "0.01"}},
+		{"a price that is none", answer(402, "crawler-price: free of charge"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
+		{"Cloudflare wants a price named", answer(402, "crawler-error: MissingCrawlerPrice"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
+		{"Cloudflare could not take the money", answer(403, "crawler-error: PaymentFailed"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
+		{"Cloudflare forbids the crawler", answer(403, "crawler-error: CrawlerForbidden"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
+		{"Cloudflare wants a signature", answer(400, "crawler-error: StrongAuthRequired"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
+		{"Cloudflare does not like the signature", answer(400, "crawler-error: InvalidSignature"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
+		{"x402, version 2", answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="), Refusal{Kind: Payment, Sure: true}},
+		{"RSL wants a licence", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
+		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
+		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
+		{"Anubis' cookie", answer(200, "set-cookie: techaro.lol-anubis-cookie-verification=0198; Path=/"), Refusal{By: "Anubis", Kind: Challenge}},
+		{"Fastly's challenge begins", answer(406, "set-cookie: _fs_ch_st_x4=abc; Path=/"), Refusal{By: "Fastly", Kind: Challenge}},
+		{"go-away's challenge", answer(418, "refresh: 2; url=/?__goaway=1"), Refusal{By: "go-away", Kind: Challenge}},
+		{"Akamai's edge", answer(403, "server: AkamaiGHost"), Refusal{By: "Akamai", Kind: Block}},
+		{"RFC 6585 §4", answer(429, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
+	}
+	covered := make(map[*headerSign]bool)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := Of(tt.answer)
+			evidence := got.Evidence
+			got.Evidence = ""
+			if !ok || got != tt.want {
+				t.Errorf("Of: %+v, %v; want %+v", got, ok, tt.want)
+			}
+			if evidence == "" || len(evidence) > 300 {
+				t.Errorf("Of: evidence of %d bytes: %q", len(evidence), evidence)
+			}
+			onPage, ok := OfPage(tt.answer, []byte("<html>"))
+			if onPage.Evidence = ""; !ok || onPage != tt.want {
+				t.Errorf("OfPage: %+v, %v; want what the header says: %+v", onPage, ok, tt.want)
+			}
+		})
+		if sign, _ := findHeader(tt.answer); sign != nil {
+			covered[sign] = true
+		}
+	}
+	for i := range headerSigns {
+		if s := &headerSigns[i]; !covered[s] {
+			t.Errorf("the sign %s %s %s (%s) has no test", s.by, s.kind, s.field.name, s.source)
+		}
+	}
+}
+
+const (
+	challengeOfAnubis    = "<!doctype html><html lang=\"en\"><head><title>Making sure you&#39;re not a bot!</title><meta name=\"robots\" content=\"noindex,nofollow\"><script id=\"anubis_version\" type=\"application/json\">\"v1.25\"</script><script id=\"anubis_challenge\" type=\"application/json\">{}</script></head><body></body></html>"
+	denialOfAnubis       = "<!doctype html><html><head><title>Oh noes!</title><link rel=\"stylesheet\" href=\"/.within.website/x/cmd/anubis/static/css/xess.css\"></head><body>Access Denied: error code 3f</body></html>"
+	refreshOfSiteGround  = "<html><head><link rel=\"icon\" href=\"data:;\"><meta http-equiv=\"refresh\" content=\"0;/.well-known/sgcaptcha/?r=%2Frobots.txt&y=ipr:192.0.2.1\"></head></html>"
+	incidentOfImperva    = "<html style=\"height:100%\"><head><META NAME=\"ROBOTS\" CONTENT=\"NOINDEX, NOFOLLOW\"></head><body><iframe src=\"/_Incapsula_Resource?CWUDNSAI=9\">Request unsuccessful. Incapsula incident ID: 877000250</iframe></body></html>"
+	scriptOfImperva      = "<html><head><META NAME=\"robots\" CONTENT=\"noindex,nofollow\"><script src=\"/_Incapsula_Resource?SWJIYLWA=5074\"></script><body></body></html>"
+	capitalsOfImperva    = "<html><head><META NAME=\"robots\" CONTENT=\"NOINDEX,NOFOLLOW\"><script src=\"/_Incapsula_Resource?SWJIYLWA=5074\"></script><body></body></html>"
+	challengeOfOld       = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={cvId:'3'};</script></body></html>"
+	blockOfCloudflare    = "<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head><body><div id=\"cf-wrapper\"><div id=\"cf-error-details\">Sorry, you have been blocked</div></div></body></html>"
+	captchaOfHUMAN       = "<!DOCTYPE html><html><head><meta name=\"description\" content=\"px-captcha\"><title>Access to this page has been denied</title></head><body></body></html>"
+	blockOfHUMAN         = "<!DOCTYPE html><html><head><title>Access to this page has been denied</title></head><body><script>window._pxAppId = 'PX1';</script></body></html>"
+	denialOfAkamai       = "<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n<H1>Access Denied</H1>\nReference&#32;&#35;18&#46;8c2d1502&#46;1&#46;2\n</BODY>\n</HTML>"
+	plainDenialOfAkamai  = "<HTML><HEAD><TITLE>Access Denied</TITLE></HEAD><BODY>Reference #18.8c2d1502.17.2</BODY></HTML>"
+	demandOfX402Version1 = `{"error":"payment required","x402Version":1,"accepts":[]}`
+)
+
+func TestOfPage(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		page   string
+		by     string
+		kind   Kind
+	}{
+		{"Anubis' challenge, with status 200", 200, challengeOfAnubis, "Anubis", Challenge},
+		{"Anubis' challenge, with a byte order mark", 200, "\ufeff\r\n" + challengeOfAnubis, "Anubis", Challenge},
+		{"Anubis' denial, with status 200", 200, denialOfAnubis, "Anubis", Block},
+		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
+		{"Imperva's incident", 200, incidentOfImperva, "Imperva", Block},
+		{"Imperva's script alone", 200, scriptOfImperva, "Imperva", Challenge},
+		{"Imperva's script alone, in capitals", 200, capitalsOfImperva, "Imperva", Challenge},
+		{"Cloudflare's challenge without its field", 503, challengeOfOld, "Cloudflare", Challenge},
+		{"Cloudflare's block by the site's rule", 403, blockOfCloudflare, "Cloudflare", Block},
+		{"Cloudflare's error 1020, as text", 403, "error code: 1020", "Cloudflare", Block},
+		{"HUMAN's captcha", 403, captchaOfHUMAN, "HUMAN", Captcha},
+		{"HUMAN's block", 403, blockOfHUMAN, "HUMAN", Block},
+		{"Akamai's denial", 403, denialOfAkamai, "Akamai", Block},
+		{"Akamai's denial, not escaped", 403, plainDenialOfAkamai, "Akamai", Block},
+		{"x402, version 1", 402, demandOfX402Version1, "", Payment},
+	}
+	covered := make(map[*pageSign]bool)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := OfPage(answer(tt.status), []byte(tt.page))
+			if !ok || got.By != tt.by || got.Kind != tt.kind || got.Sure {
+				t.Errorf("OfPage: %+v, %v; want %s %s, not sure", got, ok, tt.by, tt.kind)
+			}
+			if got.Evidence == "" || len(got.Evidence) > 300 {
+				t.Errorf("evidence of %d bytes: %q", len(got.Evidence), got.Evidence)
+			}
+			if r, ok := Of(answer(tt.status)); ok {
+				t.Errorf("Of finds %+v without the page", r)
+			}
+		})
+		if sign := findPage(tt.status, []byte(tt.page)); sign != nil {
+			covered[sign] = true
+		}
+	}
+	for i := range pageSigns {
+		if s := &pageSigns[i]; !covered[s] {
+			t.Errorf("the sign %s %s %q has no test", s.by, s.kind, s.marks)
+		}
+	}
+}
+
+// Pages and answers that look like a refusal and are none.
+func TestLookAlikes(t *testing.T) {
+	long := "<html><body>" + strings.Repeat("<p>words</p>", 400) + "</body></html>"
+	tests := []struct {
+		name   string
+		answer *http.Response
+		page   string
+	}{
+		{"a good page", answer(200), "<html><body>hello</body></html>"},
+		{"an empty page", answer(204), ""},
+		{"white space alone", answer(200), " \r\n"},
+		{"not found", answer(404), "<html>no such page</html>"},
+		{"a page that is private", answer(403, "server: nginx"), "<html><h1>403 Forbidden</h1></html>"},
+		{"a page with a password", answer(401, `www-authenticate: Basic realm="x"`), ""},
+		{"a page behind DataDome", answer(200, "x-datadome: protected"), "<html>hello</html>"},
+		{"not found behind DataDome", answer(404, "x-datadome: protected"), "<html>no such page</html>"},
+		{"a page behind AWS WAF", answer(200, "x-amzn-waf-action: allow"), "<html>hello</html>"},
+		{"a page behind Cloudflare", answer(200, "server: cloudflare", "cf-ray: 8c1"), `<html><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script></html>`},
+		{"forbidden by the site, behind Cloudflare", answer(403, "server: cloudflare", "cf-ray: 8c1"), "<html><h1>Forbidden</h1></html>"},
+		{"a page behind HUMAN", answer(200, "set-cookie: _px3=abc"), `<html><script>window._pxAppId = 'PX1';</script></html>`},
+		{"a page behind Imperva", answer(200, "set-cookie: incap_ses_1=abc"), strings.Replace(long, "<body>", `<meta name="robots" content="noindex"><script src="/_Incapsula_Resource?SWJIYLWA=5074"></script><body>`, 1)},
+		{"a page behind Akamai", answer(200, "akamai-grn: 0.8c2", "set-cookie: _abck=1; Secure", "set-cookie: bm_sz=2"), "<html>hello</html>"},
+		{"a visitor who passed Anubis", answer(200, "set-cookie: techaro.lol-anubis-auth=eyJ"), "<html>hello</html>"},
+		{"a visitor who passed Fastly's challenge", answer(200, "set-cookie: _fs_ch_cp_x4=abc"), "<html>hello</html>"},
+		{"a page about captchas", answer(200), "<html><title>What is a captcha?</title>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>"},
+		{"a page about Anubis", answer(200), "<html><pre>&lt;script id=\"anubis_challenge\"</pre></html>"},
+		{"a page about Imperva's incidents", answer(200), strings.Replace(long, "<body>", "<body>Incapsula incident ID", 1)},
+		{"a form with a reCAPTCHA", answer(200), `<html><form><div class="g-recaptcha" data-sitekey="6L"></div></form></html>`},
+		{"a teapot", answer(418), "I'm a teapot"},
+		{"not acceptable", answer(406), "<html>406</html>"},
+		{"a page with a price", answer(200, "crawler-charged: USD 0.01"), "<html>paid</html>"},
+		{"payment required, by the site itself", answer(402), "<html>subscribe</html>"},
+		{"a page with a legal link", answer(200, `link: <https://example.com/>; rel="blocked-by"`), "<html>hello</html>"},
+		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
+		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
+		{"the server is down", answer(503, "retry-after: 30"), "<html>back soon</html>"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if r, ok := OfPage(tt.answer, []byte(tt.page)); ok {
+				t.Errorf("taken for %+v", r)
+			}
+		})
+	}
+}
+
+func TestMarksBeyondTheWindow(t *testing.T) {
+	page := "<html>" + strings.Repeat(" ", Window) + challengeOfAnubis
+	if r, ok := OfPage(answer(200), []byte(page)); ok {
+		t.Errorf("found %+v beyond the window", r)
+	}
+}
+
+func TestNoResponse(t *testing.T) {
+	if r, ok := Of(nil); ok {
+		t.Errorf("Of(nil): %+v", r)
+	}
+	if r, ok := OfPage(nil, []byte(challengeOfAnubis)); ok {
+		t.Errorf("OfPage(nil): %+v", r)
+	}
+}
+
+func TestEvidenceIsShortAndPrintable(t *testing.T) {
+	r, ok := Of(answer(402, "crawler-price: \x1b[31m\u202eEUR "+strings.Repeat("9", 9<<20)))
+	if !ok || len(r.Evidence) > 300 || strings.Trim(r.Evidence, printables()) != "" || len(r.Price) > 32 {
+		t.Errorf("%v, %d bytes: %q, price of %d bytes", ok, len(r.Evidence), r.Evidence, len(r.Price))
+	}
+	r, _ = Of(answer(451, "link: <"+strings.Repeat("é", 9<<20)+`>; rel="blocked-by"`))
+	if len(r.By) > 300 || strings.Trim(r.By, printables()) != "" {
+		t.Errorf("By has %d bytes: %q", len(r.By), r.By)
+	}
+}
+
+func printables() string {
+	var b strings.Builder
+	for c := byte(' '); c <= '~'; c++ {
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// A response that is no refusal costs nothing but the look at it.
+func TestGoodAnswersAllocateNothing(t *testing.T) {
+	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "link: </style.css>; rel=preload")
+	page := []byte("<html>" + strings.Repeat("<p>words</p>", 1000))
+	if n := testing.AllocsPerRun(100, func() { Of(resp) }); n > 0 {
+		t.Errorf("Of: %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { OfPage(resp, page) }); n > 0 {
+		t.Errorf("OfPage: %v allocations", n)
+	}
+}
+
+func BenchmarkOf(b *testing.B) {
+	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "date: x", "etag: y", "content-length: 5", "cache-control: z")
+	page := []byte("<html>" + strings.Repeat("<p>words</p>", 2000))
+	b.Run("Header", func(b *testing.B) {
+		for b.Loop() {
+			Of(resp)
+		}
+	})
+	b.Run("Page", func(b *testing.B) {
+		b.SetBytes(Window)
+		for b.Loop() {
+			OfPage(resp, page)
+		}
+	})
+}
+
+func FuzzOfPage(f *testing.F) {
+	f.Add(200, "Sg-Captcha", "challenge", []byte(refreshOfSiteGround))
+	f.Add(402, "Crawler-Price", "USD 0.01", []byte(demandOfX402Version1))
+	f.Add(451, "Link", `<https://example.com/>; rel="blocked-by"`, []byte(""))
+	f.Fuzz(func(t *testing.T, status int, name, value string, page []byte) {
+		resp := &http.Response{StatusCode: status, Header: http.Header{name: {value}}}
+		r, ok := OfPage(resp, page)
+		if !ok && r != (Refusal{}) {
+			t.Fatalf("no refusal, but %+v", r)
+		}
+		if ok && (r.Kind == 0 || r.Evidence == "") {
+			t.Fatalf("a refusal without kind or evidence: %+v", r)
+		}
+		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By+r.Price+r.Currency, printables()) != "" {
+			t.Fatalf("not printable, or too long: %+v", r)
+		}
+		header, sure := Of(resp)
+		if sure && header != r {
+			t.Fatalf("the header says %+v, with the page %+v", header, r)
+		}
+	})
+}

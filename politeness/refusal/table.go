@@ -1,0 +1,132 @@
+package refusal
+
+// A headerSign is a refusal that status and header show. It counts with one of
+// the statuses; none means any.
+type headerSign struct {
+	by       string
+	kind     Kind
+	sure     bool
+	statuses []int
+	field    field
+	source   string // where the sign is documented, or was seen
+}
+
+// A field is a header field that is a sign. Without a name the status is the
+// sign.
+type field struct {
+	name  string // in canonical form
+	how   how
+	value string
+}
+
+type how uint8
+
+const (
+	present how = iota // whatever the value
+	equal              // the whole value, in any case of letters
+	begins             // the value's beginning, in any case of letters
+)
+
+// A pageSign is a refusal that the beginning of a body shows. It counts with one
+// of the statuses; none means any.
+type pageSign struct {
+	by       string
+	kind     Kind
+	statuses []int
+	begins   string   // what the body begins with, white space aside
+	marks    []string // all of them stand in it
+	atMost   int      // it has no more bytes than that; 0: any number
+	source   string
+}
+
+// headerSigns are tried from the first to the last.
+var headerSigns = [...]headerSign{
+	{"Cloudflare", Challenge, true, nil, field{"Cf-Mitigated", equal, "challenge"},
+		"Cloudflare docs, Detect a Challenge Page response"},
+	{"AWS WAF", Challenge, true, nil, field{"X-Amzn-Waf-Action", equal, "challenge"},
+		"AWS WAF developer guide, CAPTCHA and Challenge action behavior"},
+	{"AWS WAF", Captcha, true, nil, field{"X-Amzn-Waf-Action", equal, "captcha"},
+		"AWS WAF developer guide, CAPTCHA and Challenge action behavior"},
+	{"Vercel", Challenge, true, nil, field{"X-Vercel-Mitigated", equal, "challenge"},
+		"seen in ten repositories, warpdotdev/docs#219"},
+	{"Vercel", Block, true, nil, field{"X-Vercel-Mitigated", equal, "deny"},
+		"seen in ten repositories, elevenlabs/ui#80"},
+	{"Vercel", Challenge, true, []int{403, 429}, field{"X-Vercel-Challenge-Token", present, ""},
+		"seen in ten repositories, warpdotdev/docs#219"},
+	{"SiteGround", Challenge, true, nil, field{"Sg-Captcha", equal, "challenge"},
+		"seen in eight repositories"},
+	{"DataDome", Challenge, true, []int{301, 302, 401, 403}, field{"X-Dd-B", equal, "1"},
+		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
+	{"DataDome", Block, true, []int{301, 302, 401, 403}, field{"X-Dd-B", equal, "2"},
+		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
+	// On good pages too, so only these statuses make it a sign.
+	{"DataDome", Challenge, true, []int{401, 403}, field{"X-Datadome", equal, "protected"},
+		"docs.datadome.co, Protection API"},
+	{"DataDome", Challenge, true, []int{401, 403}, field{"Server", equal, "DataDome"},
+		"docs.datadome.co, Protection API"},
+	{"Cloudflare", Payment, true, []int{402}, field{"Crawler-Price", present, ""},
+		"Cloudflare docs, AI Crawl Control, pay per crawl"},
+	{"Cloudflare", Payment, true, []int{402}, field{"Crawler-Error", present, ""},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"Cloudflare", Payment, true, []int{403}, field{"Crawler-Error", equal, "PaymentFailed"},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"Cloudflare", Block, true, []int{403}, field{"Crawler-Error", equal, "CrawlerForbidden"},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"Cloudflare", Block, true, []int{400}, field{"Crawler-Error", equal, "StrongAuthRequired"},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"Cloudflare", Block, true, []int{400}, field{"Crawler-Error", equal, "InvalidSignature"},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"", Payment, true, []int{402}, field{"Payment-Required", present, ""},
+		"x402-foundation/x402, specs/transports-v2/http.md"},
+	{"", License, true, []int{401, 402}, field{"Www-Authenticate", begins, "License"},
+		"rslstandard.org/guide/web-crawlers"},
+	{"", Legal, true, []int{451}, field{},
+		"RFC 7725 §3"},
+	// The cookie says that a challenge begins. Its name can be set, so it is a
+	// guess.
+	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
+		"TecharoHQ/anubis, lib/anubis.go"},
+	{"Fastly", Challenge, false, nil, field{"Set-Cookie", begins, "_fs_ch_st_"},
+		"Fastly docs, About client challenges"},
+	{"go-away", Challenge, false, []int{418}, field{"Refresh", present, ""},
+		"WeebDataHoarder/go-away, cmd/go-away/main.go"},
+	{"Akamai", Block, false, []int{403}, field{"Server", equal, "AkamaiGHost"},
+		"seen in microsoft/playwright-python#1139"},
+	{"", RateLimit, true, []int{429}, field{},
+		"RFC 6585 §4"},
+}
+
+// pageSigns are tried from the first to the last. Scripts that walls put on
+// good pages (Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
+// Imperva's _Incapsula_Resource) are signs only with the status, or the length,
+// of a page that has nothing else.
+var pageSigns = [...]pageSign{
+	{"Anubis", Challenge, nil, "<", []string{`<script id="anubis_challenge"`}, 0,
+		"TecharoHQ/anubis, web/index.templ"},
+	{"Anubis", Block, nil, "<", []string{`="/.within.website/x/cmd/anubis/`}, 0,
+		"TecharoHQ/anubis, lib/http.go"},
+	{"SiteGround", Challenge, nil, "<", []string{`http-equiv="refresh"`, "/.well-known/sgcaptcha/"}, 2 << 10,
+		"seen in eight repositories"},
+	{"Imperva", Block, nil, "<", []string{"Incapsula incident ID"}, 4 << 10,
+		"seen in frizman21/f-trellis#162"},
+	{"Imperva", Challenge, nil, "<", []string{"/_Incapsula_Resource?", "noindex"}, 2 << 10,
+		"seen in frizman21/f-trellis#162"},
+	{"Imperva", Challenge, nil, "<", []string{"/_Incapsula_Resource?", "NOINDEX"}, 2 << 10,
+		"seen in frizman21/f-trellis#162"},
+	{"Cloudflare", Challenge, []int{403, 503}, "<", []string{"_cf_chl_opt"}, 0,
+		"cloudflare/cloudflare-docs#8590"},
+	{"Cloudflare", Block, []int{403}, "<", []string{`id="cf-error-details"`}, 0,
+		"Cloudflare docs, Error page types"},
+	{"Cloudflare", Block, []int{403, 409, 530}, "error code: 1", nil, 0,
+		"Cloudflare docs, Cloudflare 1xxx errors"},
+	{"HUMAN", Captcha, []int{403}, "<", []string{"px-captcha"}, 0,
+		"PerimeterX/perimeterx-node-core, templates/block_template.mustache"},
+	{"HUMAN", Block, []int{403}, "<", []string{"window._pxAppId"}, 0,
+		"PerimeterX/perimeterx-node-core, lib/pxenforcer.js"},
+	{"Akamai", Block, []int{403}, "<", []string{"Access Denied", "Reference&#32;&#35;18"}, 0,
+		"seen in microsoft/playwright-python#1139"},
+	{"Akamai", Block, []int{403}, "<", []string{"Access Denied", "Reference #18."}, 0,
+		"seen in microsoft/playwright-python#1139"},
+	{"", Payment, []int{402}, "{", []string{`"x402Version"`}, 0,
+		"x402-foundation/x402, specs/transports-v1/http.md"},
+}
