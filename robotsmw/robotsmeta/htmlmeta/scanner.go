@@ -30,6 +30,12 @@ type Scanner struct {
 	keep    int // and ends here
 	again   int // how long buf must be for the next search
 
+	// The work that asking between pieces makes.
+	rework int // bytes read more than once
+	tried  int // how long buf was when the tokenizer last found an unfinished token
+	until  int // and up to where it looked
+	retry  int // how long buf must be for the next try, once rework is spent
+
 	// The tokenizer's state, at buf[pos:].
 	pos       int
 	line      int // line breaks in buf[:lineAt]
@@ -97,19 +103,34 @@ func (s *Scanner) HeadDone() bool {
 }
 
 // Directives returns what the page, as far as written, says. More may be added by what follows, nothing is taken back.
+//
+// Directives may be called after every piece. A page made to have that cost much, by a tag or a comment without an
+// end, is looked at less often: what stands behind that is then told later, after Finish at the latest.
 func (s *Scanner) Directives() robotsmeta.Directives {
-	if !s.finished {
+	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
 	}
 	s.tokenize(s.suspect)
 	return s.found
 }
 
+// maxRework is how many bytes of a page may be read more than once because directives are asked for between pieces.
+const maxRework = 16 * Window
+
 // tokenize reads the tokens of buf[pos:] that begin before end, and leaves pos behind the last one that is whole.
 func (s *Scanner) tokenize(end int) {
-	if s.pos >= end {
+	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
+		return // there is nothing, or nothing new
+	}
+	if !s.finished && !s.full && s.rework > maxRework && len(s.buf) < s.retry {
 		return
 	}
+	defer func() {
+		if unread := len(s.buf) - s.pos; s.pos < end {
+			s.rework += unread
+			s.tried, s.until, s.retry = len(s.buf), end, len(s.buf)+unread
+		}
+	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
 	at := s.pos
 	raw := false // the last token began an element whose content is text
@@ -253,6 +274,7 @@ func (s *Scanner) search() {
 			// It may yet get its end, or be text in a script that hides another: have all of it tokenized, and look
 			// again when there is more; when there is as much again, lest a tag without an end be read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
+			s.rework += len(b) - i
 			return
 		}
 	}

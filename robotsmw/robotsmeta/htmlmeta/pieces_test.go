@@ -1,0 +1,44 @@
+package htmlmeta
+
+import (
+	"strings"
+	"testing"
+)
+
+// A hostile page comes in pieces of 16 bytes, and directives are asked for after
+// each. Reading it must not cost the square of its length, and in the end the
+// scanner knows what it would know of the page in one piece.
+func TestPiecesOfAHostilePage(t *testing.T) {
+	const last = `--></script>"><meta name="robots" content="nofollow">`
+	pages := map[string]string{
+		"text":               strings.Repeat("x", Window),
+		"cut tags":           strings.Repeat("<meta ", Window/6),
+		"cut names":          strings.Repeat("<meta name=robots ", Window/18),
+		"whole tags":         strings.Repeat("<meta name=robots>", Window/18),
+		"an open script":     "<script>" + strings.Repeat("<meta name=robots>", Window/18),
+		"an open comment":    "<!--" + strings.Repeat("<meta name=robots>", Window/18),
+		"an open quote":      `<meta name=robots content="` + strings.Repeat("x", Window),
+		"quotes":             strings.Repeat(`<meta name="`, Window/12),
+		"references":         strings.Repeat("<meta name=&", Window/12),
+		"words and one meta": robots + strings.Repeat(" a", Window/2),
+	}
+	for name, page := range pages {
+		for _, whole := range []string{page, page[:Window-len(last)] + last, page[:Window/2] + last} {
+			var s Scanner
+			for p := []byte(whole); len(p) > 0; p = p[min(16, len(p)):] {
+				s.Write(p[:min(16, len(p))])
+				s.Directives()
+				if len(whole) < len(page) { // the others ask for directives alone
+					s.HeadDone()
+				}
+			}
+			s.Finish()
+			if got, want := says(s.Directives()), says(Scan([]byte(whole))); got != want {
+				t.Errorf("%s, %d bytes: %q in pieces, %q in one", name, len(whole), got, want)
+			}
+			if s.rework > maxRework+16*Window {
+				t.Errorf("%s: %d bytes were read again, of %d", name, s.rework, len(whole))
+			}
+		}
+	}
+}
