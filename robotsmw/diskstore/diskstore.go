@@ -20,6 +20,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -28,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -83,9 +85,9 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(s.path(key, valueSuffix))
+	data, err := readFile(s.path(key, valueSuffix), maxFile)
 	if err != nil {
-		return nil, fmt.Errorf("diskstore: %w", err)
+		return nil, fmt.Errorf("diskstore: reading the value of %q: %w", key, err)
 	}
 	if len(data) < headerSize {
 		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
@@ -102,13 +104,17 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return data[n:], nil
 }
 
-// Put writes the value, to be kept for ttl.
+// Put writes the value, to be kept for ttl. A value of more than 16 MiB less its
+// key is refused.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(key) > 1<<16-1 {
 		return fmt.Errorf("diskstore: the key has %d octets, and 65,535 is the most", len(key))
+	}
+	if headerSize+len(key)+len(value) > maxFile {
+		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
 	}
 	var b bytes.Buffer
 	b.Grow(headerSize + len(key) + len(value))
@@ -224,18 +230,18 @@ func (s *Store) create(name string, mark []byte) error {
 
 // breakLock removes a lock that has ended.
 func (s *Store) breakLock(name string) bool {
-	mark, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true
+	mark, err := readFile(name, maxMark)
+	switch {
+	case err == nil:
+		return ended(mark) && s.take(name, mark)
+	case errors.Is(err, fs.ErrNotExist): // it is gone, or it never was a lock
+		return s.take(name, nil)
 	}
-	if err != nil || !ended(mark) {
-		return false
-	}
-	return s.take(name, mark)
+	return false
 }
 
 func (s *Store) unlock(name string, mark []byte) {
-	if held, err := os.ReadFile(name); err == nil && bytes.Equal(held, mark) {
+	if held, err := readFile(name, maxMark); err == nil && bytes.Equal(held, mark) {
 		s.take(name, mark)
 	}
 }
@@ -251,13 +257,14 @@ func (s *Store) take(name string, mark []byte) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer os.Remove(aside)
-	if held, err := os.ReadFile(aside); err == nil && !bytes.Equal(held, mark) {
+	if held, err := readFile(aside, maxMark); err == nil && !bytes.Equal(held, mark) {
 		os.Link(aside, name)
 		return false
 	}
 	return true
 }
 
+// ended reports whether the lock of a mark is over. What is no mark is none.
 func ended(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
@@ -331,7 +338,7 @@ func (v value) remove() bool {
 
 // outlived reports whether the value in a file has outlived its time.
 func outlived(path string, now time.Time) bool {
-	f, err := os.Open(path)
+	f, err := openFile(path, maxFile)
 	if err != nil {
 		return false
 	}
@@ -341,4 +348,47 @@ func outlived(path string, now time.Time) bool {
 		return true
 	}
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
+}
+
+// Files of more bytes are not ours: a mark has 16, and a value is refused by Put.
+const (
+	maxFile = 16 << 20
+	maxMark = 16
+)
+
+// readFile returns what a regular file of at most so many bytes holds. Anything
+// else in its place is a miss.
+func readFile(name string, most int64) ([]byte, error) {
+	f, err := openFile(name, most)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s has grown beyond %d bytes: %w", name, most, fs.ErrNotExist)
+	}
+	return data, err
+}
+
+// openFile opens a regular file of at most so many bytes. It does not block: to
+// open a FIFO that nobody writes to would take for ever.
+func openFile(name string, most int64) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file: %w", name, fs.ErrNotExist)
+	case info.Size() > most:
+		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), most, fs.ErrNotExist)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
