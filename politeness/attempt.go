@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +34,7 @@ type attempt struct {
 	mu     sync.Mutex
 	err    error         // why the context ended; nil: it has not
 	late   bool          // that was the timeout
+	again  bool          // that was a replay, before it was sent
 	done   chan struct{} // nil: nobody has asked for it
 	ending *ending       // what is to be done when it ends
 }
@@ -51,11 +51,8 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	grant := &a.grant
 	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
 	if grant.isPaced() {
-		// The interval counts from when the host can feel the request.
-		a.Context = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			GetConn:      func(string) { grant.sent() },
-			WroteHeaders: grant.sent,
-		})
+		w := &wire{attempt: a, plainH2: sendsPlainHTTP2(t.base())}
+		a.Context = w.withTrace(ctx)
 	}
 	if a.timeout > 0 {
 		grant.keep(a.timeout)
@@ -140,6 +137,22 @@ func (a *attempt) cancel(err error, late bool) {
 	for ; e != nil; e = e.next {
 		e.f() // of package context, which starts a goroutine for what may take long
 	}
+}
+
+// endReplay ends the context of an attempt that net/http is about to send again.
+func (a *attempt) endReplay() {
+	a.mu.Lock()
+	a.again = a.again || a.err == nil
+	a.mu.Unlock()
+	a.cancel(context.Canceled, false)
+}
+
+// isReplay reports whether the attempt ended because it would have been sent
+// again.
+func (a *attempt) isReplay() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.again
 }
 
 // timeOut is what happens when the attempt's time is over.

@@ -63,29 +63,47 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip waits until the request's host may be asked and makes the request.
 // Its errors are those of [Limiter.Acquire] and of Base. A request that names no
 // host is none of politeness's business and goes straight to Base.
+//
+// Where net/http would send the request a second time by itself, because the
+// server closed a connection or refused an HTTP/2 stream without an answer, that
+// is a request like any other: it waits for its host, and Base makes it anew.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
 	}
-	a := new(attempt)
-	if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
-		if req.Body != nil {
-			req.Body.Close() // the RoundTripper contract: also on errors
+	sent := req
+	for range maxReplays + 1 {
+		a := new(attempt)
+		if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
+			if sent.Body != nil {
+				sent.Body.Close() // the RoundTripper contract: also on errors
+			}
+			return nil, err
 		}
-		return nil, err
+		resp, err := t.try(a, req, sent)
+		if err == nil || !canReplay(req) || !a.isReplay() {
+			return resp, err
+		}
+		if sent, err = replay(req); err != nil {
+			return nil, err
+		}
 	}
-	return t.try(a, req)
+	if sent.Body != nil {
+		sent.Body.Close()
+	}
+	return nil, &replayError{req.URL.Host}
 }
 
-// try makes one request and sees to it that its slot is freed.
-func (t *Transport) try(a *attempt, req *http.Request) (resp *http.Response, err error) {
+// try makes one request, which is req with a body that can be read, and sees to
+// it that its slot is freed.
+func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
 	start := t.begin(req.Context(), a)
 	defer func() {
 		if resp == nil { // Base failed, or panicked
 			a.end(Outcome{})
 		}
 	}()
-	sent := req.WithContext(a)
+	sent := fresh.WithContext(a)
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
 	if a.grant.limiter.Adaptive.Factor > 0 { // else nobody wants to know

@@ -1,0 +1,455 @@
+package politeness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// A rudeServer answers requests on keep-alive connections, and closes a
+// connection without a word when it has read a request that rude picks. It is
+// told how many requests came before, on that connection and in all.
+type rudeServer struct {
+	rude func(onConn, all int) bool
+
+	mu    sync.Mutex
+	seen  []time.Time
+	lines []string // "GET /path body"
+}
+
+func (s *rudeServer) serve(conn net.Conn) {
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for n := 0; ; n++ {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		body, _ := io.ReadAll(req.Body)
+		s.mu.Lock()
+		all := len(s.seen)
+		s.seen = append(s.seen, time.Now())
+		s.lines = append(s.lines, strings.TrimSpace(req.Method+" "+req.URL.Path+" "+string(body)))
+		s.mu.Unlock()
+		if s.rude(n, all) {
+			return
+		}
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	}
+}
+
+// gaps are the times between the requests that the server has seen.
+func (s *rudeServer) gaps() (gaps []time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := 1; i < len(s.seen); i++ {
+		gaps = append(gaps, s.seen[i].Sub(s.seen[i-1]))
+	}
+	return gaps
+}
+
+// secondOfEach closes each connection at its second request.
+func secondOfEach(onConn, _ int) bool { return onConn == 1 }
+
+// pipes returns an http.Transport whose connections are pipes to the server,
+// for tests in fake time.
+func (s *rudeServer) pipes(t *testing.T) *http.Transport {
+	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go s.serve(far)
+		return near, nil
+	}}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+func fetch(t *testing.T, rt http.RoundTripper, req *http.Request) error {
+	t.Helper()
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || string(body) != "ok" {
+		t.Errorf("%d %q, %v", resp.StatusCode, body, err)
+	}
+	if resp.Request != req {
+		t.Error("the response is of another request")
+	}
+	return nil
+}
+
+func newGet(t *testing.T, url string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func TestReplayKeepsThePace_RealConnections(t *testing.T) {
+	const delay = 150 * time.Millisecond
+	server := &rudeServer{rude: secondOfEach}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go server.serve(conn)
+		}
+	}()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	tr := &Transport{Base: base, Limiter: &Limiter{Delay: delay}}
+	for range 4 {
+		if err := fetch(t, tr, newGet(t, "http://"+ln.Addr().String()+"/page")); err != nil {
+			t.Error(err)
+		}
+	}
+	gaps := server.gaps()
+	if len(gaps) < 5 {
+		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
+	}
+	for _, gap := range gaps {
+		if gap < delay/2 { // a busy machine may see one late; net/http takes less than 1 ms
+			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
+		}
+	}
+}
+
+// A refused stream of HTTP/2 is sent again on the same connection, which other
+// streams use.
+func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
+	const delay = 150 * time.Millisecond
+	var mu sync.Mutex
+	var seen []time.Time
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
+		var head bytes.Buffer
+		enc := hpack.NewEncoder(&head)
+		enc.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+		enc.WriteField(hpack.HeaderField{Name: "content-length", Value: "2"})
+		f := http2.NewFramer(conn, conn)
+		f.WriteSettings()
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch frame := frame.(type) {
+			case *http2.SettingsFrame:
+				if !frame.IsAck() {
+					f.WriteSettingsAck()
+				}
+			case *http2.HeadersFrame:
+				mu.Lock()
+				seen = append(seen, time.Now())
+				refuse := len(seen)%2 == 0
+				mu.Unlock()
+				if refuse {
+					f.WriteRSTStream(frame.StreamID, http2.ErrCodeRefusedStream)
+					continue
+				}
+				f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: head.Bytes(), EndHeaders: true})
+				f.WriteData(frame.StreamID, true, []byte("ok"))
+			}
+		}
+	}
+	srv := httptest.NewUnstartedServer(nil) // for its certificate
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	base := srv.Client().Transport.(*http.Transport).Clone()
+	config := srv.TLS.Clone()
+	srv.Close()
+	config.NextProtos = []string{"h2"}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var conns []net.Conn
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			served.Go(func() { serve(conn) })
+		}
+	})
+	defer served.Wait()
+	defer base.CloseIdleConnections()
+	tr := &Transport{Base: base, Limiter: &Limiter{Delay: delay}}
+	for range 3 {
+		if err := fetch(t, tr, newGet(t, "https://"+ln.Addr().String()+"/page")); err != nil {
+			t.Error(err)
+		}
+	}
+	ln.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+	if len(seen) != 5 || len(conns) != 1 {
+		t.Errorf("%d requests on %d connections, want 5 on 1", len(seen), len(conns))
+	}
+	for i := 1; i < len(seen); i++ {
+		if gap := seen[i].Sub(seen[i-1]); gap < delay/2 { // as above
+			t.Errorf("the server saw requests %v apart, want %v", gap, delay)
+		}
+	}
+}
+
+// A server closes connections that were idle for 5 s, while its robots.txt asks
+// for 60 s between requests. Nothing is lost, and nothing comes too soon.
+func TestReplayAndIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &rudeServer{rude: func(int, int) bool { return false }}
+		base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go server.serve(far)
+			return &impatient{Conn: near, after: 5 * time.Second}, nil
+		}}
+		defer base.CloseIdleConnections()
+		tr := &Transport{Base: base}
+		for range 5 {
+			req := newGet(t, "http://example.com/page")
+			req = req.WithContext(WithCrawlDelay(req.Context(), 60*time.Second))
+			if err := fetch(t, tr, req); err != nil {
+				t.Error(err)
+			}
+		}
+		gaps := server.gaps()
+		if len(gaps) != 4 {
+			t.Errorf("%d requests, want 5", len(gaps)+1)
+		}
+		for _, gap := range gaps {
+			if gap != 60*time.Second {
+				t.Errorf("requests %v apart", gap)
+			}
+		}
+	})
+}
+
+// impatient closes a connection on which nothing was written for long.
+type impatient struct {
+	net.Conn
+	after time.Duration
+	timer *time.Timer
+}
+
+func (c *impatient) Write(p []byte) (int, error) {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = time.AfterFunc(c.after, func() { c.Conn.Close() })
+	return c.Conn.Write(p)
+}
+
+func TestReplay(t *testing.T) {
+	post := func(t *testing.T, withGetBody bool) *http.Request {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.com/form", strings.NewReader("a=b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Idempotency-Key", "1") // or net/http never sends a POST again
+		if !withGetBody {
+			req.GetBody = nil
+		}
+		return req
+	}
+	tests := []struct {
+		name    string
+		rude    func(onConn, all int) bool
+		limiter *Limiter
+		request func(t *testing.T) *http.Request
+		within  time.Duration // of the caller; 0: no limit
+		gaps    []time.Duration
+		lines   int
+		fails   func(error) bool // nil: it does not
+	}{
+		{
+			name: "once", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
+			request: func(t *testing.T) *http.Request { return newGet(t, "http://example.com/page") },
+			gaps:    []time.Duration{3 * time.Second, 3 * time.Second},
+		},
+		{
+			name: "with a body that can be read anew", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
+			request: func(t *testing.T) *http.Request { return post(t, true) },
+			gaps:    []time.Duration{3 * time.Second, 3 * time.Second},
+		},
+		{
+			name: "a body that cannot be read anew is sent once", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
+			request: func(t *testing.T) *http.Request { return post(t, false) },
+			gaps:    []time.Duration{3 * time.Second},
+			fails:   func(err error) bool { return err != nil },
+		},
+		{
+			name: "a caller without the time for another interval is told when", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
+			request: func(t *testing.T) *http.Request { return newGet(t, "http://example.com/page") },
+			within:  5 * time.Second,
+			gaps:    []time.Duration{3 * time.Second},
+			fails: func(err error) bool {
+				_, ok := errors.AsType[*DelayError](err)
+				return ok
+			},
+		},
+		{
+			name: "MaxWait holds for the second time too", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second, MaxWait: 4 * time.Second},
+			request: func(t *testing.T) *http.Request { return newGet(t, "http://example.com/page") },
+			gaps:    []time.Duration{3 * time.Second, 3 * time.Second},
+		},
+		{
+			name: "without an interval net/http does as it likes", rude: secondOfEach, limiter: &Limiter{Delay: -1},
+			request: func(t *testing.T) *http.Request { return newGet(t, "http://example.com/page") },
+			gaps:    []time.Duration{0, 0},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &rudeServer{rude: tt.rude}
+				tr := &Transport{Base: server.pipes(t), Limiter: tt.limiter}
+				if err := fetch(t, tr, newGet(t, "http://example.com/first")); err != nil {
+					t.Fatal(err)
+				}
+				req := tt.request(t)
+				if tt.within > 0 {
+					ctx, cancel := context.WithTimeout(req.Context(), tt.within)
+					defer cancel()
+					req = req.WithContext(ctx)
+				}
+				err := fetch(t, tr, req)
+				if tt.fails == nil && err != nil || tt.fails != nil && !tt.fails(err) {
+					t.Errorf("error %v", err)
+				}
+				if got := server.gaps(); len(got) != len(tt.gaps) {
+					t.Errorf("requests %v apart, want %v: %q", got, tt.gaps, server.lines)
+				} else {
+					for i := range got {
+						if got[i] != tt.gaps[i] {
+							t.Errorf("requests %v apart, want %v", got, tt.gaps)
+						}
+					}
+				}
+				last := server.lines[len(server.lines)-1]
+				if req.Method == "POST" && last != "POST /form a=b" {
+					t.Errorf("the server got %q", last)
+				}
+				if n := busy(tr.Limiter); n != 0 {
+					t.Errorf("%d slots are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+// With more than one idle connection net/http would go on with the next at once.
+func TestReplayOnAnotherIdleConnection(t *testing.T) {
+	for range 20 { // which connection is taken is chance
+		synctest.Test(t, func(t *testing.T) {
+			rude := false
+			server := &rudeServer{}
+			server.rude = func(onConn, _ int) bool { return rude && onConn > 0 }
+			base := server.pipes(t)
+			base.MaxIdleConnsPerHost = 10
+			var wg sync.WaitGroup
+			open := &Transport{Base: base, Limiter: &Limiter{Delay: -1, Concurrency: 5}}
+			for range 5 {
+				wg.Go(func() { fetch(t, open, newGet(t, "http://example.com/open")) })
+			}
+			wg.Wait()
+			time.Sleep(time.Minute)
+			server.mu.Lock()
+			server.seen, rude = nil, true
+			server.mu.Unlock()
+			tr := &Transport{Base: base}
+			if err := fetch(t, tr, newGet(t, "http://example.com/page")); err != nil {
+				t.Error(err)
+			}
+			for _, gap := range server.gaps() {
+				if gap < time.Second {
+					t.Errorf("requests %v apart", server.gaps())
+				}
+			}
+		})
+	}
+}
+
+// A server that never answers costs a bounded number of requests.
+func TestReplayEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			asked++
+			w := &wire{attempt: req.Context().(*attempt)}
+			for range 2 {
+				w.getConn("example.com:80")
+				w.wroteHeaders()
+			}
+			return nil, req.Context().Err()
+		})
+		tr := &Transport{Base: base}
+		_, err := tr.RoundTrip(newGet(t, "http://example.com/"))
+		if err == nil || !strings.Contains(err.Error(), "without an answer") {
+			t.Errorf("error %v", err)
+		}
+		if asked != maxReplays+1 {
+			t.Errorf("asked %d times, want %d", asked, maxReplays+1)
+		}
+	})
+}
+
+// A Base may ask another host something in the same context: that is no replay.
+func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &rudeServer{rude: func(int, int) bool { return false }}
+		inner := server.pipes(t)
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			token, _ := http.NewRequestWithContext(req.Context(), "GET", "http://tokens.example/", nil)
+			if err := fetch(t, inner, token); err != nil {
+				return nil, err
+			}
+			return inner.RoundTrip(req)
+		})
+		tr := &Transport{Base: base}
+		for range 3 {
+			resp, err := tr.RoundTrip(newGet(t, "http://example.com/page"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if n := len(server.lines); n != 6 {
+			t.Errorf("%d requests: %q", n, server.lines)
+		}
+	})
+}
