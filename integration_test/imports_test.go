@@ -40,6 +40,7 @@ var arrows = map[string]struct {
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"politeness":            {[]string{"golang.org/x/net/publicsuffix", "golang.org/x/time/rate"}, "pacing knows nothing of robots.txt"},
 	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
+	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
 }
 

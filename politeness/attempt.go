@@ -45,30 +45,6 @@ type ending struct {
 	next *ending
 }
 
-// begin lets the attempt begin, for which its grant has just been given, and
-// returns the time.
-func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
-	grant := &a.grant
-	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
-	if grant.isPaced() {
-		w := &wire{attempt: a, plainH2: sendsPlainHTTP2(t.base())}
-		a.Context = w.withTrace(ctx)
-	}
-	if a.timeout > 0 {
-		grant.keep(a.timeout)
-		t.watched.Do(func() { t.watch = new(watch) })
-		a.watch = t.watch
-	}
-	// An abandoned body must not keep the slot: whoever ends the context frees it.
-	if grant.ends {
-		a.left = context.AfterFunc(ctx, a.leave)
-	}
-	if a.watch == nil {
-		return time.Now()
-	}
-	return a.watch.begin(a) // last: it may be over at once
-}
-
 // Deadline is when the attempt has to be over.
 func (a *attempt) Deadline() (time.Time, bool) {
 	d, ok := a.Context.Deadline()

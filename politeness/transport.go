@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -92,6 +93,30 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		sent.Body.Close()
 	}
 	return nil, &replayError{req.URL.Host}
+}
+
+// begin lets the attempt begin, for which its grant has just been given, and
+// returns the time.
+func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
+	grant := &a.grant
+	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
+	if grant.isPaced() {
+		w := &wire{attempt: a, plainH2: sendsPlainHTTP2(t.base())}
+		a.Context = w.withTrace(ctx)
+	}
+	if a.timeout > 0 {
+		grant.keep(a.timeout)
+		t.watched.Do(func() { t.watch = new(watch) })
+		a.watch = t.watch
+	}
+	// An abandoned body must not keep the slot: whoever ends the context frees it.
+	if grant.ends {
+		a.left = context.AfterFunc(ctx, a.leave)
+	}
+	if a.watch == nil {
+		return time.Now()
+	}
+	return a.watch.begin(a) // last: it may be over at once
 }
 
 // try makes one request, which is req with a body that can be read, and sees to

@@ -18,7 +18,7 @@ var runsBack = map[string]struct {
 	why  string
 }{
 	"examples/robotscheck":         {7, "the commands share a package with what they have in common"},
-	"politeness":                   {23, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness":                   {22, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit":        {4, "a Backend and its slots call each other"},
 	"robotsmw":                     {9, "a flight is the Checker's and begins the Checker's other flights"},
 	"robotsmw/collyrobots":         {11, "an Extension is attached, asked and put back by its own callbacks"},

@@ -32,37 +32,6 @@ import (
 // Window is how many bytes of a page [OfPage] looks at: 16 KiB.
 const Window = 16 << 10
 
-// Kind says what a refusal asks for.
-type Kind uint8
-
-const (
-	Challenge Kind = iota + 1 // a test that a browser passes by itself
-	Captcha                   // a test for a person
-	Block                     // no
-	Payment                   // a price
-	License                   // a licence
-	Legal                     // no, for legal reasons (RFC 7725)
-	RateLimit                 // not so fast (RFC 6585 §4)
-)
-
-var kindNames = [...]string{
-	Challenge: "challenge",
-	Captcha:   "captcha",
-	Block:     "block",
-	Payment:   "payment",
-	License:   "licence",
-	Legal:     "legal",
-	RateLimit: "rate limit",
-}
-
-// String returns the kind in a word or two, such as "rate limit".
-func (k Kind) String() string {
-	if int(k) < len(kindNames) && kindNames[k] != "" {
-		return kindNames[k]
-	}
-	return "none"
-}
-
 // A Refusal is what an answer says that is not the page.
 type Refusal struct {
 	// By names who refuses, such as "Cloudflare". It is empty where the answer

@@ -1,0 +1,32 @@
+package refusal
+
+// Kind says what a refusal asks for.
+type Kind uint8
+
+const (
+	Challenge Kind = iota + 1 // a test that a browser passes by itself
+	Captcha                   // a test for a person
+	Block                     // no
+	Payment                   // a price
+	License                   // a licence
+	Legal                     // no, for legal reasons (RFC 7725)
+	RateLimit                 // not so fast (RFC 6585 §4)
+)
+
+var kindNames = [...]string{
+	Challenge: "challenge",
+	Captcha:   "captcha",
+	Block:     "block",
+	Payment:   "payment",
+	License:   "licence",
+	Legal:     "legal",
+	RateLimit: "rate limit",
+}
+
+// String returns the kind in a word or two, such as "rate limit".
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return "none"
+}
