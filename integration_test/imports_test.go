@@ -24,7 +24,14 @@ var arrows = map[string]struct {
 		[]string{"golang.org/x/net/idna", "golang.org/x/sync/errgroup", "politeness", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
-	"robotsmw/robotstxt":           {nil, "a parser that does no I/O needs the standard library alone"},
+	"robotsmw/robotstxt": {
+		[]string{"robotsmw/robotstxt/internal/syntax"},
+		"a parser that does no I/O needs the standard library alone",
+	},
+	"robotsmw/robotstxt/internal/syntax": {
+		nil,
+		"takes a file apart, and knows nothing of what its rules match",
+	},
 	"robotsmw/robotsmeta":          {nil, "a grammar that does no I/O needs the standard library alone"},
 	"robotsmw/robotsmeta/htmlmeta": {[]string{"golang.org/x/net/html", "robotsmw/robotsmeta"}, "the only importer of x/net/html"},
 	"robotsmw/pagelinks":           {[]string{"github.com/PuerkitoBio/goquery", "robotsmw"}, "the only importer of goquery"},

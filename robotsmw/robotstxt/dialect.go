@@ -1,6 +1,10 @@
 package robotstxt
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
 
 // A Dialect is a way to read robots.txt files. [Parse] reads them by [RFC9309], which is what a robot should do. The
 // others are for people who have to know how somebody else reads a file: what Googlebot will fetch, or what a file
@@ -12,7 +16,7 @@ type Dialect uint8
 
 const (
 	// RFC9309 is the standard, with the decisions that package doc lists where the standard leaves some.
-	RFC9309 Dialect = iota
+	RFC9309 Dialect = Dialect(syntax.RFC9309)
 
 	// Google is how Google's open-source parser answers when it is given a URL as it stands, bug for bug:
 	//
@@ -23,7 +27,7 @@ const (
 	//   - a field that begins with "allow" is an Allow;
 	//   - an Allow for /dir/index.html, or index.htm, also allows /dir/;
 	//   - what stands behind NUL, or behind the first 16,663 octets of a line, does not count.
-	Google
+	Google Dialect = Dialect(syntax.Google)
 
 	// Koster1996 is the Internet-Draft of 15 November 1996, "A Method for Web Robots Control":
 	//
@@ -32,7 +36,7 @@ const (
 	//   - the first rule of the record that matches decides, not the most specific;
 	//   - "*" and "$" are octets like any others;
 	//   - the path is compared, without the query, and without escapes, except that "%2F" is not "/".
-	Koster1996
+	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 
 // String returns the dialect's name.
@@ -49,11 +53,7 @@ func (d Dialect) String() string {
 }
 
 // Parse reads a robots.txt file as the dialect has it. See the function [Parse].
-func (d Dialect) Parse(body []byte) *File {
-	f := &File{text: string(whole(withoutBOM(body))), dialect: d}
-	f.parse()
-	return f
-}
+func (d Dialect) Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.Dialect(d))} }
 
 // A Status is what an answer to the request for robots.txt stands for.
 type Status uint8

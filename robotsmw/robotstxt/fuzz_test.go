@@ -132,7 +132,7 @@ func TestMatchesTwin(t *testing.T) {
 		for range 10 {
 			compareWithTwin(t, f, denseTarget(randomOctets(rng, 40)))
 			if t.Failed() {
-				t.Fatalf("robots.txt:\n%s", f.text)
+				t.Fatalf("robots.txt:\n%s", f.syntax.Text)
 			}
 		}
 	}

@@ -2,30 +2,6 @@ package robotstxt
 
 import "strings"
 
-// googleMaxLine is how much of a line Google's parser looks at: its buffer, which also holds a NUL.
-const googleMaxLine = 2083*8 - 1
-
-// cutForGoogle drops what Google's parser does not see of a line.
-func cutForGoogle(text string, line span) span {
-	line.to = min(line.to, line.from+googleMaxLine)
-	if i := strings.IndexByte(text[line.from:line.to], 0); i >= 0 {
-		line.to = line.from + uint32(i)
-	}
-	return line
-}
-
-// googleFieldOf is fieldOf in the [Google] dialect, which is lenient with all fields.
-func googleFieldOf(name string) field {
-	field := fieldOf(name)
-	switch {
-	case field == fieldOther && hasAnyPrefixFold(name, "allow"):
-		return fieldAllow
-	case field == fieldOther && hasAnyPrefixFold(name, "sitemap", "site-map"):
-		return fieldSitemap
-	}
-	return field
-}
-
 // appendGooglePattern appends a pattern in the form in which Google's parser compares it: octets beyond ASCII are
 // escaped, and the digits of escapes are upper-case.
 func appendGooglePattern(dst []byte, pattern string) []byte {

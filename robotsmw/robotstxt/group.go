@@ -1,6 +1,18 @@
 package robotstxt
 
-import "strings"
+import (
+	"iter"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
+
+// A Group is a run of user-agent lines and what belongs to it, as the file has it: not merged with others that name
+// the same robot. [File.Rules] is what a robot obeys.
+type Group struct {
+	UserAgents []UserAgent
+	Rules      []Rule
+	Fields     []Field // all other lines, Crawl-delay and Sitemap among them
+}
 
 // A UserAgent is one user-agent line: who a group is for.
 type UserAgent struct {
@@ -8,103 +20,80 @@ type UserAgent struct {
 	Line  int    // counted from 1
 }
 
-// A token is what a robot is called in user-agent lines.
-type token struct {
-	name string
-	wide bool // whether it has digits or dots
+// A Rule is an Allow or a Disallow line.
+type Rule struct {
+	Kind    Kind
+	Pattern string // as written; "" is no rule to a robot
+	Line    int    // counted from 1
 }
 
-// everyone is what stands for every robot that has no group of its own.
-var everyone = token{name: "*"}
+// A Kind is what a rule says.
+type Kind uint8
 
-func newToken(name string) token { return token{name, strings.ContainsAny(name, "0123456789.")} }
+const (
+	NoRule Kind = iota
+	Allow
+	Disallow
+)
 
-// isIn reports whether the value of a user-agent line names the token.
-//
-// RFC 9309 §2.2.1 compares product tokens without regard to case, and a token has letters, "_" and "-" only.
-// So the token of a line is what its value begins with that is made of these, and "ExampleBot/1.2" is
-// "ExampleBot". But robots called MJ12bot and archive.org_bot exist: where the token that we were given has a
-// digit or a dot, the line's may have them too. For "*", a line says just that, or goes on after white space.
-func (t token) isIn(value string) bool {
-	n := len(t.name)
-	if len(value) < n || n == 0 {
-		return false
+// String returns the kind as a robots.txt file spells it.
+func (k Kind) String() string {
+	switch k {
+	case Allow:
+		return "Allow"
+	case Disallow:
+		return "Disallow"
 	}
-	if t == everyone {
-		return value[0] == '*' && (len(value) == 1 || isSpace(value[1]))
-	}
-	if len(value) > n && t.has(value[n]) {
-		return false
-	}
-	for i := range n {
-		if !t.has(value[i]) {
-			return false
-		}
-	}
-	return strings.EqualFold(value[:n], t.name)
+	return "no rule"
 }
 
-// has reports whether an octet may be part of the token.
-func (t token) has(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' || t.wide && ('0' <= c && c <= '9' || c == '.')
-}
-
-// A groupReader goes through a file's groups, which are stretches of its records.
-type groupReader struct {
-	file  *File
-	rest  []record
-	group []record // the current group
-}
-
-func (f *File) groups() groupReader { return groupReader{file: f, rest: f.records} }
-
-// next goes to the next group and reports whether there is one.
-//
-// A group begins with a user-agent line and ends before the next one that comes after a rule, so that user-agent
-// lines which follow each other share it (RFC 9309 §2.1). Other fields, wherever they stand, neither begin nor
-// end a group (§2.2.4). What stands before the first user-agent line is in no group.
-func (g *groupReader) next() bool {
-	if g.file.dialect == Koster1996 {
-		return g.nextBlock()
-	}
-	for len(g.rest) > 0 && g.rest[0].field != fieldUserAgent {
-		g.rest = g.rest[1:]
-	}
-	ruled, end := false, 0
-	for end < len(g.rest) {
-		field := g.rest[end].field
-		if ruled && field == fieldUserAgent {
-			break
-		}
-		ruled = ruled || field == fieldAllow || field == fieldDisallow
-		end++
-	}
-	g.group, g.rest = g.rest[:end], g.rest[end:]
-	return end > 0
-}
-
-// nextFor goes to the next group that names a token.
-func (g *groupReader) nextFor(t token) bool {
-	for g.next() {
-		for i := range g.group {
-			if g.group[i].field == fieldUserAgent && g.file.isIn(g.file.value(&g.group[i]), t) {
-				if g.file.dialect == Koster1996 {
-					g.rest = nil // the first one counts
-				}
-				return true
+// Groups yields the file's groups in order.
+func (f *File) Groups() iter.Seq[Group] {
+	return func(yield func(Group) bool) {
+		for groups := f.syntax.Groups(); groups.Next(); {
+			if !yield(f.group(groups.Group)) {
+				return
 			}
 		}
 	}
-	return false
 }
 
-// isIn reports whether the value of a user-agent line names a token.
-func (f *File) isIn(value string, t token) bool {
-	switch f.dialect {
-	case Google:
-		t.wide = false
-	case Koster1996:
-		return t.kosterIsIn(value)
+// GroupsFor yields the groups whose rules [File.Rules] returns for the same tokens: those of the first token that
+// some group names, else those for "*". It is where a robot finds the fields that are meant for it and that no
+// standard defines, such as Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or Content-Usage.
+func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
+	return func(yield func(Group) bool) {
+		found := false
+		for i := 0; i <= len(tokens) && !found; i++ {
+			t := syntax.Everyone
+			if i < len(tokens) {
+				t = syntax.NewToken(tokens[i])
+			}
+			for groups := f.syntax.Groups(); groups.NextFor(t); {
+				found = true
+				if !yield(f.group(groups.Group)) {
+					return
+				}
+			}
+		}
 	}
-	return t.isIn(value)
+}
+
+// group returns a stretch of records as a Group.
+func (f *File) group(records []syntax.Record) (g Group) {
+	for i := range records {
+		switch r := &records[i]; r.Field {
+		case syntax.UserAgent:
+			g.UserAgents = append(g.UserAgents, UserAgent{f.syntax.Value(r), int(r.Line)})
+		case syntax.Allow:
+			g.Rules = append(g.Rules, Rule{Allow, f.syntax.Value(r), int(r.Line)})
+		case syntax.Disallow:
+			g.Rules = append(g.Rules, Rule{Disallow, f.syntax.Value(r), int(r.Line)})
+		default:
+			if field, ok := f.field(r); ok {
+				g.Fields = append(g.Fields, field)
+			}
+		}
+	}
+	return g
 }

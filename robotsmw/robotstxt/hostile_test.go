@@ -121,8 +121,8 @@ func TestHostileBodies(t *testing.T) {
 			f := parse(body)
 			rules := f.Rules("ExampleBot")
 			m := rules.Match("/xyz")
-			if len(f.text) > MaxSize {
-				t.Errorf("%d octets are kept", len(f.text))
+			if len(f.syntax.Text) > MaxSize {
+				t.Errorf("%d octets are kept", len(f.syntax.Text))
 			}
 			if limit := 6 * (MaxSize + 200); rules.Size() > limit {
 				t.Errorf("the rules take %d bytes", rules.Size())

@@ -2,22 +2,6 @@ package robotstxt
 
 import "strings"
 
-// nextBlock is next for records in the sense of the draft of 1996: stretches without a blank line.
-func (g *groupReader) nextBlock() bool {
-	for len(g.rest) > 0 && g.rest[0].field == fieldBlank {
-		g.rest = g.rest[1:]
-	}
-	end := 0
-	for end < len(g.rest) && g.rest[end].field != fieldBlank {
-		end++
-	}
-	g.group, g.rest = g.rest[:end], g.rest[end:]
-	return end > 0
-}
-
-// kosterIsIn is token.isIn in the [Koster1996] dialect: the value is the whole name.
-func (t token) kosterIsIn(value string) bool { return strings.EqualFold(value, t.name) }
-
 // appendKosterPath appends a path in the form in which the draft of 1996 compares it: without escapes, except of "/"
 // and, so that it is still clear what is an escape, of "%".
 func appendKosterPath(dst []byte, path string) []byte {

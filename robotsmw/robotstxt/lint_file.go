@@ -5,13 +5,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // checkEncoding looks at the file as octets.
 func (l *linter) checkEncoding() {
 	body := l.body
 	if len(body) > MaxSize {
-		cut := len(whole(body))
+		cut := len(syntax.Whole(body))
 		l.report(0, 0, CodeTooLarge, Error, "",
 			"the file has %d octets, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
@@ -27,11 +29,11 @@ func (l *linter) checkEncoding() {
 		return
 	}
 	l.checkHTML(body)
-	if n := len(body) - len(withoutBOM(body)); n > 0 {
+	if n := len(body) - len(syntax.WithoutBOM(body)); n > 0 {
 		l.report(1, 1, CodeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
 	}
 	l.checkLineEnds(body)
-	l.checkOctets(string(withoutBOM(body)))
+	l.checkOctets(string(syntax.WithoutBOM(body)))
 	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
 		l.report(0, 0, CodeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
 	}
@@ -63,7 +65,7 @@ func looksBinary(body []byte) bool {
 
 // checkHTML tells an HTML page. Robots look for rules in it nevertheless, line by line; the linter does not.
 func (l *linter) checkHTML(body []byte) {
-	head := strings.ToLower(string(bytes.TrimSpace(withoutBOM(body[:min(len(body), 4096)]))))
+	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	isHTML := false
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
 		isHTML = isHTML || strings.HasPrefix(head, start)
@@ -97,13 +99,13 @@ func (l *linter) checkLineEnds(body []byte) {
 
 // checkOctets looks for octets that do not belong into text.
 func (l *linter) checkOctets(text string) {
-	for lines := newLineReader(text); lines.next(); {
-		line := text[lines.line.from:lines.line.to]
+	for lines := syntax.NewLineReader(text); lines.Next(); {
+		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			l.report(lines.number, i+1, CodeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
+			l.report(lines.Number, i+1, CodeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
 		}
 		if i := firstBadUTF8(line); i >= 0 {
-			l.report(lines.number, i+1, CodeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
+			l.report(lines.Number, i+1, CodeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
 		}
 	}
 }

@@ -1,23 +1,27 @@
 package robotstxt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
 
 // checkGroups looks at groups, and at rules among each other.
 func (l *linter) checkGroups() {
 	l.checkOutside()
 	first := map[string]uint32{} // by robot: the line that names it first
 	var groups []lintGroup
-	for reader := l.file.groups(); reader.next(); {
-		records := reader.group
+	for reader := l.file.syntax.Groups(); reader.Next(); {
+		records := reader.Group
 		g := l.newLintGroup(records)
 		groups = append(groups, g)
 		l.checkRun(g)
 		for _, a := range g.agents {
-			name := strings.ToLower(l.file.value(a))
-			if line, ok := first[name]; ok && line < records[0].line {
-				l.report(a.line, 1, CodeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
+			name := strings.ToLower(l.file.syntax.Value(a))
+			if line, ok := first[name]; ok && line < records[0].Line {
+				l.report(a.Line, 1, CodeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
 			} else if !ok {
-				first[name] = a.line
+				first[name] = a.Line
 			}
 		}
 		l.checkRules(g)
@@ -27,36 +31,36 @@ func (l *linter) checkGroups() {
 
 // checkOutside looks for rules before the first user-agent line.
 func (l *linter) checkOutside() {
-	for i := range l.file.records {
-		switch r := &l.file.records[i]; r.field {
-		case fieldUserAgent:
+	for i := range l.file.syntax.Records {
+		switch r := &l.file.syntax.Records[i]; r.Field {
+		case syntax.UserAgent:
 			return
-		case fieldAllow, fieldDisallow:
-			l.report(r.line, 1, CodeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
+		case syntax.Allow, syntax.Disallow:
+			l.report(r.Line, 1, CodeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
 		}
 	}
 }
 
 // A lintGroup is a group as the linter looks at it.
 type lintGroup struct {
-	records       []record
-	agents, rules []*record // the rules are those with a pattern that can match
+	records       []syntax.Record
+	agents, rules []*syntax.Record // the rules are those with a pattern that can match
 	compiled      *Rules
 }
 
-func (l *linter) newLintGroup(records []record) lintGroup {
+func (l *linter) newLintGroup(records []syntax.Record) lintGroup {
 	g := lintGroup{records: records, compiled: new(Rules)}
 	c := newCompiler(RFC9309)
 	for i := range records {
-		switch r := &records[i]; r.field {
-		case fieldUserAgent:
+		switch r := &records[i]; r.Field {
+		case syntax.UserAgent:
 			g.agents = append(g.agents, r)
-			g.compiled.agents = append(g.compiled.agents, UserAgent{l.file.value(r), int(r.line)})
-		case fieldAllow, fieldDisallow:
-			if canMatch(l.file.value(r)) {
+			g.compiled.agents = append(g.compiled.agents, UserAgent{l.file.syntax.Value(r), int(r.Line)})
+		case syntax.Allow, syntax.Disallow:
+			if canMatch(l.file.syntax.Value(r)) {
 				g.rules = append(g.rules, r)
 			}
-			c.add(l.file.value(r), r.line, r.field == fieldAllow)
+			c.add(l.file.syntax.Value(r), r.Line, r.Field == syntax.Allow)
 		}
 	}
 	c.finish(g.compiled)
@@ -66,25 +70,25 @@ func (l *linter) newLintGroup(records []record) lintGroup {
 
 // checkRun looks at a group's user-agent lines and at what is between them.
 func (l *linter) checkRun(g lintGroup) {
-	var between *record // the last line that parts user-agent lines
+	var between *syntax.Record // the last line that parts user-agent lines
 	hasRule, hasField := false, false
 	for i := range g.records {
-		switch r := &g.records[i]; r.field {
-		case fieldUserAgent:
+		switch r := &g.records[i]; r.Field {
+		case syntax.UserAgent:
 			if between != nil {
-				l.report(r.line, 1, CodeMergedGroups, Warning, "",
+				l.report(r.Line, 1, CodeMergedGroups, Warning, "",
 					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s",
-					clip(l.file.value(r)), clip(l.file.value(g.agents[0])), g.agents[0].line, clip(l.file.name(between)))
+					clip(l.file.syntax.Value(r)), clip(l.file.syntax.Value(g.agents[0])), g.agents[0].Line, clip(l.file.syntax.Name(between)))
 				between = nil
 			}
-		case fieldAllow, fieldDisallow:
+		case syntax.Allow, syntax.Disallow:
 			hasRule = true
 		default:
 			between, hasField = r, true
 		}
 	}
 	if !hasRule && !hasField {
-		l.report(g.agents[0].line, 1, CodeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
+		l.report(g.agents[0].Line, 1, CodeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
 	}
 }
 
@@ -92,26 +96,26 @@ func (l *linter) checkRun(g lintGroup) {
 func (l *linter) checkRules(g lintGroup) {
 	type same struct {
 		pattern string
-		kind    field
+		kind    syntax.Field
 	}
 	seen := map[same]uint32{}
-	files := map[string][]*record{} // by directory
+	files := map[string][]*syntax.Record{} // by directory
 	for _, r := range g.rules {
-		pattern := string(appendPattern(nil, l.file.value(r)))
-		key := same{pattern, r.field}
+		pattern := string(appendPattern(nil, l.file.syntax.Value(r)))
+		key := same{pattern, r.Field}
 		if line, ok := seen[key]; ok {
-			l.report(r.line, 1, CodeDuplicate, Warning, "", "line %d says the same", line)
+			l.report(r.Line, 1, CodeDuplicate, Warning, "", "line %d says the same", line)
 			continue
 		}
-		seen[key] = r.line
+		seen[key] = r.Line
 		l.checkDecides(g, r, pattern)
-		if i := strings.LastIndexByte(pattern, '/'); r.field == fieldDisallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
+		if i := strings.LastIndexByte(pattern, '/'); r.Field == syntax.Disallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
 			files[pattern[:i+1]] = append(files[pattern[:i+1]], r)
 		}
 	}
 	for directory, rules := range files {
 		if len(rules) >= manyFiles && g.compiled.Allowed(directory) {
-			l.report(rules[0].line, 1, CodeEveryFile, Info, "",
+			l.report(rules[0].Line, 1, CodeEveryFile, Info, "",
 				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", len(rules), directory)
 		}
 	}
@@ -121,16 +125,16 @@ func (l *linter) checkRules(g lintGroup) {
 const manyFiles = 10
 
 // checkDecides looks whether a rule decides what it says itself.
-func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
+func (l *linter) checkDecides(g lintGroup, r *syntax.Record, pattern string) {
 	if l.work > maxLintWork {
 		return
 	}
-	example := exampleOf(l.file.value(r))
+	example := exampleOf(l.file.syntax.Value(r))
 	target := string(appendTarget(nil, example))
 	winner, steps := g.compiled.decideForm(target)
 	l.work += steps + len(target)
 	kind := Disallow
-	if r.field == fieldAllow {
+	if r.Field == syntax.Allow {
 		kind = Allow
 	}
 	if winner < 0 || g.compiled.allows(winner) == (kind == Allow) {
@@ -142,11 +146,11 @@ func (l *linter) checkDecides(g lintGroup, r *record, pattern string) {
 	case form == pattern+"$":
 		// An exception of the page from its directory, or the other way round, is meant.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
-		l.report(r.line, 1, CodeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
+		l.report(r.Line, 1, CodeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case kind == Allow:
-		l.report(r.line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
+		l.report(r.Line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
 	default:
-		l.report(r.line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
+		l.report(r.Line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
 	}
 }
 
@@ -169,7 +173,7 @@ func (l *linter) checkAccess(groups []lintGroup) {
 	var all *lintGroup
 	for i := range groups {
 		for _, a := range groups[i].agents {
-			if everyone.isIn(l.file.value(a)) && all == nil {
+			if syntax.Everyone.IsIn(l.file.syntax.Value(a)) && all == nil {
 				all = &groups[i]
 			}
 		}
@@ -179,13 +183,13 @@ func (l *linter) checkAccess(groups []lintGroup) {
 	}
 	for _, g := range groups {
 		for _, a := range g.agents {
-			name := l.file.value(a)
+			name := l.file.syntax.Value(a)
 			switch {
-			case everyone.isIn(name):
+			case syntax.Everyone.IsIn(name):
 			case shut(*all) && !shut(g):
-				l.report(a.line, 1, CodeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
+				l.report(a.Line, 1, CodeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
 			case !shut(*all) && shut(g):
-				l.report(a.line, 1, CodeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
+				l.report(a.Line, 1, CodeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
 			}
 		}
 	}
@@ -193,7 +197,7 @@ func (l *linter) checkAccess(groups []lintGroup) {
 
 func hasAllow(g lintGroup) bool {
 	for _, r := range g.rules {
-		if r.field == fieldAllow {
+		if r.Field == syntax.Allow {
 			return true
 		}
 	}

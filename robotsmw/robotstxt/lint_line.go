@@ -6,56 +6,58 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // checkLines looks at each line by itself.
 func (l *linter) checkLines() {
-	for lines := newLineReader(l.file.text); lines.next(); {
-		l.checkLine(l.file.text, lines.number, lines.line, lines.comment)
+	for lines := syntax.NewLineReader(l.file.syntax.Text); lines.Next(); {
+		l.checkLine(l.file.syntax.Text, lines.Number, lines.Line, lines.Comment)
 	}
 }
 
-func (l *linter) checkLine(text string, number uint32, line span, comment int) {
-	body := trim(text, span{line.from, uint32(comment)})
-	if body.from == body.to {
+func (l *linter) checkLine(text string, number uint32, line syntax.Span, comment uint32) {
+	body := syntax.Trim(text, syntax.Span{From: line.From, To: comment})
+	if body.From == body.To {
 		return
 	}
-	column := func(at uint32) int { return int(at-line.from) + 1 }
-	source := text[body.from:body.to]
-	name, value, ok := split(text, body)
+	column := func(at uint32) int { return int(at-line.From) + 1 }
+	source := body.In(text)
+	name, value, ok := syntax.Split(text, body)
 	if !ok {
-		l.report(number, column(body.from), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+		l.report(number, column(body.From), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 		return
 	}
-	if body.from > line.from {
+	if body.From > line.From {
 		l.report(number, 1, CodeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
 	}
-	n, v := text[name.from:name.to], text[value.from:value.to]
+	n, v := name.In(text), value.In(text)
 	if word, rest, ok := cutURLWithoutColon(source); ok {
 		fix := ""
 		if path := afterAuthority(rest); path != "" {
 			fix = word + ": " + path
 		}
-		l.report(number, column(body.from)+len(word), CodeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
+		l.report(number, column(body.From)+len(word), CodeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
 		return
 	}
-	if comment < int(line.to) && value.from < value.to && int(value.to) == comment {
-		l.report(number, comment-int(line.from)+1, CodeGluedComment, Warning, n+": "+v+" "+text[comment:line.to],
+	if comment < line.To && value.From < value.To && value.To == comment {
+		l.report(number, column(comment), CodeGluedComment, Warning, n+": "+v+" "+text[comment:line.To],
 			"\"#\" begins a comment: the value is %q", clip(v))
 	}
-	if strings.IndexByte(text[name.to:value.from], ':') < 0 && name.to < value.from {
+	if strings.IndexByte(text[name.To:value.From], ':') < 0 && name.To < value.From {
 		if knownField(n) == "" {
-			l.report(number, column(body.from), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+			l.report(number, column(body.From), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 			return
 		}
 		field := knownField(n)
 		if strings.EqualFold(n, field) {
 			field = n
 		}
-		l.report(number, column(name.to), CodeMissingColon, Warning, field+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
+		l.report(number, column(name.To), CodeMissingColon, Warning, field+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
 	}
-	at := func(i int) int { return column(value.from) + i }
-	known := l.checkName(number, column(name.from), n, v)
+	at := func(i int) int { return column(value.From) + i }
+	known := l.checkName(number, column(name.From), n, v)
 	switch known {
 	case "user-agent":
 		l.checkAgent(number, at, v)
@@ -66,7 +68,7 @@ func (l *linter) checkLine(text string, number uint32, line span, comment int) {
 			l.report(number, at(0), CodeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
 		}
 	case "crawl-delay":
-		if d, ok := parseDelay(v); !ok {
+		if d, ok := syntax.ParseDelay(v); !ok {
 			l.report(number, at(0), CodeCrawlDelayValue, Warning, "", "%q is not a number of seconds; robots ignore the line", clip(v))
 		} else if d > time.Hour {
 			l.report(number, at(0), CodeCrawlDelayLong, Warning, "", "a delay of %v: few robots wait for so long between two pages", d)
@@ -87,12 +89,12 @@ func knownField(name string) string {
 			return known
 		}
 	}
-	switch fieldOf(name) {
-	case fieldUserAgent:
+	switch syntax.FieldOf(name) {
+	case syntax.UserAgent:
 		return "User-agent"
-	case fieldDisallow:
+	case syntax.Disallow:
 		return "Disallow"
-	case fieldCrawlDelay:
+	case syntax.CrawlDelay:
 		return "Crawl-delay"
 	}
 	// What cannot be seen may stand before it: a byte order mark that was encoded twice, or in the middle of a file.
@@ -126,7 +128,7 @@ func (l *linter) checkName(number uint32, column int, name, value string) string
 		return ""
 	}
 	effect := "robots do not know it"
-	if fieldOf(name) != fieldOther {
+	if syntax.FieldOf(name) != syntax.Other {
 		effect = "not all robots understand it"
 	}
 	l.report(number, column, CodeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
@@ -193,7 +195,7 @@ func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
 		return
 	}
 	n := 0
-	for wide := (token{wide: true}); n < len(value) && wide.has(value[n]); {
+	for n < len(value) && syntax.IsOfToken(value[n]) {
 		n++
 	}
 	if n == len(value) {
@@ -224,7 +226,7 @@ func secondLine(value string) (path string, ok bool) {
 // "" where only the author knows. What follows a name may be a version, a comment or a "*"; another word belongs to it,
 // and a browser's User-Agent header names nobody.
 func robotMeant(value string, n int) string {
-	if everyone.isIn(value) {
+	if syntax.Everyone.IsIn(value) {
 		return "*"
 	}
 	if n == 0 || strings.EqualFold(value[:n], "Mozilla") {

@@ -16,26 +16,6 @@ type Match struct {
 	Group   []UserAgent // the user-agent lines that name the robot; nil for none. Not to be changed
 }
 
-// A Kind is what a rule says.
-type Kind uint8
-
-const (
-	NoRule Kind = iota
-	Allow
-	Disallow
-)
-
-// String returns the kind as a robots.txt file spells it.
-func (k Kind) String() string {
-	switch k {
-	case Allow:
-		return "Allow"
-	case Disallow:
-		return "Disallow"
-	}
-	return "no rule"
-}
-
 // A Reason is what a Match rests on.
 type Reason uint8
 

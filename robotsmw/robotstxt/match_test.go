@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 func TestMatchSaysWhy(t *testing.T) {
@@ -99,30 +101,6 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-func TestToken(t *testing.T) {
-	for _, test := range []struct {
-		token, lines, others string // separated by "|"
-	}{
-		{"ExampleBot", "ExampleBot|examplebot|ExampleBot/1.0|ExampleBot 2|ExampleBot2|ExampleBot.|ExampleBot*", "Example|ExampleBot-News|ExampleBots|ExampleBot_|MyExampleBot||*"},
-		{"MJ12bot", "MJ12bot|mj12BOT|MJ12bot/v1.4.8|MJ12bot (x)", "MJ|MJ12|MJ12bot2|MJ12bot.x|MJ12botx"},
-		{"archive.org_bot", "archive.org_bot|Archive.Org_Bot", "archive|archive.org|archive.org_bot.x"},
-		{"*", "*|* foo|*\tfoo", "*foo||**|x"},
-		{"", "", "|x|*"},
-		{"My Bot", "", "My Bot|My|My Bot 2"},
-	} {
-		for i, lines := range []string{test.lines, test.others} {
-			if i == 0 && lines == "" {
-				continue
-			}
-			for line := range strings.SplitSeq(lines, "|") {
-				if got := newToken(test.token).isIn(line); got != (i == 0) {
-					t.Errorf("token %q in %q: %t", test.token, line, got)
-				}
-			}
-		}
-	}
-}
-
 func TestRulesOfTheFirstTokenThatHasAGroup(t *testing.T) {
 	f := parse("user-agent: a\ndisallow: /a\n\nuser-agent: b\ndisallow: /b\n\nuser-agent: *\ndisallow: /star\n")
 	for _, test := range []struct {
@@ -180,8 +158,8 @@ func TestCrawlDelay(t *testing.T) {
 		{"disallow: /\ncrawl-delay: 1\n\nuser-agent: *\ncrawl-delay: 4", 4 * time.Second},
 		{"crawl-delay: soon\ncrawl-delay: 1", time.Second},
 		{"disallow: /\n\nuser-agent: other\ncrawl-delay: 9", none},
-		{"crawl-delay: 99999999999999999999", maxDelay},
-		{"crawl-delay: " + strings.Repeat("9", 10_000), maxDelay},
+		{"crawl-delay: 99999999999999999999", syntax.MaxDelay},
+		{"crawl-delay: " + strings.Repeat("9", 10_000), syntax.MaxDelay},
 		{"crawl-delay:", none},
 		{"crawl-delay: .", none},
 		{"crawl-delay: 1.2.3", none},

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // Rules are what one robot has to obey: the rules of its group, or of all its groups taken together. They do
@@ -25,35 +27,35 @@ type Rules struct {
 // bare name, "ExampleBot", not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	for _, name := range tokens {
-		if r := f.rulesFor(newToken(name)); r != nil {
+		if r := f.rulesFor(syntax.NewToken(name)); r != nil {
 			return r
 		}
 	}
-	if r := f.rulesFor(everyone); r != nil {
+	if r := f.rulesFor(syntax.Everyone); r != nil {
 		return r
 	}
 	return &Rules{}
 }
 
 // rulesFor returns the rules of the groups that name a token, or nil if none does.
-func (f *File) rulesFor(t token) *Rules {
+func (f *File) rulesFor(t syntax.Token) *Rules {
 	var r *Rules
 	var c *compiler
-	for groups := f.groups(); groups.nextFor(t); {
+	for groups := f.syntax.Groups(); groups.NextFor(t); {
 		if r == nil {
-			r, c = &Rules{dialect: f.dialect}, newCompiler(f.dialect)
+			r, c = &Rules{dialect: Dialect(f.syntax.Dialect)}, newCompiler(Dialect(f.syntax.Dialect))
 		}
-		for i := range groups.group {
-			rec := &groups.group[i]
-			switch rec.field {
-			case fieldUserAgent:
-				if value := f.value(rec); f.isIn(value, t) {
-					r.agents = append(r.agents, UserAgent{cloned(value), int(rec.line)})
+		for i := range groups.Group {
+			rec := &groups.Group[i]
+			switch rec.Field {
+			case syntax.UserAgent:
+				if f.syntax.IsFor(rec, t) {
+					r.agents = append(r.agents, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
 				}
-			case fieldAllow, fieldDisallow:
-				c.add(f.value(rec), rec.line, rec.field == fieldAllow)
-			case fieldCrawlDelay:
-				if d, ok := parseDelay(f.value(rec)); ok {
+			case syntax.Allow, syntax.Disallow:
+				c.add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
+			case syntax.CrawlDelay:
+				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok {
 					r.delay = max(r.delay, d+1)
 				}
 			}
@@ -103,3 +105,9 @@ func cloned(value string) string {
 	}
 	return strings.Clone(value)
 }
+
+// CrawlDelay returns the Crawl-delay of the robot's group: how long the site wants a robot to wait between two
+// requests. ok is false where the group asks for none, and true with 0 where it says "0". Of several lines the
+// greatest delay counts. No standard defines the field; it is read as plain decimal seconds, fractions and all
+// ("0.5", "10"), and a line that says something else ("1e3", "0x10", "-1", "soon") is as good as none.
+func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

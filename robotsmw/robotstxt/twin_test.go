@@ -3,6 +3,8 @@ package robotstxt
 import (
 	"slices"
 	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // The twin is the matcher as one would write it with no thought of speed: it follows RFC 9309 §2.2.2 and §2.2.3
@@ -19,11 +21,11 @@ type twinRule struct {
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
-		for groups := f.groups(); groups.nextFor(newToken(name)); {
+		for groups := f.syntax.Groups(); groups.NextFor(syntax.NewToken(name)); {
 			found = true
-			for _, r := range groups.group {
-				if r.field == fieldAllow || r.field == fieldDisallow {
-					rules = append(rules, twinRule{r.field == fieldAllow, int(r.line), f.value(&r)})
+			for _, r := range groups.Group {
+				if r.Field == syntax.Allow || r.Field == syntax.Disallow {
+					rules = append(rules, twinRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
 				}
 			}
 		}
@@ -318,25 +320,25 @@ func twinKoster(body, token, target string) bool {
 		if i := strings.IndexByte(l, '#'); i >= 0 {
 			l = l[:i]
 		}
-		if name, value, ok := split(l, span{0, uint32(len(l))}); ok {
-			record = append(record, line{l[name.from:name.to], l[value.from:value.to]})
+		if name, value, ok := syntax.Split(l, syntax.Span{To: uint32(len(l))}); ok {
+			record = append(record, line{name.In(l), value.In(l)})
 		}
 	}
 	records = append(records, record)
 	for _, name := range []string{token, "*"} {
 		for _, record := range records {
 			if name == "" || !slices.ContainsFunc(record, func(l line) bool {
-				return fieldOf(l.name) == fieldUserAgent && strings.EqualFold(l.value, name)
+				return syntax.FieldOf(l.name) == syntax.UserAgent && strings.EqualFold(l.value, name)
 			}) {
 				continue
 			}
 			for _, l := range record {
-				field := fieldOf(l.name)
-				if field != fieldAllow && field != fieldDisallow || l.value == "" {
+				field := syntax.FieldOf(l.name)
+				if field != syntax.Allow && field != syntax.Disallow || l.value == "" {
 					continue
 				}
 				if rule := twinKosterOctets(l.value); len(octets) >= len(rule) && slices.Equal(rule, octets[:len(rule)]) {
-					return field == fieldAllow
+					return field == syntax.Allow
 				}
 			}
 			return true

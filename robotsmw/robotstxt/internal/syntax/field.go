@@ -1,50 +1,50 @@
-package robotstxt
+package syntax
 
 import "strings"
 
-// A field is what stands before the colon, as far as it matters to a robot.
-type field uint8
+// A Field is what stands before the colon, as far as it matters to a robot.
+type Field uint8
 
 const (
-	fieldOther field = iota // belongs to nobody's standard, or is unknown: never opens, closes or splits a group
-	fieldUserAgent
-	fieldAllow
-	fieldDisallow
-	fieldCrawlDelay
-	fieldSitemap
-	fieldBlank // no field at all: in [Koster1996], a line that ends a record
+	Other Field = iota // belongs to nobody's standard, or is unknown: never opens, closes or splits a group
+	UserAgent
+	Allow
+	Disallow
+	CrawlDelay
+	Sitemap
+	Blank // no field at all: in [Koster1996], a line that ends a record
 )
 
-// fieldOf tells which field a name means, without regard to case.
+// FieldOf tells which field a name means, without regard to case.
 //
 // Site owners misspell, and Google reads the misspellings below; so do we, because reading them restricts a
 // robot as the owner meant it. "Allow" has to be exact: leniency there would open what somebody meant to shut.
-func fieldOf(name string) field {
+func FieldOf(name string) Field {
 	switch name { // as nearly everybody writes them
 	case "Disallow", "disallow":
-		return fieldDisallow
+		return Disallow
 	case "Allow", "allow":
-		return fieldAllow
+		return Allow
 	case "User-agent", "User-Agent", "user-agent":
-		return fieldUserAgent
+		return UserAgent
 	case "Sitemap", "sitemap":
-		return fieldSitemap
+		return Sitemap
 	case "Crawl-delay", "Crawl-Delay", "crawl-delay":
-		return fieldCrawlDelay
+		return CrawlDelay
 	}
 	switch {
 	case hasAnyPrefixFold(name, "user-agent", "useragent", "user agent"):
-		return fieldUserAgent
+		return UserAgent
 	case hasAnyPrefixFold(name, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
-		return fieldDisallow
+		return Disallow
 	case strings.EqualFold(name, "allow"):
-		return fieldAllow
+		return Allow
 	case strings.EqualFold(name, "crawl-delay"), strings.EqualFold(name, "crawldelay"):
-		return fieldCrawlDelay
+		return CrawlDelay
 	case strings.EqualFold(name, "sitemap"):
-		return fieldSitemap
+		return Sitemap
 	}
-	return fieldOther
+	return Other
 }
 
 func hasAnyPrefixFold(s string, prefixes ...string) bool {

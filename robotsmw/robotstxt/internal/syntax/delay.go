@@ -1,0 +1,22 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxDelay is what a longer delay is read as: nobody will wait it out.
+const MaxDelay = time.Duration(1<<63 - 2)
+
+// ParseDelay reads decimal seconds.
+func ParseDelay(s string) (time.Duration, bool) {
+	if s == "" || s == "." || strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 {
+		return 0, false
+	}
+	seconds, err := strconv.ParseFloat(s, 64)
+	if err != nil || seconds >= MaxDelay.Seconds() {
+		return MaxDelay, true
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}

@@ -1,0 +1,75 @@
+package syntax
+
+import "bytes"
+
+// MaxSize is how much of a robots.txt file counts, in octets: 500 KiB, the least that RFC 9309 §2.5 lets a
+// parser take.
+const MaxSize = 500 << 10
+
+// A File is a robots.txt file, taken apart.
+type File struct {
+	Text    string   // the part of the body that counts, without a byte order mark
+	Records []Record // its lines that hold a field and a value, in order
+	Dialect Dialect
+}
+
+// A Record is a line that has a field and a value.
+type Record struct {
+	Line        uint32 // counted from 1
+	Field       Field
+	Name, Value Span
+}
+
+// Name returns the field of a record as written.
+func (f *File) Name(r *Record) string { return r.Name.In(f.Text) }
+
+// Value returns the value of a record.
+func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
+
+// Parse takes a file apart as a dialect has it. Any bytes will do. It copies what
+// it keeps of the body.
+func Parse(body []byte, dialect Dialect) File {
+	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
+	lines := NewLineReader(f.Text)
+	// Two lines of three hold a field, and few of these are shorter than this.
+	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
+	for lines.Next() {
+		line := Span{lines.Line.From, lines.Comment}
+		if dialect == Google {
+			line = cutForGoogle(f.Text, line)
+		}
+		name, value, ok := Split(f.Text, line)
+		switch {
+		case ok:
+			f.Records = append(f.Records, Record{lines.Number, fieldOf(name.In(f.Text), dialect), name, value})
+		case dialect == Koster1996 && Trim(f.Text, lines.Line) == (Span{lines.Line.To, lines.Line.To}):
+			f.Records = append(f.Records, Record{Line: lines.Number, Field: Blank})
+		}
+	}
+	return f
+}
+
+func fieldOf(name string, dialect Dialect) Field {
+	if dialect == Google {
+		return googleFieldOf(name)
+	}
+	return FieldOf(name)
+}
+
+// Whole returns the part of a body that counts: all of it, or the lines that end within MaxSize octets.
+func Whole(body []byte) []byte {
+	if len(body) <= MaxSize {
+		return body
+	}
+	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
+}
+
+// WithoutBOM drops a byte order mark, or the beginning of one that was cut short.
+func WithoutBOM(body []byte) []byte {
+	const bom = "\xef\xbb\xbf"
+	n := 0
+	for n < len(bom) && n < len(body) && body[n] == bom[n] {
+		n++
+	}
+	return body[n:]
+}

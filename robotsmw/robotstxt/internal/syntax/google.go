@@ -1,0 +1,27 @@
+package syntax
+
+import "strings"
+
+// googleMaxLine is how much of a line Google's parser looks at: its buffer, which also holds a NUL.
+const googleMaxLine = 2083*8 - 1
+
+// cutForGoogle drops what Google's parser does not see of a line.
+func cutForGoogle(text string, line Span) Span {
+	line.To = min(line.To, line.From+googleMaxLine)
+	if i := strings.IndexByte(line.In(text), 0); i >= 0 {
+		line.To = line.From + uint32(i)
+	}
+	return line
+}
+
+// googleFieldOf is FieldOf in the [Google] dialect, which is lenient with all fields.
+func googleFieldOf(name string) Field {
+	field := FieldOf(name)
+	switch {
+	case field == Other && hasAnyPrefixFold(name, "allow"):
+		return Allow
+	case field == Other && hasAnyPrefixFold(name, "sitemap", "site-map"):
+		return Sitemap
+	}
+	return field
+}

@@ -1,0 +1,72 @@
+package syntax
+
+// A GroupReader goes through a file's groups, which are stretches of its records.
+type GroupReader struct {
+	file  *File
+	rest  []Record
+	Group []Record // the current group
+}
+
+// Groups returns a GroupReader before the first group.
+func (f *File) Groups() GroupReader { return GroupReader{file: f, rest: f.Records} }
+
+// Next goes to the next group and reports whether there is one.
+func (g *GroupReader) Next() bool {
+	cut := cutGroup
+	if g.file.Dialect == Koster1996 {
+		cut = cutBlock
+	}
+	g.Group, g.rest = cut(g.rest)
+	return len(g.Group) > 0
+}
+
+// NextFor goes to the next group that names a token.
+func (g *GroupReader) NextFor(t Token) bool {
+	for g.Next() {
+		for i := range g.Group {
+			if g.Group[i].Field == UserAgent && g.file.IsFor(&g.Group[i], t) {
+				if g.file.Dialect == Koster1996 {
+					g.rest = nil // the first one counts
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IsFor reports whether a user-agent line names a token.
+func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
+
+// cutGroup returns the first group of some records, and what follows it.
+//
+// A group begins with a user-agent line and ends before the next one that comes after a rule, so that user-agent
+// lines which follow each other share it (RFC 9309 §2.1). Other fields, wherever they stand, neither begin nor
+// end a group (§2.2.4). What stands before the first user-agent line is in no group.
+func cutGroup(records []Record) (group, rest []Record) {
+	for len(records) > 0 && records[0].Field != UserAgent {
+		records = records[1:]
+	}
+	ruled, end := false, 0
+	for end < len(records) {
+		field := records[end].Field
+		if ruled && field == UserAgent {
+			break
+		}
+		ruled = ruled || field == Allow || field == Disallow
+		end++
+	}
+	return records[:end], records[end:]
+}
+
+// cutBlock is cutGroup for records in the sense of the draft of 1996: stretches without a blank line.
+func cutBlock(records []Record) (block, rest []Record) {
+	for len(records) > 0 && records[0].Field == Blank {
+		records = records[1:]
+	}
+	end := 0
+	for end < len(records) && records[end].Field != Blank {
+		end++
+	}
+	return records[:end], records[end:]
+}

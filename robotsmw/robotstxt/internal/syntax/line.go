@@ -1,0 +1,104 @@
+package syntax
+
+import "strings"
+
+// A Span is a part of a file's text.
+type Span struct{ From, To uint32 }
+
+// In returns the part of the text.
+func (s Span) In(text string) string { return text[s.From:s.To] }
+
+// A LineReader goes through the lines of a file. A line ends with CR, LF or CRLF (RFC 9309 §2.2), and the last one
+// with the file.
+type LineReader struct {
+	text    string
+	Line    Span   // the current line, without its end
+	Number  uint32 // of the current line, counted from 1
+	Comment uint32 // where the current line's comment begins, or its end
+	after   int    // where the next line begins; beyond the text after the last one
+
+	// Where the next of these octets is, or the text's length. Looking for them once in a file rather than once
+	// in a line makes files cheap in which one of them is rare.
+	lf, cr, hash int
+}
+
+// NewLineReader returns a LineReader before the first line.
+func NewLineReader(text string) *LineReader {
+	return &LineReader{text: text, lf: -1, cr: -1, hash: -1}
+}
+
+// estimate returns roughly how many lines there are.
+func (l *LineReader) estimate() int { return strings.Count(l.text, "\n") }
+
+// Next goes to the next line and reports whether there is one.
+func (l *LineReader) Next() bool {
+	start := l.after
+	if start > len(l.text) {
+		return false
+	}
+	if l.lf < start {
+		l.lf = indexFrom(l.text, '\n', start)
+	}
+	if l.cr < start {
+		l.cr = indexFrom(l.text, '\r', start)
+	}
+	if l.hash < start {
+		l.hash = indexFrom(l.text, '#', start)
+	}
+	end := min(l.lf, l.cr)
+	l.Line, l.Comment = Span{uint32(start), uint32(end)}, uint32(min(l.hash, end))
+	l.Number++
+	l.after = end + 1
+	if l.cr < len(l.text) && l.lf == l.cr+1 {
+		l.after = max(l.after, end+2)
+	}
+	return true
+}
+
+// IsLast reports whether the current line is the file's last: the one that ends
+// with the file, and is empty if the file ends with a line end.
+func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
+
+// indexFrom returns where the octet c is first at or after start, or the text's length.
+func indexFrom(text string, c byte, start int) int {
+	if i := strings.IndexByte(text[start:], c); i >= 0 {
+		return start + i
+	}
+	return len(text)
+}
+
+// Split takes a line apart that has no comment: what stands before the first colon is the field, and what follows
+// is the value. Without a colon, two words are a field and a value, as in "Disallow /tmp".
+func Split(text string, line Span) (name, value Span, ok bool) {
+	line = Trim(text, line)
+	s := text[line.From:line.To]
+	if i := strings.IndexByte(s, ':'); i >= 0 {
+		colon := line.From + uint32(i)
+		name = Trim(text, Span{line.From, colon})
+		return name, Trim(text, Span{colon + 1, line.To}), name.From < name.To
+	}
+	i := 0
+	for i < len(s) && s[i] != ' ' && s[i] != '\t' {
+		i++
+	}
+	if i == len(s) {
+		return name, value, false
+	}
+	words := strings.TrimLeft(s[i:], " \t")
+	name = Trim(text, Span{line.From, line.From + uint32(i)})
+	return name, Trim(text, Span{line.To - uint32(len(words)), line.To}), !strings.ContainsAny(words, " \t")
+}
+
+// Trim drops white space from both ends.
+func Trim(text string, s Span) Span {
+	for s.From < s.To && isSpace(text[s.From]) {
+		s.From++
+	}
+	for s.From < s.To && isSpace(text[s.To-1]) {
+		s.To--
+	}
+	return s
+}
+
+// isSpace reports whether an octet is white space: space, tab, VT, FF and, because some editors leave it, NUL.
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }

@@ -1,0 +1,30 @@
+package syntax
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestToken(t *testing.T) {
+	for _, test := range []struct {
+		token, lines, others string // separated by "|"
+	}{
+		{"ExampleBot", "ExampleBot|examplebot|ExampleBot/1.0|ExampleBot 2|ExampleBot2|ExampleBot.|ExampleBot*", "Example|ExampleBot-News|ExampleBots|ExampleBot_|MyExampleBot||*"},
+		{"MJ12bot", "MJ12bot|mj12BOT|MJ12bot/v1.4.8|MJ12bot (x)", "MJ|MJ12|MJ12bot2|MJ12bot.x|MJ12botx"},
+		{"archive.org_bot", "archive.org_bot|Archive.Org_Bot", "archive|archive.org|archive.org_bot.x"},
+		{"*", "*|* foo|*\tfoo", "*foo||**|x"},
+		{"", "", "|x|*"},
+		{"My Bot", "", "My Bot|My|My Bot 2"},
+	} {
+		for i, lines := range []string{test.lines, test.others} {
+			if i == 0 && lines == "" {
+				continue
+			}
+			for line := range strings.SplitSeq(lines, "|") {
+				if got := NewToken(test.token).IsIn(line); got != (i == 0) {
+					t.Errorf("token %q in %q: %t", test.token, line, got)
+				}
+			}
+		}
+	}
+}
