@@ -25,8 +25,12 @@ var arrows = map[string]struct {
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/robotstxt": {
-		[]string{"robotsmw/robotstxt/internal/syntax"},
+		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
+	},
+	"robotsmw/robotstxt/internal/match": {
+		[]string{"robotsmw/robotstxt/internal/syntax"},
+		"compiles the rules of a group, and knows nothing of groups",
 	},
 	"robotsmw/robotstxt/internal/syntax": {
 		nil,

@@ -1,8 +1,13 @@
 package robotstxt
 
+import (
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
+
 // For the tests that are written as a user's.
 
 var SharedDir = sharedDir
 
 // GooglePath returns the path of a URL as the Google dialect compares it.
-func GooglePath(url string) string { return string(appendGoogleTarget(nil, url)) }
+func GooglePath(url string) string { return string(match.AppendTarget(nil, url, syntax.Google)) }

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // A hostile file is made to be expensive for some target.
@@ -63,12 +66,11 @@ func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
 			rules := parse(h.robots).Rules()
-			rules.ready()
-			target := string(appendTarget(nil, h.target))
-			most := maxWork(len(target))
-			best, steps := rules.decideForm(target)
+			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
+			most := 786_432 + 16*len(target) // package doc, Cost
+			best, steps := rules.set.DecideForm(target)
 			longest := len(target) + MaxSize // what the last step too many may be
-			if (best == tooMuch) != (steps > most) || steps > most+longest {
+			if (best == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided by %d, in %d of %d steps", best, steps, most)
 			}
 			m := rules.Match(h.target)

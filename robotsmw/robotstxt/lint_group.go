@@ -3,6 +3,7 @@ package robotstxt
 import (
 	"strings"
 
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
@@ -45,26 +46,24 @@ func (l *linter) checkOutside() {
 type lintGroup struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // the rules are those with a pattern that can match
-	compiled      *Rules
+	compiled      *match.Set
 }
 
 func (l *linter) newLintGroup(records []syntax.Record) lintGroup {
-	g := lintGroup{records: records, compiled: new(Rules)}
-	c := newCompiler(RFC9309)
+	g := lintGroup{records: records, compiled: new(match.Set)}
+	c := match.NewCompiler(syntax.RFC9309)
 	for i := range records {
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:
 			g.agents = append(g.agents, r)
-			g.compiled.agents = append(g.compiled.agents, UserAgent{l.file.syntax.Value(r), int(r.Line)})
 		case syntax.Allow, syntax.Disallow:
-			if canMatch(l.file.syntax.Value(r)) {
+			if match.CanMatch(l.file.syntax.Value(r)) {
 				g.rules = append(g.rules, r)
 			}
-			c.add(l.file.syntax.Value(r), r.Line, r.Field == syntax.Allow)
+			c.Add(l.file.syntax.Value(r), r.Line, r.Field == syntax.Allow)
 		}
 	}
-	c.finish(g.compiled)
-	g.compiled.ready()
+	c.Finish(g.compiled, 0)
 	return g
 }
 
@@ -101,7 +100,7 @@ func (l *linter) checkRules(g lintGroup) {
 	seen := map[same]uint32{}
 	files := map[string][]*syntax.Record{} // by directory
 	for _, r := range g.rules {
-		pattern := string(appendPattern(nil, l.file.syntax.Value(r)))
+		pattern := string(match.AppendPattern(nil, l.file.syntax.Value(r), syntax.RFC9309))
 		key := same{pattern, r.Field}
 		if line, ok := seen[key]; ok {
 			l.report(r.Line, 1, CodeDuplicate, Warning, "", "line %d says the same", line)
@@ -130,18 +129,21 @@ func (l *linter) checkDecides(g lintGroup, r *syntax.Record, pattern string) {
 		return
 	}
 	example := exampleOf(l.file.syntax.Value(r))
-	target := string(appendTarget(nil, example))
-	winner, steps := g.compiled.decideForm(target)
+	target := string(match.AppendTarget(nil, example, syntax.RFC9309))
+	winner, steps := g.compiled.DecideForm(target)
 	l.work += steps + len(target)
 	kind := Disallow
 	if r.Field == syntax.Allow {
 		kind = Allow
 	}
-	if winner < 0 || g.compiled.allows(winner) == (kind == Allow) {
+	if winner < 0 {
 		return
 	}
-	rule := g.compiled.rule(winner)
-	form, written, line := rule.pattern, clip(g.compiled.asWritten(winner)), rule.line()
+	rule := g.compiled.Rule(winner)
+	if rule.Allow == (kind == Allow) {
+		return
+	}
+	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
 		// An exception of the page from its directory, or the other way round, is meant.
@@ -169,7 +171,10 @@ func exampleOf(pattern string) string {
 
 // checkAccess tells when a robot is let in by name, or shut out.
 func (l *linter) checkAccess(groups []lintGroup) {
-	shut := func(g lintGroup) bool { return g.compiled.Match("/").Kind == Disallow && !hasAllow(g) }
+	shut := func(g lintGroup) bool {
+		at := g.compiled.Decide("/")
+		return at >= 0 && !g.compiled.Rule(at).Allow && !hasAllow(g)
+	}
 	var all *lintGroup
 	for i := range groups {
 		for _, a := range groups[i].agents {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
@@ -35,7 +36,7 @@ func (l *linter) checkLine(text string, number uint32, line syntax.Span, comment
 	n, v := name.In(text), value.In(text)
 	if word, rest, ok := cutURLWithoutColon(source); ok {
 		fix := ""
-		if path := afterAuthority(rest); path != "" {
+		if path := match.AfterAuthority(rest); path != "" {
 			fix = word + ": " + path
 		}
 		l.report(number, column(body.From)+len(word), CodeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
@@ -150,8 +151,10 @@ func isNear(a, b string) bool {
 	if strings.TrimRight(a, "edsx") == b {
 		return true
 	}
-	head := commonPrefix(a, b)
-	x, y := a[head:], b[head:]
+	x, y := a, b // what follows what they have in common
+	for x != "" && y != "" && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
 	switch {
 	case len(x) == len(y)+1:
 		return x[1:] == y
@@ -246,7 +249,7 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 	}
 	if i := strings.Index(pattern, "://"); i > 0 && i < 6 && strings.IndexByte(pattern[:i], '/') < 0 {
 		fix := ""
-		if path := afterAuthority(pattern); path != "" {
+		if path := match.AfterAuthority(pattern); path != "" {
 			fix = name + ": " + path
 		}
 		l.report(number, at(0), CodeURL, Error, fix, "a rule is a path, not a URL; this one matches nothing")
@@ -262,7 +265,7 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 			return
 		}
 	}
-	if !canMatch(pattern) {
+	if !match.CanMatch(pattern) {
 		if looksLikeRobot(pattern) {
 			l.report(number, at(0), CodeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
 			return

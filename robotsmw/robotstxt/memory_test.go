@@ -60,12 +60,10 @@ func TestSharedCorpusMemory(t *testing.T) {
 				ofAgents += int(unsafe.Sizeof(a)) + len(a.Value)
 			}
 		}
-		for at, end := 0, rules.end(); at < end; {
-			p := rules.rule(at)
-			if p.head&headRare != 0 {
-				ofForms += lengthsSize + headSize + len(p.pattern)
+		for rule := range rules.set.All() {
+			if rule.Written != rule.Form || len(rule.Form) > 2047 {
+				ofForms += 13 + len(rule.Form) // what tells the rule's length, line and spelling, and its form
 			}
-			at = p.next
 		}
 		switch {
 		case size <= limit:

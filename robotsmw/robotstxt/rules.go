@@ -5,21 +5,16 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // Rules are what one robot has to obey: the rules of its group, or of all its groups taken together. They do
 // not change: any number of goroutines may use them. They keep what they need of the file, not the whole of it.
 type Rules struct {
-	agents  []UserAgent
-	text    string        // the rules, see packed.go, and padding
-	delay   time.Duration // one more than the delay; 0 for none
-	second  octetSet      // if they are few: the octets after "/" with which a target is worth a look
-	index   *index        // nil for a group so small that its rules are tried one by one
-	dialect Dialect
-	some    bool // whether there is any rule
-	few     bool // whether the rules are tried one by one, and all are literal and longer than "/"
-	eager   bool // whether targets must be in the form of escape.go before they are compared
+	agents []UserAgent   // the user-agent lines that name the robot
+	delay  time.Duration // one more than the delay; 0 for none
+	set    match.Set
 }
 
 // Rules returns the rules for a robot that goes by the given product tokens: those of the first token that some
@@ -40,10 +35,10 @@ func (f *File) Rules(tokens ...string) *Rules {
 // rulesFor returns the rules of the groups that name a token, or nil if none does.
 func (f *File) rulesFor(t syntax.Token) *Rules {
 	var r *Rules
-	var c *compiler
+	var c *match.Compiler
 	for groups := f.syntax.Groups(); groups.NextFor(t); {
 		if r == nil {
-			r, c = &Rules{dialect: Dialect(f.syntax.Dialect)}, newCompiler(Dialect(f.syntax.Dialect))
+			r, c = new(Rules), match.NewCompiler(f.syntax.Dialect)
 		}
 		for i := range groups.Group {
 			rec := &groups.Group[i]
@@ -53,7 +48,7 @@ func (f *File) rulesFor(t syntax.Token) *Rules {
 					r.agents = append(r.agents, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
 				}
 			case syntax.Allow, syntax.Disallow:
-				c.add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
+				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.CrawlDelay:
 				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok {
 					r.delay = max(r.delay, d+1)
@@ -65,37 +60,21 @@ func (f *File) rulesFor(t syntax.Token) *Rules {
 		if cap(r.agents) > len(r.agents) {
 			r.agents = append(make([]UserAgent, 0, len(r.agents)), r.agents...)
 		}
-		c.finish(r)
+		c.Finish(&r.set, r.besides())
 	}
 	return r
 }
 
 // Size returns how many bytes of memory the Rules keep, for a cache that has to know.
-func (r *Rules) Size() int {
-	r.ready()
-	size := r.fixedSize() + len(r.text)
-	if r.index != nil {
-		size += sizeOf(r.index.table)
-	}
-	return size
-}
+func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// fixedSize is the part of Size that does not depend on the rules.
-func (r *Rules) fixedSize() int {
-	size := int(unsafe.Sizeof(*r)) + sizeOf(r.agents)
+// besides is the part of Size that is not the Set's.
+func (r *Rules) besides() int {
+	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
 		size += len(a.Value)
 	}
-	if r.index != nil {
-		size += int(unsafe.Sizeof(*r.index))
-	}
 	return size
-}
-
-// sizeOf returns how many bytes a slice's array takes.
-func sizeOf[E any](s []E) int {
-	var e E
-	return cap(s) * int(unsafe.Sizeof(e))
 }
 
 // cloned returns a copy of what a user-agent line says, so that the file can go.

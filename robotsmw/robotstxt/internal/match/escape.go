@@ -1,4 +1,4 @@
-package robotstxt
+package match
 
 // RFC 9309 §2.2.2 compares paths octet by octet after both sides have been brought to one form. In that form
 // an octet is written in one way alone:
@@ -112,17 +112,4 @@ func isPlainBlock(x uint64) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	star := x ^ ones*'*'
 	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0
-}
-
-// load64 returns the first eight octets of s, the first in the lowest place.
-func load64(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// load32 returns the first four octets of s, the first in the lowest place.
-func load32(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }

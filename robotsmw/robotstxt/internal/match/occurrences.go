@@ -1,4 +1,4 @@
-package robotstxt
+package match
 
 // Occurrences tell between which places a target has an octet, or a gram. With them a pattern that needs what the
 // target has not, or has in another order, is told to match nothing without another look at the target: a group made

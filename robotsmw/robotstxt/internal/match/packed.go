@@ -1,11 +1,17 @@
-package robotstxt
+package match
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
 
 // Rules are packed: they stand one behind the other in one string, because most groups have a few short rules, and
-// pointers and indexes to them would take more room than they do. A rule goes by the place at which it begins.
-//
-// It begins with a head, which is followed by its pattern in the form of escape.go. Rare is the rule whose pattern is
+// pointers and indexes to them would take more room than they do. A rule goes by the place at which it begins. Behind
+// the last one is padding.
+type packed string
+
+// A rule begins with a head, which is followed by its pattern in the form of escape.go. Rare is the rule whose pattern is
 // too long for a head to tell its length, or is spelled otherwise in the file. There, between head and pattern, stand
 // the lengths of both, four octets each, and the spelling comes last; a length of 0 tells that there is none.
 type head uint64
@@ -22,8 +28,8 @@ const (
 	maxLength  = 1<<lengthBits - 1
 
 	headSize    = (lengthFrom + lengthBits) / 8
-	lengthsSize = 8                               // the two lengths of a rare rule
-	_           = uint(1<<lineBits - MaxSize - 2) // there are not more lines than that
+	lengthsSize = 8                                      // the two lengths of a rare rule
+	_           = uint(1<<lineBits - syntax.MaxSize - 2) // there are not more lines than that
 )
 
 // tagWild marks the rules that need their wildcards, in the tag, as long as no index needs that.
@@ -72,31 +78,31 @@ func packedSize(pattern, spelled int) int {
 }
 
 // rule returns the rule at a place.
-func (r *Rules) rule(at int) packedRule {
-	h := head(load64(r.text[at:]))
+func (t packed) rule(at int) packedRule {
+	h := head(load64(string(t[at:])))
 	if h&headRare != 0 {
-		p, _ := r.rareRule(at)
+		p, _ := t.rareRule(at)
 		return p
 	}
 	from := at + headSize
 	to := from + h.length()
-	return packedRule{h, r.text[from:to], to}
+	return packedRule{h, string(t[from:to]), to}
 }
 
 // rareRule returns a rare rule and its spelling.
-func (r *Rules) rareRule(at int) (p packedRule, spelled string) {
-	lengths := load64(r.text[at+headSize:])
+func (t packed) rareRule(at int) (p packedRule, spelled string) {
+	lengths := load64(string(t[at+headSize:]))
 	from := at + headSize + lengthsSize
 	middle := from + int(uint32(lengths))
 	to := middle + int(lengths>>32)
-	return packedRule{head(load64(r.text[at:])), r.text[from:middle], to}, r.text[middle:to]
+	return packedRule{head(load64(string(t[at:]))), string(t[from:middle]), to}, string(t[middle:to])
 }
 
 // asWritten returns the pattern of the rule at a place as it stands in the file.
-func (r *Rules) asWritten(at int) string {
-	p := r.rule(at)
+func (t packed) asWritten(at int) string {
+	p := t.rule(at)
 	if p.head&headRare != 0 {
-		if _, spelled := r.rareRule(at); spelled != "" {
+		if _, spelled := t.rareRule(at); spelled != "" {
 			return spelled
 		}
 	}
@@ -104,7 +110,7 @@ func (r *Rules) asWritten(at int) string {
 }
 
 // end returns where the last rule ends.
-func (r *Rules) end() int { return max(len(r.text)-padding, 0) }
+func (t packed) end() int { return max(len(t)-padding, 0) }
 
 // overrides reports whether p decides where both p and q match: RFC 9309 §2.2.2 gives precedence to the longest
 // pattern, and to Allow among equals. Rules that say the same are told apart by their lines.
@@ -119,12 +125,86 @@ func (p *packedRule) overrides(q *packedRule) bool {
 }
 
 // better returns the one of two rules that overrides the other. best may be none.
-func (r *Rules) better(at, best int) int {
+func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
-		p, q := r.rule(at), r.rule(best)
+		p, q := t.rule(at), t.rule(best)
 		if q.overrides(&p) {
 			return best
 		}
 	}
 	return at
+}
+
+// allows reports whether the rule at a place is an Allow.
+func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
+
+// isOverridden reports whether best, which may be none, overrides a rule.
+func (t packed) isOverridden(p *packedRule, best int) bool {
+	if best < 0 {
+		return false
+	}
+	q := t.rule(best)
+	return q.overrides(p)
+}
+
+// What stands for a place when no rule decides.
+const (
+	None    = -1 - iota // no rule matches
+	TooMuch             // maxWork is used up
+	Itself              // the target is robots.txt
+)
+
+// A looseRule is a rule on its way to another place.
+type looseRule struct {
+	packedRule
+	spelled string // in the file; "" if it is the same
+}
+
+// unpack appends the rules in their order.
+func (t packed) unpack(rules []looseRule) []looseRule {
+	for at, end := 0, t.end(); at < end; {
+		p := looseRule{packedRule: t.rule(at)}
+		if p.head&headRare != 0 {
+			_, p.spelled = t.rareRule(at)
+		}
+		rules = append(rules, p)
+		at = p.next
+	}
+	return rules
+}
+
+// written returns the rule's pattern as it stands in the file.
+func (p *looseRule) written() string {
+	if p.spelled != "" {
+		return p.spelled
+	}
+	return p.pattern
+}
+
+// size returns how many octets appendTagged appends.
+func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
+
+// appendTagged packs a rule again, with another tag.
+func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
+	const kept = 1<<lengthFrom - 1<<tagBits - headRare
+	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
+}
+
+// compare orders rules: first those that override the others.
+func compare(p, q *looseRule) int {
+	switch {
+	case p.overrides(&q.packedRule):
+		return -1
+	case q.overrides(&p.packedRule):
+		return 1
+	}
+	return 0
+}
+
+// essence returns what a rule matches: two rules of which it is the same are one too many.
+func (p *packedRule) essence() string {
+	if literal, ok := literalPart(p.pattern); ok {
+		return literal
+	}
+	return p.pattern
 }

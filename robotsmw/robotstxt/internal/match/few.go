@@ -1,31 +1,33 @@
-package robotstxt
+package match
 
 // Most groups have a few rules, all of them literal: a handful of directories. There the rules are tried one by one,
 // the first that matches decides, and most targets are told at first sight to match none.
 
-// lookForFew finds out what there is to see at first sight.
-func (r *Rules) lookForFew() {
-	r.few = !r.eager
-	for at, end := 0, r.end(); at < end; {
-		p := r.rule(at)
+// atFirstSight returns the octets after "/" with which a target is worth a look. few is false for rules that are not
+// all literal and longer than "/".
+func (t packed) atFirstSight() (second octetSet, few bool) {
+	few = true
+	for at, end := 0, t.end(); at < end; {
+		p := t.rule(at)
 		if p.tag() != tagWild && len(p.pattern) > 1 && isPlain(p.pattern[1]) {
-			r.second = r.second.with(p.pattern[1])
+			second = second.with(p.pattern[1])
 		} else {
-			r.few = false
+			few = false
 		}
 		at = p.next
 	}
 	for octet := range byte(0x80) {
 		if !isPlain(octet) {
-			r.second = r.second.with(octet)
+			second = second.with(octet)
 		}
 	}
+	return second, few
 }
 
 // tryLiterals returns the rule that decides in a group without an index whose rules are literal, or none. sure is as
 // longestPrefix has it.
-func (r *Rules) tryLiterals(target string) (decides int, sure bool) {
-	text := r.text
+func (t packed) tryLiterals(target string) (decides int, sure bool) {
+	text := string(t)
 	plain := false
 	var block uint64
 	if len(target) >= blockSize {
@@ -38,7 +40,7 @@ func (r *Rules) tryLiterals(target string) (decides int, sure bool) {
 		// A difference within the first octets but for the pattern's last, which may be a "$", says enough.
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
-			p := r.rule(at)
+			p := t.rule(at)
 			if matches, sure := matchesLiteral(p.pattern, target); matches || !sure {
 				return at, sure
 			}
@@ -53,5 +55,5 @@ func (r *Rules) tryLiterals(target string) (decides int, sure bool) {
 		}
 		at = next
 	}
-	return none, true
+	return None, true
 }

@@ -1,4 +1,4 @@
-package robotstxt
+package match
 
 import "strings"
 
@@ -37,13 +37,13 @@ func appendKosterTarget(dst []byte, target string) []byte {
 }
 
 // firstPrefix returns the first rule that a target begins with, or none.
-func (r *Rules) firstPrefix(target string) int {
-	for at, end := 0, r.end(); at < end; {
-		p := r.rule(at)
+func (t packed) firstPrefix(target string) int {
+	for at, end := 0, t.end(); at < end; {
+		p := t.rule(at)
 		if strings.HasPrefix(target, p.pattern) {
 			return at
 		}
 		at = p.next
 	}
-	return none
+	return None
 }

@@ -1,4 +1,4 @@
-package robotstxt
+package match
 
 import (
 	"math/bits"
@@ -9,16 +9,12 @@ import (
 // Each is filed under its rarest gram, so that a pattern is tried only on a target that contains it.
 //
 // What has no four literal octets in a row stands apart, and is tried on every target.
-const gramSize = 4
-
 // minIndexed is how many rules with wildcards are worth an index.
 const minIndexed = 10
 
 // gramBits is how many bits of the filter there are for each rule, if there is room, and minGramBits how many there are
 // at least.
 const gramBits, minGramBits = 24, 512
-
-func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 
 // gramScratch is what choosing grams takes.
 type gramScratch struct {
@@ -28,9 +24,9 @@ type gramScratch struct {
 }
 
 // hashRarest fills in the hashes of the rules with wildcards, and returns how many these rules are.
-func (f *filer) hashRarest() (wild int) {
-	for i := range f.rules {
-		if f.rules[i].tag() == tagWild {
+func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) {
+	for i := range rules {
+		if rules[i].tag() == tagWild {
 			wild++
 		}
 	}
@@ -38,26 +34,26 @@ func (f *filer) hashRarest() (wild int) {
 		return 0
 	}
 	size := 2 + bits.Len(uint(wild))
-	counts := zeroed(&f.grams.counts, 1<<size)
-	hashes, ends := f.grams.hashes[:0], f.grams.ends[:0]
-	for i := range f.rules {
-		first := len(hashes)
-		if p := &f.rules[i]; p.tag() == tagWild {
-			hashes = appendGrams(hashes, p.pattern)
+	counts := zeroed(&g.counts, 1<<size)
+	grams, ends := g.hashes[:0], g.ends[:0]
+	for i := range rules {
+		first := len(grams)
+		if p := &rules[i]; p.tag() == tagWild {
+			grams = appendGrams(grams, p.pattern)
 		}
-		for _, hash := range hashes[first:] {
+		for _, hash := range grams[first:] {
 			counts[hash>>(64-size)]++
 		}
-		ends = append(ends, len(hashes))
+		ends = append(ends, len(grams))
 	}
-	f.grams.hashes, f.grams.ends = hashes, ends
+	g.hashes, g.ends = grams, ends
 	start := 0
 	for i, end := range ends {
 		rarest := uint32(0)
-		for _, hash := range hashes[start:end] {
+		for _, hash := range grams[start:end] {
 			// Of equals the last: what comes late in a pattern tends to be rarer in targets, too.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
-				rarest, f.hashes[i] = n, hash
+				rarest, hashes[i] = n, hash
 			}
 		}
 		start = end
@@ -86,9 +82,9 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 	return hashes
 }
 
-// tryGrams returns the one of best and the rules filed under grams of the target that decides, or tooMuch.
-func (r *Rules) tryGrams(s *search, best int) int {
-	filter, seed := r.index.gramFilter(), hashSeeds[1]
+// tryGrams returns the one of best and the rules filed under grams of the target that decides, or TooMuch.
+func (x *index) tryGrams(s *search, best int) int {
+	filter, seed := x.gramFilter(), hashSeeds[1]
 	size := uint64(len(filter)) * wordBits
 	var gram uint64 // in the upper half
 	for i := range len(s.target) {
@@ -99,7 +95,7 @@ func (r *Rules) tryGrams(s *search, best int) int {
 		if word >= uint64(len(filter)) || filter[word]>>(bit%wordBits)&1 == 0 || i < gramSize-1 {
 			continue
 		}
-		if best = r.tryGram(s, hash, i+1-gramSize, best); best == tooMuch {
+		if best = x.tryGram(s, hash, i+1-gramSize, best); best == TooMuch {
 			break
 		}
 	}
@@ -107,25 +103,25 @@ func (r *Rules) tryGrams(s *search, best int) int {
 }
 
 // tryGram tries the rules that are filed under the gram at target[at:].
-func (r *Rules) tryGram(s *search, hash uint64, at, best int) int {
-	from, to := r.index.bucket(hash)
+func (x *index) tryGram(s *search, hash uint64, at, best int) int {
+	from, to := x.bucket(hash)
 	if s.seen != nil && !s.seen.isFirst(s.target, at) { // trying a rule once is enough
 		return best
 	}
 	if !s.spend((to - from) / headSize) {
-		return tooMuch
+		return TooMuch
 	}
 	tag := tagOf(hash)
 	for from < to {
-		h := head(load64(r.text[from:]))
+		h := head(load64(string(s.rules[from:])))
 		if h.tag() != tag && h&headRare == 0 {
 			from += headSize + h.length()
 			continue
 		}
-		p := r.rule(from)
-		if p.tag() == tag && !r.isOverridden(&p, best) {
-			if best = r.try(s, from, &p, best); best == tooMuch {
-				return tooMuch
+		p := s.rules.rule(from)
+		if p.tag() == tag && !s.rules.isOverridden(&p, best) {
+			if best = s.try(from, &p, best); best == TooMuch {
+				return TooMuch
 			}
 		}
 		from = p.next

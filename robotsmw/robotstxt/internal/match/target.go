@@ -1,11 +1,11 @@
-package robotstxt
+package match
 
 import "strings"
 
 // pathAndQuery returns what rules are compared with: what follows the authority, up to the fragment.
 func pathAndQuery(target string) string {
 	if target == "" || target[0] != '/' {
-		target = afterAuthority(target)
+		target = AfterAuthority(target)
 	}
 	if i := strings.IndexByte(target, '#'); i >= 0 {
 		target = target[:i]
@@ -13,8 +13,8 @@ func pathAndQuery(target string) string {
 	return target
 }
 
-// afterAuthority drops the scheme and the authority of an absolute URL.
-func afterAuthority(target string) string {
+// AfterAuthority drops the scheme and the authority of an absolute URL.
+func AfterAuthority(target string) string {
 	i := strings.Index(target, "://")
 	if i < 0 || strings.ContainsAny(target[:i], "/?#") {
 		return target

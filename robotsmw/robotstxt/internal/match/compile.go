@@ -1,0 +1,132 @@
+package match
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
+
+// A Compiler makes a [Set] of the lines of a group. What it needs for that it keeps for the next time.
+type Compiler struct {
+	dialect syntax.Dialect
+	text    []byte // the rules so far, packed
+	form    []byte // of a pattern that has another form in memory than in the file
+	count   int    // how many rules there are
+	octets  int    // of their patterns, as written
+	eager   bool   // whether targets must be in the form of escape.go before they are compared
+	loose   []looseRule
+}
+
+var compilers = sync.Pool{New: func() any { return new(Compiler) }}
+
+// NewCompiler returns a Compiler for a group of a file in a dialect.
+func NewCompiler(dialect syntax.Dialect) *Compiler {
+	c := compilers.Get().(*Compiler)
+	c.dialect, c.text, c.count, c.octets, c.eager = dialect, c.text[:0], 0, 0, false
+	return c
+}
+
+// Add adds a rule.
+func (c *Compiler) Add(pattern string, line uint32, allow bool) {
+	if !CanMatch(pattern) {
+		return
+	}
+	c.octets += len(pattern)
+	h := head(line) << lineShift
+	if allow {
+		h |= headAllow
+	}
+	switch {
+	case c.dialect == syntax.Google:
+		if directory, ok := directoryOfIndex(pattern); ok && allow {
+			c.reform(h, directory, pattern)
+		}
+		c.reform(h, pattern, pattern)
+	case c.dialect == syntax.Koster1996:
+		c.reform(h, pattern, pattern)
+	case arePlain(pattern):
+		c.pack(h, pattern, "")
+	case isCanonical(pattern):
+		if _, literal := literalPart(pattern); !literal {
+			h |= tagWild
+		}
+		c.eager = c.eager || h&tagWild != 0 || strings.HasSuffix(pattern, "**") // tryLiterals knows of one "*" only
+		c.pack(h, pattern, "")
+	default:
+		c.reform(h, pattern, pattern)
+	}
+}
+
+// reform adds a rule with a pattern that may have another form in memory than it was written in.
+func (c *Compiler) reform(h head, pattern, written string) {
+	c.eager = true
+	c.form = AppendPattern(c.form[:0], pattern, c.dialect)
+	form := asString(c.form)
+	if _, literal := literalPart(form); !literal {
+		h |= tagWild
+	}
+	if form == written {
+		written = ""
+	}
+	c.pack(h, form, written)
+}
+
+func (c *Compiler) pack(h head, pattern, spelled string) {
+	c.text = appendRule(c.text, h, pattern, spelled)
+	c.count++
+}
+
+// Finish completes a Set that is new, but for its index, and gives the Compiler to the next who needs one. besides is
+// how many bytes of memory the owner of the Set takes besides it: the bound for the memory of rules is for both.
+func (c *Compiler) Finish(s *Set, besides int) {
+	s.dialect = c.dialect
+	if c.count > 0 {
+		c.text = append(c.text, make([]byte, padding)...)
+		s.text, s.some, s.eager = packed(asString(c.text)), true, c.eager
+		switch {
+		case c.dialect == syntax.Koster1996:
+			s.text = packed(strings.Clone(string(s.text)))
+		case c.needsIndex(s, besides):
+			s.text = packed(strings.Clone(string(s.text)))
+			s.index = &index{besides: uint32(min(besides, math.MaxInt32))}
+		default:
+			s.text = c.ranked(s.text)
+			if second, few := s.text.atFirstSight(); few && !s.eager {
+				s.second, s.few = second, true
+			}
+		}
+	}
+	compilers.Put(c)
+}
+
+// maxTried is how many rules are tried one by one, rather than found through an index.
+const maxTried = 8
+
+// manyTried is how many rules are if an index would take more memory than is allowed.
+const manyTried = 32
+
+// needsIndex reports whether a group is worth an index.
+func (c *Compiler) needsIndex(s *Set, besides int) bool {
+	if c.count <= maxTried || c.count > manyTried {
+		return c.count > maxTried
+	}
+	smallest := indexSizes{1, 1, 1}
+	size := int(unsafe.Sizeof(index{})) + wordSize*smallest.words()
+	return s.fixedSize()+besides+size+len(c.text) <= memoryBound(c.octets)
+}
+
+// ranked returns some rules packed in the order in which they override each other.
+func (c *Compiler) ranked(rules packed) packed {
+	c.loose = rules.unpack(c.loose[:0])
+	slices.SortFunc(c.loose, func(p, q looseRule) int { return compare(&p, &q) })
+	text := make([]byte, 0, len(rules))
+	for i := range c.loose {
+		text = c.loose[i].appendTagged(text, c.loose[i].tag())
+	}
+	clear(c.loose) // they hold the text
+	return packed(asString(text[:len(rules)]))
+}

@@ -1,0 +1,28 @@
+// Package match compiles the rules of a group, and finds the one that decides
+// about a target: the most specific that matches, in a time that hardly depends
+// on how many there are, without allocating memory, and in a bounded number of
+// steps. What a rule matches, and what a target is, package robotstxt says.
+//
+// Its files use each other in one direction. From the ground up:
+//
+//	bytes        bytes eight at a time, buffers
+//	escape       the one form in which bytes are compared
+//	hash         hashes of parts of patterns and targets
+//	target       targets in that form
+//	pattern      patterns in that form
+//	google       both as Google's parser compares them
+//	literal      whether a pattern without wildcards matches
+//	wild         whether one with wildcards matches
+//	occurrences  what a target has, and where
+//	index        where to find the rules that a target may match
+//	packed       all rules in one string
+//	koster       rules and targets as the draft of 1996 compares them
+//	form         targets and patterns as each dialect compares them
+//	few          a handful of rules without wildcards, tried one by one
+//	search       rules tried one by one, and what that costs
+//	prefix       rules without wildcards, by their beginnings
+//	gram         rules with wildcards, by four bytes from within
+//	filer        makes an index
+//	set          the rules of a group, and the one that decides
+//	compile      makes a Set
+package match

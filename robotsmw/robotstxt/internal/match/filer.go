@@ -1,0 +1,136 @@
+package match
+
+import (
+	"slices"
+	"sync"
+)
+
+// A filer makes an index. What it needs for that it keeps for the next time.
+type filer struct {
+	rules    []looseRule // of the group, in the order of the file
+	hashes   []uint64    // of their keys; 0 for none
+	keys     []uint64    // what they are sorted by
+	passages []uint64    // hashes of what literal patterns go on from, see prefix.go
+	grams    gramScratch
+}
+
+// file makes the index x of some rules, and returns them packed in the order of x. besides is how much memory there
+// is besides them and the table.
+func (f *filer) file(x *index, rules packed, besides int) packed {
+	f.rules = rules.unpack(f.rules[:0])
+	octets := 0
+	for i := range f.rules {
+		octets += len(f.rules[i].written())
+	}
+	f.hashes = zeroed(&f.hashes, len(f.rules))
+	var literals int
+	literals, f.passages = x.hashPrefixes(f.rules, f.hashes, f.passages[:0])
+	wild := f.grams.hashRarest(f.rules, f.hashes)
+	f.sort()
+	kept := f.dropDuplicates()
+	f.rank(f.keys[:kept])
+
+	x.indexSizes = indexSizes{
+		prefixes: wordsFor(prefixBits * (literals + len(f.passages))),
+		buckets:  uint32(max(kept, 1)),
+	}
+	if wild > 0 {
+		x.grams = wordsFor(max(gramBits*wild, minGramBits))
+	}
+	size := padding
+	for _, key := range f.keys[:kept] {
+		size += f.rules[key&0xffff].size()
+	}
+	x.fit((memoryBound(octets) - besides - size) / wordSize)
+	x.table = make([]uint32, x.words())
+	packed := f.fill(x, f.keys[:kept], size)
+	clear(f.rules) // they hold the text
+	return packed
+}
+
+// sort fills in f.keys: first the rules that stand apart, then the others by their buckets. Rules with the same key
+// and the same literalPart stand together.
+func (f *filer) sort() {
+	f.keys = f.keys[:0]
+	for i := range f.rules {
+		key := f.hashes[i]>>32<<32 | hashString(f.rules[i].essence())>>48<<16
+		f.keys = append(f.keys, key|uint64(i))
+	}
+	slices.Sort(f.keys)
+}
+
+// dropDuplicates leaves of the rules that match the same only the one that overrides the others.
+func (f *filer) dropDuplicates() (kept int) {
+	run := 0 // where those begin that have the same key but for their number
+	for i, key := range f.keys {
+		if i > 0 && key>>16 != f.keys[i-1]>>16 {
+			run = kept
+		}
+		p := &f.rules[key&0xffff]
+		same := slices.IndexFunc(f.keys[run:kept], func(k uint64) bool { return f.rules[k&0xffff].essence() == p.essence() })
+		if same < 0 {
+			f.keys[kept] = key
+			kept++
+		} else if k := &f.keys[run+same]; p.overrides(&f.rules[*k&0xffff].packedRule) {
+			*k = key
+		}
+	}
+	return kept
+}
+
+// rank puts rules with the same key into the order in which they override each other.
+func (f *filer) rank(keys []uint64) {
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n]>>32 == keys[0]>>32 {
+			n++
+		}
+		if n > 1 {
+			slices.SortFunc(keys[:n], func(a, b uint64) int { return compare(&f.rules[a&0xffff], &f.rules[b&0xffff]) })
+		}
+		keys = keys[n:]
+	}
+}
+
+// fill packs the rules again, in the order of their keys, and fills in the table.
+func (f *filer) fill(x *index, keys []uint64, size int) packed {
+	apart := 0
+	for apart < len(keys) && f.hashes[keys[apart]&0xffff] == 0 {
+		apart++
+	}
+	prefixes, grams, starts := x.prefixFilter(), x.gramFilter(), x.starts()
+	for _, hash := range f.passages {
+		setIn(prefixes, hash)
+	}
+	text := make([]byte, 0, size)
+	bucket := 0
+	for i, key := range keys {
+		p := &f.rules[key&0xffff]
+		hash := f.hashes[key&0xffff]
+		switch {
+		case i < apart:
+			x.apart += uint32(p.size())
+		case p.tag() == tagWild:
+			setIn(grams, hash)
+		default:
+			setIn(prefixes, hash)
+		}
+		tag := p.tag()
+		if i >= apart {
+			for to := int(spread(hash, x.buckets)); bucket <= to; bucket++ {
+				starts[bucket] = uint32(len(text))
+			}
+			tag = tagOf(hash)
+		}
+		text = p.appendTagged(text, tag)
+	}
+	for ; bucket < len(starts); bucket++ {
+		starts[bucket] = uint32(len(text))
+	}
+	return packed(asString(text[:size]))
+}
+
+// wordsFor returns how many words some bits take.
+func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
+
+var filers = sync.Pool{New: func() any { return new(filer) }}

@@ -1,0 +1,26 @@
+package match
+
+import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+
+// AppendTarget appends what rules are compared with, of a path with its query or of an absolute URL, in the form in
+// which a dialect compares it.
+func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
+	switch dialect {
+	case syntax.Google:
+		return appendGoogleTarget(dst, target)
+	case syntax.Koster1996:
+		return appendKosterTarget(dst, target)
+	}
+	return appendTarget(dst, pathAndQuery(target))
+}
+
+// AppendPattern appends a pattern in the form in which a dialect compares it.
+func AppendPattern(dst []byte, pattern string, dialect syntax.Dialect) []byte {
+	switch dialect {
+	case syntax.Google:
+		return appendGooglePattern(dst, pattern)
+	case syntax.Koster1996:
+		return appendKosterPath(dst, pattern)
+	}
+	return appendPattern(dst, pattern)
+}

@@ -1,0 +1,52 @@
+package match
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// blockSize is how many octets are hashed at a time.
+const blockSize = 8
+
+// gramSize is how many octets a gram has.
+const gramSize = 4
+
+// Seeds of hashes keep the owner of a robots.txt file from finding keys that meet in one bucket.
+var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
+
+// mix hashes a block that follows what has been hashed to state.
+func mix(state, block uint64) uint64 {
+	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
+	return hi ^ lo
+}
+
+// blockOf returns up to eight octets that s begins with, the first in the lowest place.
+func blockOf(s string) (block uint64) {
+	if len(s) >= blockSize {
+		return load64(s)
+	}
+	for i := len(s) - 1; i >= 0; i-- {
+		block = block<<8 | uint64(s[i])
+	}
+	return block
+}
+
+// passage returns the hash of a way that goes on, from that of the blocks so far.
+func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
+
+// hashString hashes a string of any octets.
+func hashString(s string) (state uint64) {
+	state = uint64(len(s))
+	for ; len(s) >= blockSize; s = s[blockSize:] {
+		state = mix(state, load64(s))
+	}
+	return mix(state, blockOf(s))
+}
+
+func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
+
+// spread returns which of some places is a hash's. It grows with the hash.
+func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
+
+// tagOf tells rules in a bucket apart.
+func tagOf(hash uint64) byte { return byte(hash >> 24) }

@@ -1,0 +1,43 @@
+package match
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// matchesLiteral reports whether a target begins with the literalPart of a pattern, and whether that is sure.
+func matchesLiteral(pattern, target string) (matches, sure bool) {
+	if strings.HasPrefix(target, pattern) {
+		return true, pattern[len(pattern)-1] != '$' // which would be the end, and the target's an octet
+	}
+	return differsLiteral(strings.TrimRight(pattern, "*"), target)
+}
+
+// differsLiteral is matchesLiteral where it takes a closer look.
+func differsLiteral(literal, target string) (matches, sure bool) {
+	n := commonPrefix(literal, target)
+	switch {
+	case n == len(literal):
+		return true, true
+	case n == len(target):
+		return literal[n:] == "$", true
+	default:
+		return false, isPlain(target[n])
+	}
+}
+
+// commonPrefix returns how many octets two strings have in common at their beginning.
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	a, b = a[:n], b[:n]
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := load64(a[i:]) ^ load64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
