@@ -28,6 +28,10 @@ var arrows = map[string]struct {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
 	},
+	"robotsmw/robotstxt/lint": {
+		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
+		"reads files as the parser does, without it: a robot need not carry a linter",
+	},
 	"robotsmw/robotstxt/internal/match": {
 		[]string{"robotsmw/robotstxt/internal/syntax"},
 		"compiles the rules of a group, and knows nothing of groups",

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 var lintCommand = command{
@@ -36,9 +36,9 @@ With -json, one object for each problem:
   message   a sentence
   fix       what the line should be, with "\n" between several; absent where that is for the author to say`,
 	setup: func(flags *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		least := robotstxt.Info
+		least := lint.Info
 		flags.Func("severity", "leave out what is less than `info`, warning or error; it does not count for the exit status then", func(s string) error {
-			for _, severity := range []robotstxt.Severity{robotstxt.Info, robotstxt.Warning, robotstxt.Error} {
+			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
 				if severity.String() == s {
 					least = severity
 					return nil
@@ -53,7 +53,7 @@ With -json, one object for each problem:
 				return 0, usagef("name a robots.txt: a file, \"-\", or a URL")
 			}
 			var failed error
-			var found [robotstxt.Error + 1]int
+			var found [lint.Error + 1]int
 			print := problemPrinter(e.stdout, *asJSON)
 			for _, arg := range args {
 				s, err := readSource(ctx, e, arg, *userAgent)
@@ -64,8 +64,8 @@ With -json, one object for each problem:
 					failed = errors.Join(failed, err)
 					continue
 				}
-				for _, p := range robotstxt.Lint(s.text) {
-					if p.Code == robotstxt.CodeTooLarge && s.decision != nil {
+				for _, p := range lint.Check(s.text) {
+					if p.Code == "too-large" && s.decision != nil {
 						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // no more is fetched
 					}
 					if p.Severity >= least {
@@ -78,7 +78,7 @@ With -json, one object for each problem:
 				e.stdout.Flush()
 				fmt.Fprintf(e.stderr, "%s: %s\n", count(len(args), "file"), findings(found[:]))
 			}
-			if found[robotstxt.Error]+found[robotstxt.Warning] > 0 {
+			if found[lint.Error]+found[lint.Warning] > 0 {
 				return exitNo, failed
 			}
 			return exitOK, failed
@@ -100,11 +100,11 @@ func (s *source) lacksFile() error {
 // findings counts problems by severity.
 func findings(found []int) string {
 	var parts []string
-	for severity := robotstxt.Error; ; severity-- {
+	for severity := lint.Error; ; severity-- {
 		if n := found[severity]; n > 0 {
 			parts = append(parts, count(n, severity.String()))
 		}
-		if severity == robotstxt.Info {
+		if severity == lint.Info {
 			break
 		}
 	}
@@ -116,24 +116,24 @@ func findings(found []int) string {
 
 // problemJSON is a problem as -json has it.
 type problemJSON struct {
-	File     string         `json:"file"`
-	Line     int            `json:"line"`
-	Column   int            `json:"column"`
-	Code     robotstxt.Code `json:"code"`
-	Severity string         `json:"severity"`
-	Message  string         `json:"message"`
-	Fix      string         `json:"fix,omitempty"`
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Column   int       `json:"column"`
+	Code     lint.Code `json:"code"`
+	Severity string    `json:"severity"`
+	Message  string    `json:"message"`
+	Fix      string    `json:"fix,omitempty"`
 }
 
 // problemPrinter returns what prints the problems of a file.
-func problemPrinter(w io.Writer, asJSON bool) func(file string, p robotstxt.Problem) {
+func problemPrinter(w io.Writer, asJSON bool) func(file string, p lint.Problem) {
 	if asJSON {
 		enc := newJSON(w)
-		return func(file string, p robotstxt.Problem) {
+		return func(file string, p lint.Problem) {
 			enc.Encode(problemJSON{file, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 		}
 	}
-	return func(file string, p robotstxt.Problem) {
+	return func(file string, p lint.Problem) {
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, printable(p.Message), p.Severity)
 		if p.Fix == "" {
 			return

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 // A tally is what was counted in some robots.txt files.
@@ -60,8 +61,8 @@ var patterns = []struct {
 var sizeNames = [...]string{"octets", "lines", "groups", "rules", "rules of the largest group"}
 
 type problemKind struct {
-	code     robotstxt.Code
-	severity robotstxt.Severity
+	code     lint.Code
+	severity lint.Severity
 }
 
 type problemCount struct{ files, times int }
@@ -170,7 +171,7 @@ func (t *tally) add(text []byte) {
 			t.patterns[i][1]++
 		}
 	}
-	t.addProblems(robotstxt.Lint(text))
+	t.addProblems(lint.Check(text))
 	for _, name := range firstOf(namedIn(f.file), mostRobots) {
 		lower := strings.ToLower(name)
 		r := t.robots[lower]
@@ -182,7 +183,7 @@ func (t *tally) add(text []byte) {
 	}
 }
 
-func (t *tally) addProblems(problems []robotstxt.Problem) {
+func (t *tally) addProblems(problems []lint.Problem) {
 	worst := "none"
 	found := make(map[problemKind]bool)
 	for i, p := range problems {
@@ -201,13 +202,13 @@ func (t *tally) addProblems(problems []robotstxt.Problem) {
 }
 
 // severityOf is the inverse of String.
-func severityOf(s string) robotstxt.Severity {
-	for _, severity := range []robotstxt.Severity{robotstxt.Warning, robotstxt.Error} {
+func severityOf(s string) lint.Severity {
+	for _, severity := range []lint.Severity{lint.Warning, lint.Error} {
 		if severity.String() == s {
 			return severity
 		}
 	}
-	return robotstxt.Info
+	return lint.Info
 }
 
 // merge adds what another tally counted.
@@ -269,10 +270,10 @@ type surveySize struct {
 }
 
 type surveyProblem struct {
-	Code     robotstxt.Code `json:"code"`
-	Severity string         `json:"severity"`
-	Files    int            `json:"files"`
-	Times    int            `json:"times"`
+	Code     lint.Code `json:"code"`
+	Severity string    `json:"severity"`
+	Files    int       `json:"files"`
+	Times    int       `json:"times"`
 }
 
 type surveyRobot struct {

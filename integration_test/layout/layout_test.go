@@ -25,7 +25,6 @@ var runsBack = map[string]struct {
 	"robotsmw/preference":          {2, "the input names what each grammar gives, and each grammar fills in the answer"},
 	"robotsmw/robotsmeta":          {1, "dates share the grammar's character classes"},
 	"robotsmw/robotsmeta/htmlmeta": {1, "Scan is a Scanner's first user"},
-	"robotsmw/robotstxt":           {20, "parser, matcher and linter share a package"},
 }
 
 // Within a package files use each other in one direction: an arrow that runs

@@ -66,11 +66,3 @@ func BenchmarkAllowed(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkLint(b *testing.B) {
-	body := []byte(benchFile(1000, 4))
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		Lint(body)
-	}
-}

@@ -31,7 +31,7 @@
 // Nothing in a file is an error: a line that is no field is skipped, and one bad line costs no other. So [Parse] takes
 // any bytes, among them the HTML pages that many servers send. Two words without a colon, and some frequent
 // misspellings ("Dissallow", "Useragent"), are read as they are meant. There is no limit for a line, and for a file
-// [MaxSize] octets: lines that do not end within them do not count. [Lint] tells what is wrong with a file.
+// [MaxSize] octets: lines that do not end within them do not count. Package lint tells what is wrong with a file.
 //
 // # Groups
 //

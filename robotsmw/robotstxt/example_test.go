@@ -138,22 +138,6 @@ func ExampleFile_Groups() {
 	// [{* 5}] [{Allow / 6}]
 }
 
-func ExampleLint() {
-	for _, p := range robotstxt.Lint([]byte(`User-agent: *
-Dissallow: /tmp
-Disallow: /css/ /cgi-bin/
-`)) {
-		fmt.Println(p)
-		fmt.Println(p.Fix)
-	}
-	// Output:
-	// 2:1: warning: "Dissallow" is taken to mean Disallow, but not all robots understand it [misspelt-field]
-	// Disallow: /tmp
-	// 3:16: error: one line has one path; robots read the blank as a part of it [several-paths]
-	// Disallow: /css/
-	// Disallow: /cgi-bin/
-}
-
 // Will Googlebot fetch what a robot that follows the RFC must not?
 func ExampleDialect_Parse() {
 	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")

@@ -18,6 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
 // A featureCase is a line of conformance/feature_cases.jsonl: what some other parser says about a part of a file.
@@ -173,8 +174,8 @@ func (c featureCase) pathOfURL() (got, want any) { return robotstxt.GooglePath(c
 
 func (c featureCase) lintErrors() (got, want any) {
 	errors := 0
-	for _, p := range robotstxt.Lint([]byte(c.Robots)) {
-		if p.Severity > robotstxt.Info {
+	for _, p := range lint.Check([]byte(c.Robots)) {
+		if p.Severity > lint.Info {
 			errors++
 		}
 	}
@@ -478,10 +479,10 @@ func (c featureCase) lineReport() (got, want any) {
 	for _, e := range events(c.Robots) {
 		kinds[e.line] = e
 	}
-	lint := map[int]robotstxt.Code{}
-	for _, p := range robotstxt.Lint([]byte(c.Robots)) {
-		if p.Code == robotstxt.CodeMisspeltField {
-			lint[p.Line] = p.Code
+	misspelt := map[int]bool{}
+	for _, p := range lint.Check([]byte(c.Robots)) {
+		if p.Code == "misspelt-field" {
+			misspelt[p.Line] = true
 		}
 	}
 	count := func(b bool) int { return map[bool]int{true: 1}[b] }
@@ -495,7 +496,7 @@ func (c featureCase) lineReport() (got, want any) {
 			tag = "unknown"
 		}
 		lines = append(lines, lineReport{
-			Line: n, Tag: tag, Typo: count(lint[n] != ""), Empty: count(line == ""), Directive: count(ok),
+			Line: n, Tag: tag, Typo: count(misspelt[n]), Empty: count(line == ""), Directive: count(ok),
 			HasComment: count(hasComment), Comment: count(hasComment && code == ""), TooLong: count(len(line) > 16663),
 			MissingColon: count(ok && !strings.Contains(code, ":")),
 		})

@@ -20,7 +20,7 @@ const MaxSize = syntax.MaxSize
 type File struct{ syntax syntax.File }
 
 // Parse reads a robots.txt file. Any bytes will do: what is not a rule is skipped, as RFC 9309 §2.3.1.5 wants,
-// line by line, so that one bad line costs no other. [Lint] tells what was skipped. The body may be changed
+// line by line, so that one bad line costs no other. Package lint tells what was skipped. The body may be changed
 // afterwards.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 

@@ -1,4 +1,4 @@
-package robotstxt
+package lint
 
 import (
 	"strings"
@@ -8,76 +8,83 @@ import (
 )
 
 // checkGroups looks at groups, and at rules among each other.
-func (l *linter) checkGroups() {
-	l.checkOutside()
+func checkGroups(r *report, file *syntax.File) {
+	c := groupChecker{report: r, file: file}
+	c.checkOutside()
 	first := map[string]uint32{} // by robot: the line that names it first
-	var groups []lintGroup
-	for reader := l.file.syntax.Groups(); reader.Next(); {
+	var groups []group
+	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
-		g := l.newLintGroup(records)
+		g := c.newGroup(records)
 		groups = append(groups, g)
-		l.checkRun(g)
+		c.checkRun(g)
 		for _, a := range g.agents {
-			name := strings.ToLower(l.file.syntax.Value(a))
+			name := strings.ToLower(c.file.Value(a))
 			if line, ok := first[name]; ok && line < records[0].Line {
-				l.report(a.Line, 1, CodeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
+				c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q has a group on line %d already; robots put them together, or obey only one", clip(name), line)
 			} else if !ok {
 				first[name] = a.Line
 			}
 		}
-		l.checkRules(g)
+		c.checkRules(g)
 	}
-	l.checkAccess(groups)
+	c.checkAccess(groups)
+}
+
+type groupChecker struct {
+	report *report
+	file   *syntax.File
+	work   int // what looking at rules among each other has cost
 }
 
 // checkOutside looks for rules before the first user-agent line.
-func (l *linter) checkOutside() {
-	for i := range l.file.syntax.Records {
-		switch r := &l.file.syntax.Records[i]; r.Field {
+func (c *groupChecker) checkOutside() {
+	for i := range c.file.Records {
+		switch r := &c.file.Records[i]; r.Field {
 		case syntax.UserAgent:
 			return
 		case syntax.Allow, syntax.Disallow:
-			l.report(r.Line, 1, CodeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
+			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "no user-agent line comes before this rule, so it is for nobody")
 		}
 	}
 }
 
-// A lintGroup is a group as the linter looks at it.
-type lintGroup struct {
+// A group is a group as the linter looks at it.
+type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // the rules are those with a pattern that can match
 	compiled      *match.Set
 }
 
-func (l *linter) newLintGroup(records []syntax.Record) lintGroup {
-	g := lintGroup{records: records, compiled: new(match.Set)}
-	c := match.NewCompiler(syntax.RFC9309)
+func (c *groupChecker) newGroup(records []syntax.Record) group {
+	g := group{records: records, compiled: new(match.Set)}
+	compiler := match.NewCompiler(syntax.RFC9309)
 	for i := range records {
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:
 			g.agents = append(g.agents, r)
 		case syntax.Allow, syntax.Disallow:
-			if match.CanMatch(l.file.syntax.Value(r)) {
+			if match.CanMatch(c.file.Value(r)) {
 				g.rules = append(g.rules, r)
 			}
-			c.Add(l.file.syntax.Value(r), r.Line, r.Field == syntax.Allow)
+			compiler.Add(c.file.Value(r), r.Line, r.Field == syntax.Allow)
 		}
 	}
-	c.Finish(g.compiled, 0)
+	compiler.Finish(g.compiled, 0)
 	return g
 }
 
 // checkRun looks at a group's user-agent lines and at what is between them.
-func (l *linter) checkRun(g lintGroup) {
+func (c *groupChecker) checkRun(g group) {
 	var between *syntax.Record // the last line that parts user-agent lines
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
 		case syntax.UserAgent:
 			if between != nil {
-				l.report(r.Line, 1, CodeMergedGroups, Warning, "",
+				c.report.add(r.Line, 1, codeMergedGroups, Warning, "",
 					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s",
-					clip(l.file.syntax.Value(r)), clip(l.file.syntax.Value(g.agents[0])), g.agents[0].Line, clip(l.file.syntax.Name(between)))
+					clip(c.file.Value(r)), clip(c.file.Value(g.agents[0])), g.agents[0].Line, clip(c.file.Name(between)))
 				between = nil
 			}
 		case syntax.Allow, syntax.Disallow:
@@ -87,12 +94,12 @@ func (l *linter) checkRun(g lintGroup) {
 		}
 	}
 	if !hasRule && !hasField {
-		l.report(g.agents[0].Line, 1, CodeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
+		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules: everything is allowed")
 	}
 }
 
 // checkRules looks at the rules of a group among each other.
-func (l *linter) checkRules(g lintGroup) {
+func (c *groupChecker) checkRules(g group) {
 	type same struct {
 		pattern string
 		kind    syntax.Field
@@ -100,21 +107,21 @@ func (l *linter) checkRules(g lintGroup) {
 	seen := map[same]uint32{}
 	files := map[string][]*syntax.Record{} // by directory
 	for _, r := range g.rules {
-		pattern := string(match.AppendPattern(nil, l.file.syntax.Value(r), syntax.RFC9309))
+		pattern := string(match.AppendPattern(nil, c.file.Value(r), syntax.RFC9309))
 		key := same{pattern, r.Field}
 		if line, ok := seen[key]; ok {
-			l.report(r.Line, 1, CodeDuplicate, Warning, "", "line %d says the same", line)
+			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "line %d says the same", line)
 			continue
 		}
 		seen[key] = r.Line
-		l.checkDecides(g, r, pattern)
+		c.checkDecides(g, r, pattern)
 		if i := strings.LastIndexByte(pattern, '/'); r.Field == syntax.Disallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
 			files[pattern[:i+1]] = append(files[pattern[:i+1]], r)
 		}
 	}
 	for directory, rules := range files {
 		if len(rules) >= manyFiles && g.compiled.Allowed(directory) {
-			l.report(rules[0].Line, 1, CodeEveryFile, Info, "",
+			c.report.add(rules[0].Line, 1, codeEveryFile, Info, "",
 				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", len(rules), directory)
 		}
 	}
@@ -124,23 +131,19 @@ func (l *linter) checkRules(g lintGroup) {
 const manyFiles = 10
 
 // checkDecides looks whether a rule decides what it says itself.
-func (l *linter) checkDecides(g lintGroup, r *syntax.Record, pattern string) {
-	if l.work > maxLintWork {
+func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
+	if c.work > maxWork {
 		return
 	}
-	example := exampleOf(l.file.syntax.Value(r))
+	example := exampleOf(c.file.Value(r))
 	target := string(match.AppendTarget(nil, example, syntax.RFC9309))
 	winner, steps := g.compiled.DecideForm(target)
-	l.work += steps + len(target)
-	kind := Disallow
-	if r.Field == syntax.Allow {
-		kind = Allow
-	}
+	c.work += steps + len(target)
 	if winner < 0 {
 		return
 	}
 	rule := g.compiled.Rule(winner)
-	if rule.Allow == (kind == Allow) {
+	if rule.Allow == (r.Field == syntax.Allow) {
 		return
 	}
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
@@ -148,17 +151,17 @@ func (l *linter) checkDecides(g lintGroup, r *syntax.Record, pattern string) {
 	case form == pattern+"$":
 		// An exception of the page from its directory, or the other way round, is meant.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
-		l.report(r.Line, 1, CodeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
-	case kind == Allow:
-		l.report(r.Line, 1, CodeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
+		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
+	case r.Field == syntax.Allow:
+		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and the longest rule is preferred", clip(example), written, line)
 	default:
-		l.report(r.Line, 1, CodeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
+		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is as long or longer, and so preferred", clip(example), written, line)
 	}
 }
 
-// maxLintWork is how much work, as [Rules] count it, the linter spends on rules among each other. Only files that
+// maxWork is how much work, in the steps of [match.Set.DecideForm], the linter spends on rules among each other. Only files that
 // are made to be expensive need more, and of these it does not say everything.
-const maxLintWork = 1 << 24
+const maxWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.
 func exampleOf(pattern string) string {
@@ -170,15 +173,15 @@ func exampleOf(pattern string) string {
 }
 
 // checkAccess tells when a robot is let in by name, or shut out.
-func (l *linter) checkAccess(groups []lintGroup) {
-	shut := func(g lintGroup) bool {
+func (c *groupChecker) checkAccess(groups []group) {
+	shut := func(g group) bool {
 		at := g.compiled.Decide("/")
 		return at >= 0 && !g.compiled.Rule(at).Allow && !hasAllow(g)
 	}
-	var all *lintGroup
+	var all *group
 	for i := range groups {
 		for _, a := range groups[i].agents {
-			if syntax.Everyone.IsIn(l.file.syntax.Value(a)) && all == nil {
+			if syntax.Everyone.IsIn(c.file.Value(a)) && all == nil {
 				all = &groups[i]
 			}
 		}
@@ -188,19 +191,19 @@ func (l *linter) checkAccess(groups []lintGroup) {
 	}
 	for _, g := range groups {
 		for _, a := range g.agents {
-			name := l.file.syntax.Value(a)
+			name := c.file.Value(a)
 			switch {
 			case syntax.Everyone.IsIn(name):
 			case shut(*all) && !shut(g):
-				l.report(a.Line, 1, CodeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
+				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
 			case !shut(*all) && shut(g):
-				l.report(a.Line, 1, CodeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
+				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
 			}
 		}
 	}
 }
 
-func hasAllow(g lintGroup) bool {
+func hasAllow(g group) bool {
 	for _, r := range g.rules {
 		if r.Field == syntax.Allow {
 			return true

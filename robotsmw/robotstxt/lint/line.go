@@ -1,4 +1,4 @@
-package robotstxt
+package lint
 
 import (
 	"net/url"
@@ -12,13 +12,13 @@ import (
 )
 
 // checkLines looks at each line by itself.
-func (l *linter) checkLines() {
-	for lines := syntax.NewLineReader(l.file.syntax.Text); lines.Next(); {
-		l.checkLine(l.file.syntax.Text, lines.Number, lines.Line, lines.Comment)
+func checkLines(r *report, file *syntax.File) {
+	for lines := syntax.NewLineReader(file.Text); lines.Next(); {
+		checkLine(r, file.Text, lines.Number, lines.Line, lines.Comment)
 	}
 }
 
-func (l *linter) checkLine(text string, number uint32, line syntax.Span, comment uint32) {
+func checkLine(r *report, text string, number uint32, line syntax.Span, comment uint32) {
 	body := syntax.Trim(text, syntax.Span{From: line.From, To: comment})
 	if body.From == body.To {
 		return
@@ -27,11 +27,11 @@ func (l *linter) checkLine(text string, number uint32, line syntax.Span, comment
 	source := body.In(text)
 	name, value, ok := syntax.Split(text, body)
 	if !ok {
-		l.report(number, column(body.From), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+		r.add(number, column(body.From), codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 		return
 	}
 	if body.From > line.From {
-		l.report(number, 1, CodeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
+		r.add(number, 1, codeLeadingBlanks, Info, source, "blanks before the field; some old robots skip such a line")
 	}
 	n, v := name.In(text), value.In(text)
 	if word, rest, ok := cutURLWithoutColon(source); ok {
@@ -39,40 +39,40 @@ func (l *linter) checkLine(text string, number uint32, line syntax.Span, comment
 		if path := match.AfterAuthority(rest); path != "" {
 			fix = word + ": " + path
 		}
-		l.report(number, column(body.From)+len(word), CodeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
+		r.add(number, column(body.From)+len(word), codeMissingColon, Warning, fix, "there is no colon after %q; robots take that of the URL for it", clip(word))
 		return
 	}
 	if comment < line.To && value.From < value.To && value.To == comment {
-		l.report(number, column(comment), CodeGluedComment, Warning, n+": "+v+" "+text[comment:line.To],
+		r.add(number, column(comment), codeGluedComment, Warning, n+": "+v+" "+text[comment:line.To],
 			"\"#\" begins a comment: the value is %q", clip(v))
 	}
 	if strings.IndexByte(text[name.To:value.From], ':') < 0 && name.To < value.From {
 		if knownField(n) == "" {
-			l.report(number, column(body.From), CodeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
+			r.add(number, column(body.From), codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 			return
 		}
 		field := knownField(n)
 		if strings.EqualFold(n, field) {
 			field = n
 		}
-		l.report(number, column(name.To), CodeMissingColon, Warning, field+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
+		r.add(number, column(name.To), codeMissingColon, Warning, field+": "+v, "there is no colon after %q; not all robots read such a line", clip(n))
 	}
 	at := func(i int) int { return column(value.From) + i }
-	known := l.checkName(number, column(name.From), n, v)
+	known := checkName(r, number, column(name.From), n, v)
 	switch known {
 	case "user-agent":
-		l.checkAgent(number, at, v)
+		checkAgent(r, number, at, v)
 	case "allow", "disallow":
-		l.checkPattern(number, at, n, v)
+		checkPattern(r, number, at, n, v)
 	case "sitemap":
 		if u, err := url.Parse(v); err != nil || !u.IsAbs() || u.Host == "" {
-			l.report(number, at(0), CodeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
+			r.add(number, at(0), codeRelativeSitemap, Warning, "", "a sitemap needs an absolute URL, with scheme and host")
 		}
 	case "crawl-delay":
 		if d, ok := syntax.ParseDelay(v); !ok {
-			l.report(number, at(0), CodeCrawlDelayValue, Warning, "", "%q is not a number of seconds; robots ignore the line", clip(v))
+			r.add(number, at(0), codeCrawlDelayValue, Warning, "", "%q is not a number of seconds; robots ignore the line", clip(v))
 		} else if d > time.Hour {
-			l.report(number, at(0), CodeCrawlDelayLong, Warning, "", "a delay of %v: few robots wait for so long between two pages", d)
+			r.add(number, at(0), codeCrawlDelayLong, Warning, "", "a delay of %v: few robots wait for so long between two pages", d)
 		}
 	}
 }
@@ -114,25 +114,25 @@ func knownField(name string) string {
 }
 
 // checkName looks at a field's name and returns in small letters which known field it is or is meant to be.
-func (l *linter) checkName(number uint32, column int, name, value string) string {
+func checkName(r *report, number uint32, column int, name, value string) string {
 	meant := knownField(name)
 	if strings.EqualFold(name, meant) {
 		return strings.ToLower(meant)
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
-		l.report(number, column, CodeKeywords, Warning, "", "robots.txt is read by robots for rules only; %q has no effect", clip(name))
+		r.add(number, column, codeKeywords, Warning, "", "robots.txt is read by robots for rules only; %q has no effect", clip(name))
 		return ""
 	}
 	if meant == "" {
-		l.report(number, column, CodeUnknownField, Warning, "", "no known robot reads a field %q", clip(name))
+		r.add(number, column, codeUnknownField, Warning, "", "no known robot reads a field %q", clip(name))
 		return ""
 	}
 	effect := "robots do not know it"
 	if syntax.FieldOf(name) != syntax.Other {
 		effect = "not all robots understand it"
 	}
-	l.report(number, column, CodeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
+	r.add(number, column, codeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
 	return strings.ToLower(meant)
 }
 
@@ -185,16 +185,16 @@ func cutURLWithoutColon(line string) (field, url string, ok bool) {
 }
 
 // checkAgent looks at the value of a user-agent line.
-func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
+func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	if value == "" {
-		l.report(number, at(0), CodeAgentForm, Error, "User-agent: *", "no robot is named")
+		r.add(number, at(0), codeAgentForm, Error, "User-agent: *", "no robot is named")
 		return
 	}
 	if value == "*" {
 		return
 	}
 	if value[0] == '/' {
-		l.report(number, at(0), CodeReversed, Error, "Disallow: "+value, "%q is a path, not a robot", clip(value))
+		r.add(number, at(0), codeReversed, Error, "Disallow: "+value, "%q is a path, not a robot", clip(value))
 		return
 	}
 	n := 0
@@ -211,7 +211,7 @@ func (l *linter) checkAgent(number uint32, at func(int) int, value string) {
 	if path, ok := secondLine(value); ok && n > 0 {
 		fix = strings.TrimSpace("User-agent: " + value[:n] + "\nDisallow: " + path)
 	}
-	l.report(number, at(n), CodeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
+	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
 }
 
 // secondLine returns the path where a user-agent line and a Disallow line have become one.
@@ -243,7 +243,7 @@ func robotMeant(value string, n int) string {
 }
 
 // checkPattern looks at the pattern of a rule.
-func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern string) {
+func checkPattern(r *report, number uint32, at func(int) int, name, pattern string) {
 	if pattern == "" {
 		return
 	}
@@ -252,7 +252,7 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 		if path := match.AfterAuthority(pattern); path != "" {
 			fix = name + ": " + path
 		}
-		l.report(number, at(0), CodeURL, Error, fix, "a rule is a path, not a URL; this one matches nothing")
+		r.add(number, at(0), codeURL, Error, fix, "a rule is a path, not a URL; this one matches nothing")
 		return
 	}
 	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
@@ -261,30 +261,30 @@ func (l *linter) checkPattern(number uint32, at func(int) int, name, pattern str
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
 				fix = "" // "/http: /" is some other accident, and "/" would shut everything
 			}
-			l.report(number, at(i), CodeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
+			r.add(number, at(i), codeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
 		}
 	}
 	if !match.CanMatch(pattern) {
 		if looksLikeRobot(pattern) {
-			l.report(number, at(0), CodeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
+			r.add(number, at(0), codeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
 			return
 		}
-		l.report(number, at(0), CodeNoLeadingSlash, Error, name+": /"+strings.TrimPrefix(pattern, "./"), "a path begins with \"/\"; this rule matches nothing")
+		r.add(number, at(0), codeNoLeadingSlash, Error, name+": /"+strings.TrimPrefix(pattern, "./"), "a path begins with \"/\"; this rule matches nothing")
 		return
 	}
-	l.checkRunTogether(number, at, name, pattern)
+	checkRunTogether(r, number, at, name, pattern)
 	if i := strings.IndexByte(pattern, '$'); i >= 0 && i < len(pattern)-1 {
-		l.report(number, at(i), CodeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is an octet like any other")
+		r.add(number, at(i), codeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is an octet like any other")
 	}
 	if n := len(strings.TrimRight(pattern, "*")); n < len(pattern) && n > 0 {
-		l.report(number, at(n), CodeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
+		r.add(number, at(n), codeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
 	}
 }
 
 // checkRunTogether looks for two paths without a blank between them. A "//" at the beginning or after a colon, as in
 // "/http://example.com", and more than two slashes are something else.
-func (l *linter) checkRunTogether(number uint32, at func(int) int, name, pattern string) {
+func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
 	if i < 1 || path[i-1] == ':' || i+2 == len(path) || path[i+2] == '/' {
@@ -294,7 +294,7 @@ func (l *linter) checkRunTogether(number uint32, at func(int) int, name, pattern
 	if strings.HasSuffix(path, "/") { // two directories; "/a//b.html" is rather a slash too many
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
-	l.report(number, at(i), CodeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
+	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
 }
 
 func allPaths(words []string) bool {
@@ -315,13 +315,4 @@ func looksLikeRobot(s string) bool {
 		}
 	}
 	return false
-}
-
-// clip shortens what is quoted in a message.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
 }

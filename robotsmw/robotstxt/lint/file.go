@@ -1,4 +1,4 @@
-package robotstxt
+package lint
 
 import (
 	"bytes"
@@ -9,34 +9,32 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkEncoding looks at the file as octets.
-func (l *linter) checkEncoding() {
-	body := l.body
-	if len(body) > MaxSize {
+// checkFile looks at the file as octets, and reports whether there is any point in looking at lines.
+func checkFile(r *report, body []byte) (readable bool) {
+	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Whole(body))
-		l.report(0, 0, CodeTooLarge, Error, "",
+		r.add(0, 0, codeTooLarge, Error, "",
 			"the file has %d octets, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
 	}
 	switch {
 	case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")), looksLikeUTF16(body):
-		l.unreadable = true
-		l.report(1, 1, CodeUTF16, Error, "", "the file is in UTF-16; robots read UTF-8")
-		return
+		r.add(1, 1, codeUTF16, Error, "", "the file is in UTF-16; robots read UTF-8")
+		return false
 	case looksBinary(body):
-		l.unreadable = true
-		l.report(1, 1, CodeBinary, Error, "", "the file is not text")
-		return
+		r.add(1, 1, codeBinary, Error, "", "the file is not text")
+		return false
 	}
-	l.checkHTML(body)
+	isHTML := checkHTML(r, body)
 	if n := len(body) - len(syntax.WithoutBOM(body)); n > 0 {
-		l.report(1, 1, CodeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
+		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
 	}
-	l.checkLineEnds(body)
-	l.checkOctets(string(syntax.WithoutBOM(body)))
+	checkLineEnds(r, body)
+	checkOctets(r, string(syntax.WithoutBOM(body)))
 	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
-		l.report(0, 0, CodeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
+		r.add(0, 0, codeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
 	}
+	return !isHTML
 }
 
 // looksLikeUTF16 reports whether every other of the first octets is NUL.
@@ -64,48 +62,47 @@ func looksBinary(body []byte) bool {
 }
 
 // checkHTML tells an HTML page. Robots look for rules in it nevertheless, line by line; the linter does not.
-func (l *linter) checkHTML(body []byte) {
+func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
-	isHTML := false
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
 		isHTML = isHTML || strings.HasPrefix(head, start)
 	}
 	if !isHTML {
-		return
+		return false
 	}
-	l.unreadable = true
 	for _, sign := range []string{"404", "not found", "403", "forbidden", "error", "does not exist"} {
 		if strings.Contains(head, sign) {
-			l.report(1, 1, CodeHTMLError, Error, "", "this is an HTML error page; answer with status 404 if there is no robots.txt")
-			return
+			r.add(1, 1, codeHTMLError, Error, "", "this is an HTML error page; answer with status 404 if there is no robots.txt")
+			return true
 		}
 	}
-	l.report(1, 1, CodeHTML, Error, "", "this is an HTML page; robots.txt is plain text")
+	r.add(1, 1, codeHTML, Error, "", "this is an HTML page; robots.txt is plain text")
+	return true
 }
 
 // checkLineEnds looks at how lines end.
-func (l *linter) checkLineEnds(body []byte) {
+func checkLineEnds(r *report, body []byte) {
 	crlf := bytes.Count(body, []byte("\r\n"))
 	lf, cr := bytes.Count(body, []byte("\n"))-crlf, bytes.Count(body, []byte("\r"))-crlf
 	switch {
 	case min(crlf, lf) > 0, min(crlf, cr) > 0, min(lf, cr) > 0:
-		l.report(0, 0, CodeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
+		r.add(0, 0, codeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
 	case crlf > 0:
-		l.report(0, 0, CodeCRLF, Info, "", "lines end with CR LF, which is as good as LF")
+		r.add(0, 0, codeCRLF, Info, "", "lines end with CR LF, which is as good as LF")
 	case cr > 0:
-		l.report(0, 0, CodeBareCR, Warning, "", "lines end with CR alone; some robots take the file for one line")
+		r.add(0, 0, codeBareCR, Warning, "", "lines end with CR alone; some robots take the file for one line")
 	}
 }
 
 // checkOctets looks for octets that do not belong into text.
-func (l *linter) checkOctets(text string) {
+func checkOctets(r *report, text string) {
 	for lines := syntax.NewLineReader(text); lines.Next(); {
 		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			l.report(lines.Number, i+1, CodeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
+			r.add(lines.Number, i+1, codeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
 		}
 		if i := firstBadUTF8(line); i >= 0 {
-			l.report(lines.Number, i+1, CodeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
+			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
 		}
 	}
 }

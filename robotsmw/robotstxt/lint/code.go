@@ -1,0 +1,55 @@
+package lint
+
+// The codes of the file as a whole.
+const (
+	codeTooLarge      Code = "too-large"       // longer than robotstxt.MaxSize: lines at the end do not count
+	codeHTML          Code = "html"            // an HTML page
+	codeHTMLError     Code = "html-error-page" // an HTML page that says "not found" or the like, served as robots.txt
+	codeBinary        Code = "binary"          // not text
+	codeUTF16         Code = "utf-16"          // text in UTF-16
+	codeBadUTF8       Code = "bad-utf-8"       // octets that are not UTF-8
+	codeBOM           Code = "bom"             // a byte order mark
+	codeNUL           Code = "nul"             // a NUL octet
+	codeCRLF          Code = "crlf"            // lines that end with CR LF
+	codeBareCR        Code = "bare-cr"         // lines that end with CR alone
+	codeMixedLineEnds Code = "mixed-line-ends" // lines that end in different ways
+	codeAllCapitals   Code = "all-capitals"    // no small letter anywhere, though paths have regard to case
+	codeTooMany       Code = "too-many"        // more problems than are listed
+)
+
+// The codes of a line.
+const (
+	codeNotAField       Code = "not-a-field"       // neither a field with a value nor a comment
+	codeMissingColon    Code = "missing-colon"     // "Disallow /tmp"
+	codeMisspeltField   Code = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
+	codeUnknownField    Code = "unknown-field"     // a field that no known robot reads
+	codeKeywords        Code = "keywords"          // words for search engines, which read none here
+	codeLeadingBlanks   Code = "leading-blanks"    // white space before the field
+	codeGluedComment    Code = "glued-comment"     // "Disallow: /a#b": what follows "#" does not count
+	codeSeveralPaths    Code = "several-paths"     // "Disallow: /css/ /cgi-bin/"
+	codeRunTogether     Code = "run-together"      // "Disallow: /css//cgi-bin/"
+	codeURL             Code = "url-as-rule"       // "Disallow: https://example.com/tmp"
+	codeNoLeadingSlash  Code = "no-leading-slash"  // "Disallow: tmp"
+	codeReversed        Code = "reversed"          // "User-agent: *" with "Disallow: scooter", "User-agent: /tmp"
+	codeDollarInMiddle  Code = "dollar-in-middle"  // "Disallow: /*.php$/": only the last "$" is special
+	codeTrailingStar    Code = "trailing-star"     // "Disallow: /tmp*": rules match beginnings anyway
+	codeAgentForm       Code = "agent-form"        // "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
+	codeRelativeSitemap Code = "relative-sitemap"  // "Sitemap: /sitemap.xml"
+	codeCrawlDelayValue Code = "crawl-delay-value" // "Crawl-delay: soon"
+	codeCrawlDelayLong  Code = "crawl-delay-long"  // more than an hour
+)
+
+// The codes of groups, and of rules among each other.
+const (
+	codeRuleOutside       Code = "rule-before-user-agent" // a rule that belongs to nobody
+	codeGroupWithoutRules Code = "group-without-rules"    // which allows everything
+	codeMergedGroups      Code = "merged-groups"          // user-agent lines parted by Crawl-delay or Sitemap alone
+	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
+	codeNamedExempt       Code = "named-exempt"           // shut to all, open to a robot by name
+	codeNamedShut         Code = "named-shut"             // open to all, shut to a robot by name
+	codeDuplicate         Code = "duplicate"              // the same rule again
+	codeOverridden        Code = "overridden"             // a rule that another one always overrides
+	codeAllowLoses        Code = "allow-loses"            // an Allow to which a longer Disallow is preferred
+	codeAllowWins         Code = "allow-wins"             // an Allow that is preferred to a shorter Disallow
+	codeEveryFile         Code = "every-file"             // every file of a directory instead of the directory
+)

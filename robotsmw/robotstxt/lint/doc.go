@@ -1,0 +1,66 @@
+// Package lint finds what is wrong in a robots.txt file, is not read as its
+// author seems to expect, or is worth knowing.
+//
+//	for _, problem := range lint.Check(body) {
+//		fmt.Println(problem)
+//	}
+//
+// It reads files as package robotstxt does, and does not need it: a robot's
+// parser need not carry a linter.
+//
+// # Codes
+//
+// A [Code] names a kind of [Problem]. Codes are texts that do not change, to
+// compare with and to write into a list of what to leave out.
+//
+// Those of the file as a whole:
+//
+//	too-large               longer than robotstxt.MaxSize: lines at the end do not count
+//	html                    an HTML page
+//	html-error-page         an HTML page that says "not found" or the like, served as robots.txt
+//	binary                  not text
+//	utf-16                  text in UTF-16
+//	bad-utf-8               octets that are not UTF-8
+//	bom                     a byte order mark
+//	nul                     a NUL octet
+//	crlf                    lines that end with CR LF
+//	bare-cr                 lines that end with CR alone
+//	mixed-line-ends         lines that end in different ways
+//	all-capitals            no small letter anywhere, though paths have regard to case
+//	too-many                more problems than are listed
+//
+// Those of a line:
+//
+//	not-a-field             neither a field with a value nor a comment
+//	missing-colon           "Disallow /tmp"
+//	misspelt-field          "Dissallow", "Useragent", "Allowed"
+//	unknown-field           a field that no known robot reads
+//	keywords                words for search engines, which read none here
+//	leading-blanks          white space before the field
+//	glued-comment           "Disallow: /a#b": what follows "#" does not count
+//	several-paths           "Disallow: /css/ /cgi-bin/"
+//	run-together            "Disallow: /css//cgi-bin/"
+//	url-as-rule             "Disallow: https://example.com/tmp"
+//	no-leading-slash        "Disallow: tmp"
+//	reversed                "User-agent: *" with "Disallow: scooter", "User-agent: /tmp"
+//	dollar-in-middle        "Disallow: /*.php$/": only the last "$" is special
+//	trailing-star           "Disallow: /tmp*": rules match beginnings anyway
+//	agent-form              "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
+//	relative-sitemap        "Sitemap: /sitemap.xml"
+//	crawl-delay-value       "Crawl-delay: soon"
+//	crawl-delay-long        more than an hour
+//
+// Those of groups, and of rules among each other:
+//
+//	rule-before-user-agent  a rule that belongs to nobody
+//	group-without-rules     which allows everything
+//	merged-groups           user-agent lines parted by Crawl-delay or Sitemap alone
+//	repeated-user-agent     the same robot in several groups
+//	named-exempt            shut to all, open to a robot by name
+//	named-shut              open to all, shut to a robot by name
+//	duplicate               the same rule again
+//	overridden              a rule that another one always overrides
+//	allow-loses             an Allow to which a longer Disallow is preferred
+//	allow-wins              an Allow that is preferred to a shorter Disallow
+//	every-file              every file of a directory instead of the directory
+package lint

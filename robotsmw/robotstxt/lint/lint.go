@@ -1,0 +1,28 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
+
+// Check looks for problems in a robots.txt file. They come in the order of their lines. A file that does what its
+// author wants has no error and no warning, but there may be infos. Of more than 1,000 problems the rest is counted
+// only, under the code "too-many".
+func Check(body []byte) []Problem {
+	var r report
+	if checkFile(&r, body) {
+		file := syntax.Parse(body, syntax.RFC9309)
+		checkLines(&r, &file)
+		checkGroups(&r, &file)
+	}
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if r.more > 0 {
+		r.problems = append(r.problems, Problem{Code: codeTooMany, Severity: Warning, Message: fmt.Sprintf("%d more problems are not listed", r.more)})
+	}
+	return r.problems
+}

@@ -1,0 +1,215 @@
+package lint
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
+)
+
+// lintTests has a file for each code. The problem is the first with that code.
+var lintTests = []struct {
+	code     Code
+	robots   string
+	severity Severity
+	line     int
+	column   int
+	fix      string
+}{
+	// The file as a whole.
+	{codeTooLarge, "user-agent: *\ndisallow: /a\n#" + strings.Repeat("x", syntax.MaxSize) + "\ndisallow: /b\n", Error, 0, 0, ""},
+	{codeHTML, "<!DOCTYPE html>\n<html><title>Welcome</title>", Error, 1, 1, ""},
+	{codeHTMLError, "\n<html><title>404 Not Found</title>", Error, 1, 1, ""},
+	{codeBinary, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01", Error, 1, 1, ""},
+	{codeUTF16, "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00", Error, 1, 1, ""},
+	{codeUTF16, "\x00U\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t", Error, 1, 1, ""},
+	{codeBadUTF8, "user-agent: *\ndisallow: /caf\xe9\n", Warning, 2, 15, ""},
+	{codeBOM, "\xef\xbb\xbfuser-agent: *\ndisallow: /a\n", Info, 1, 1, ""},
+	{codeNUL, "user-agent: *\ndisallow: /a\x00b\n", Warning, 2, 13, ""},
+	{codeNUL, "user-agent: *\ndisallow: /a\n" + strings.Repeat("\x00", 1000), Warning, 3, 1, ""},
+	{codeCRLF, "user-agent: *\r\ndisallow: /a\r\n", Info, 0, 0, ""},
+	{codeBareCR, "user-agent: *\rdisallow: /a\r", Warning, 0, 0, ""},
+	{codeMixedLineEnds, "user-agent: *\r\ndisallow: /a\n", Warning, 0, 0, ""},
+	{codeAllCapitals, "USER-AGENT: *\nDISALLOW: /TMP/\n", Warning, 0, 0, ""},
+	{codeTooMany, strings.Repeat("nonsense\n", 1001), Warning, 0, 0, ""},
+
+	// Lines.
+	{codeNotAField, "user-agent: *\nplease go away\ndisallow: /a\n", Warning, 2, 1, ""},
+	{codeMissingColon, "user-agent: *\nDisallow /a\n", Warning, 2, 9, "Disallow: /a"},
+	{codeMissingColon, "user-agent: *\nDisallow; /a\n", Warning, 2, 10, "Disallow: /a"},
+	{codeMissingColon, "user-agent: *\nDisallow https://example.com/a\n", Warning, 2, 9, "Disallow: /a"},
+	{codeMissingColon, "user-agent: *\nallow HTTP://example.com\n", Warning, 2, 6, ""},
+	{codeMisspeltField, "user-agent: *\nDissallow: /a\n", Warning, 2, 1, "Disallow: /a"},
+	{codeMisspeltField, "\u00ef\u00bb\u00bfUser-agent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
+	{codeMisspeltField, "user-agent: *\ndisallow: /a\n\ufeffSitemap: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
+	{codeMisspeltField, "Useragent: *\ndisallow: /a\n", Warning, 1, 1, "User-agent: *"},
+	{codeMisspeltField, "user-agent: *\ndisallow: /\nAllowed: /a\n", Warning, 3, 1, "Allow: /a"},
+	{codeMisspeltField, "user-agent: *\ndisallow: /a\nSite-map: https://example.com/s.xml\n", Warning, 3, 1, "Sitemap: https://example.com/s.xml"},
+	{codeUnknownField, "user-agent: *\ndisallow: /a\nMood: bright\n", Warning, 3, 1, ""},
+	{codeUnknownField, "user-agent: *\ndisallow: /a\n\u00e9: bright\n", Warning, 3, 1, ""},
+	{codeKeywords, "keywords: cheap, shoes\nuser-agent: *\ndisallow: /a\n", Warning, 1, 1, ""},
+	{codeLeadingBlanks, "user-agent: *\n  disallow: /a\n", Info, 2, 1, "disallow: /a"},
+	{codeGluedComment, "user-agent: *\ndisallow: /a#b\n", Warning, 2, 13, "disallow: /a #b"},
+	{codeSeveralPaths, "user-agent: *\nDisallow: /css/ /cgi-bin/\n", Error, 2, 16, "Disallow: /css/\nDisallow: /cgi-bin/"},
+	{codeSeveralPaths, "user-agent: *\nDisallow: /a/http: /\n", Error, 2, 19, ""},
+	{codeSeveralPaths, "user-agent: *\nDisallow: /a /\n", Error, 2, 13, ""},
+	{codeRunTogether, "user-agent: *\nDisallow: /calendar//monthly.html\n", Warning, 2, 20, ""},
+	{codeRunTogether, "user-agent: *\nDisallow: /css//cgi-bin/\n", Warning, 2, 15, "Disallow: /css/\nDisallow: /cgi-bin/"},
+	{codeURL, "user-agent: *\nDisallow: https://example.com/tmp\n", Error, 2, 11, "Disallow: /tmp"},
+	{codeNoLeadingSlash, "user-agent: *\nDisallow: tmp/\n", Error, 2, 11, "Disallow: /tmp/"},
+	{codeReversed, "User-agent: *\nDisallow: scooter\n", Error, 2, 11, "User-agent: scooter\nDisallow: /"},
+	{codeReversed, "User-agent: /tmp\nDisallow: *\n", Error, 1, 13, "Disallow: /tmp"},
+	{codeDollarInMiddle, "user-agent: *\ndisallow: /*.php$/\n", Warning, 2, 17, ""},
+	{codeTrailingStar, "user-agent: *\ndisallow: /tmp/*\n", Info, 2, 16, "disallow: /tmp/"},
+	{codeAgentForm, "user-agent: ExampleBot/1.0\ndisallow: /a\n", Warning, 1, 23, "User-agent: ExampleBot"},
+	{codeAgentForm, "user-agent: Example Bot\ndisallow: /a\n", Warning, 1, 20, ""},
+	{codeAgentForm, "user-agent: Example (+https://example.com/)\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{codeAgentForm, "user-agent: Example/1.0 Disallow: /\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example\nDisallow: /"},
+	{codeAgentForm, "user-agent: Mozilla/4.0 (compatible; ExampleBot)\ndisallow: /a\n", Warning, 1, 20, ""},
+	{codeAgentForm, "user-agent: https://example.com/bot\ndisallow: /a\n", Warning, 1, 18, ""},
+	{codeAgentForm, "user-agent: Example*\ndisallow: /a\n", Warning, 1, 20, "User-agent: Example"},
+	{codeAgentForm, "user-agent: * all of you\ndisallow: /a\n", Warning, 1, 13, "User-agent: *"},
+	{codeAgentForm, "user-agent:\ndisallow: /a\n", Error, 1, 12, "User-agent: *"},
+	{codeRelativeSitemap, "sitemap: /sitemap.xml\n", Warning, 1, 10, ""},
+	{codeCrawlDelayValue, "user-agent: *\ncrawl-delay: 1e3\ndisallow: /a\n", Warning, 2, 14, ""},
+	{codeCrawlDelayLong, "user-agent: *\ncrawl-delay: 86400\ndisallow: /a\n", Warning, 2, 14, ""},
+
+	// Groups, and rules among each other.
+	{codeRuleOutside, "disallow: /a\nuser-agent: *\ndisallow: /b\n", Error, 1, 1, ""},
+	{codeGroupWithoutRules, "user-agent: *\ndisallow: /a\n\nuser-agent: ExampleBot\n", Warning, 4, 1, ""},
+	{codeMergedGroups, "user-agent: slowbot\ncrawl-delay: 10\nuser-agent: badbot\ndisallow: /\n", Warning, 3, 1, ""},
+	{codeMergedGroups, "user-agent: a\nsitemap: https://example.com/s.xml\n\nuser-agent: b\ndisallow: /\n", Warning, 4, 1, ""},
+	{codeRepeatedAgent, "user-agent: a\ndisallow: /x\n\nuser-agent: A\ndisallow: /y\n", Warning, 4, 1, ""},
+	{codeNamedExempt, "user-agent: *\ndisallow: /\n\nuser-agent: goodbot\ndisallow:\n", Info, 4, 1, ""},
+	{codeNamedShut, "user-agent: *\ndisallow: /tmp\n\nuser-agent: badbot\ndisallow: /\n", Info, 4, 1, ""},
+	{codeDuplicate, "user-agent: *\ndisallow: /~a\ndisallow: /%7Ea\n", Warning, 3, 1, ""},
+	{codeOverridden, "user-agent: *\ndisallow: /a\nallow: /a\n", Warning, 2, 1, ""},
+	{codeOverridden, "user-agent: *\nallow: /a\ndisallow: /a*\n", Warning, 2, 1, ""},
+	{codeAllowLoses, "user-agent: *\nallow: /b.htm\ndisallow: /*b.htm$\n", Warning, 2, 1, ""},
+	{codeAllowWins, "user-agent: *\ndisallow: /a.html\nallow: /*.html$\n", Warning, 2, 1, ""},
+	{codeEveryFile, "user-agent: *\n" + everyFileOf("/docs/"), Info, 2, 1, ""},
+}
+
+func everyFileOf(directory string) string {
+	var b strings.Builder
+	for c := 'a'; c <= 'k'; c++ {
+		b.WriteString("disallow: " + directory + string(c) + ".html\n")
+	}
+	return b.String()
+}
+
+func TestLintCodes(t *testing.T) {
+	for _, test := range lintTests {
+		name := strings.ReplaceAll(test.robots, "\n", "|")
+		t.Run(string(test.code)+"/"+name[:min(len(name), 40)], func(t *testing.T) {
+			for _, p := range Check([]byte(test.robots)) {
+				if p.Code != test.code {
+					continue
+				}
+				if p.Severity != test.severity || p.Line != test.line || p.Column != test.column || p.Fix != test.fix {
+					t.Errorf("%v, fix %q; want %d:%d %v, fix %q", p, p.Fix, test.line, test.column, test.severity, test.fix)
+				}
+				if p.Message == "" {
+					t.Error("no message")
+				}
+				return
+			}
+			t.Errorf("no problem %s; there are %v", test.code, Check([]byte(test.robots)))
+		})
+	}
+}
+
+// TestLintCleanFiles has files of which nobody should think ill.
+func TestLintCleanFiles(t *testing.T) {
+	for _, robots := range []string{
+		"",
+		"\n\n# nothing here\n",
+		"User-agent: *\nDisallow:\n",
+		"User-agent: *\nDisallow: /\n",
+		"# all of it\nUser-agent: *\nDisallow: /tmp/\nAllow: /tmp/public/ # but this\n\nUser-agent: MJ12bot\nUser-agent: archive.org_bot\nCrawl-delay: 0.5\nDisallow: /\n\nSitemap: https://example.com/sitemap.xml\n",
+		"User-agent: *\nDisallow: /*.gif$\nDisallow: *.jpg$\nDisallow: /*?sort=\nAllow: /page\nDisallow: /*.html\nAllow: /page.html\n",
+		"user-agent: *\nallow: /\ndisallow: /a\ncontent-signal: search=yes, ai-train=no\n",
+		"User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a/\nDisallow: /a/$\n",
+		"User-agent: slowbot\nCrawl-delay: 10\n",
+		"User-agent: *\nDisallow: /\n\nUser-agent: goodbot\nDisallow: /private\n",
+		"User-agent: *\nDisallow: /http://\nDisallow: /a/https://b\nDisallow: //\nDisallow: //*\nDisallow: /a////b\n",
+		"User-agent: *\nDisallow: /a/\u00a0 \u00a0\n",
+		"User-agent: *\r\nDisallow: /caf%C3%A9\r\nDisallow: /caf\u00e9/\r\n",
+	} {
+		for _, p := range Check([]byte(robots)) {
+			if p.Severity != Info {
+				t.Errorf("%q: %v", robots, p)
+			}
+		}
+	}
+}
+
+// codes returns the codes that code.go has, with what is said of each.
+func codes(tb testing.TB) map[Code]string {
+	tb.Helper()
+	src, err := os.ReadFile("code.go")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := map[Code]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\tcode\w+\s+Code = "([a-z0-9-]+)" +// (.+)$`).FindAllStringSubmatch(string(src), -1) {
+		all[Code(m[1])] = m[2]
+	}
+	if len(all) < 40 {
+		tb.Fatalf("only %d codes found in code.go", len(all))
+	}
+	return all
+}
+
+// TestLintEveryCodeHasATest keeps the table above complete.
+func TestLintEveryCodeHasATest(t *testing.T) {
+	tested := map[Code]bool{}
+	for _, test := range lintTests {
+		tested[test.code] = true
+	}
+	for code := range codes(t) {
+		if !tested[code] {
+			t.Errorf("code %s has no test", code)
+		}
+	}
+}
+
+// TestCodesAreDocumented keeps the list in the package's doc complete: users know a code by its text.
+func TestCodesAreDocumented(t *testing.T) {
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[Code]string{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z0-9-]+)  +(.+)$`).FindAllStringSubmatch(string(src), -1) {
+		documented[Code(m[1])] = m[2]
+	}
+	all := codes(t)
+	for code, means := range all {
+		if documented[code] != means {
+			t.Errorf("code %s is %q in code.go, and %q in doc.go", code, means, documented[code])
+		}
+	}
+	for code := range documented {
+		if _, ok := all[code]; !ok {
+			t.Errorf("doc.go has a code %s, which is not in code.go", code)
+		}
+	}
+}
+
+func TestLintFixesAreClean(t *testing.T) {
+	for _, test := range lintTests {
+		if test.fix == "" {
+			continue
+		}
+		lines := strings.Split(test.robots, "\n")
+		lines[test.line-1] = test.fix
+		for _, p := range Check([]byte(strings.Join(lines, "\n"))) {
+			if p.Code == test.code && p.Line == test.line {
+				t.Errorf("%q is not cured by %q: %v", test.robots, test.fix, p)
+			}
+		}
+	}
+}

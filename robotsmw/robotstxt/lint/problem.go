@@ -1,0 +1,70 @@
+package lint
+
+import "fmt"
+
+// A Problem is something in a robots.txt file that is wrong, is not read as its author seems to expect, or is worth
+// knowing.
+type Problem struct {
+	Line     int // counted from 1; 0 for the file as a whole
+	Column   int // in octets, counted from 1; 0 for the line as a whole
+	Code     Code
+	Severity Severity
+	Message  string
+	Fix      string // what the line should be, with "\n" between several; "" where that is for the author to say
+}
+
+// String returns a problem as compilers print theirs: line, column, severity, message, code.
+func (p Problem) String() string {
+	return fmt.Sprintf("%d:%d: %s: %s [%s]", p.Line, p.Column, p.Severity, p.Message, p.Code)
+}
+
+// A Severity tells how bad a [Problem] is.
+type Severity uint8
+
+const (
+	Info    Severity = iota // how this will be read; nothing need be wrong
+	Warning                 // robots read this otherwise than the author seems to expect, or than each other
+	Error                   // this has no effect, or one that nobody can want
+)
+
+// String returns "info", "warning" or "error".
+func (s Severity) String() string {
+	switch s {
+	case Info:
+		return "info"
+	case Warning:
+		return "warning"
+	case Error:
+		return "error"
+	}
+	return "unknown severity"
+}
+
+// A Code names a kind of [Problem]. Codes do not change.
+type Code string
+
+// A report is the list of problems of one file.
+type report struct {
+	problems []Problem
+	more     int // problems that are not listed
+}
+
+// maxProblems is how many problems are listed.
+const maxProblems = 1000
+
+func (r *report) add(line uint32, column int, code Code, severity Severity, fix, message string, args ...any) {
+	if len(r.problems) >= maxProblems {
+		r.more++
+		return
+	}
+	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
+}
+
+// clip shortens what is quoted in a message.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}
