@@ -1,17 +1,10 @@
 package robotstxt
 
-import (
-	"time"
-
-	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
-)
+import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
 // A Dialect is a way to read robots.txt files. [Parse] reads them by [RFC9309], which is what a robot should do. The
 // others are for people who have to know how somebody else reads a file: what Googlebot will fetch, or what a file
 // from the nineties meant.
-//
-// A dialect covers more than the file: also which answers to the request for robots.txt stand for which rules, and
-// for how long. Nothing here fetches, so [Dialect.Status] and [Dialect.Lifetime] only say it.
 type Dialect uint8
 
 const (
@@ -54,43 +47,3 @@ func (d Dialect) String() string {
 
 // Parse reads a robots.txt file as the dialect has it. See the function [Parse].
 func (d Dialect) Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.Dialect(d))} }
-
-// A Status is what an answer to the request for robots.txt stands for.
-type Status uint8
-
-const (
-	Served      Status = iota // the body is the robots.txt file
-	Redirected                // ask where the answer points to
-	Unavailable               // there are no rules: everything is allowed
-	Unreachable               // nobody knows the rules: everything is disallowed, for the time being
-	Restricted                // the rules are not for everyone's eyes: everything is disallowed
-)
-
-// Status tells what an HTTP status code stands for. No answer at all, because of the network, DNS or a timeout, is
-// Unreachable in each dialect.
-//
-// By RFC 9309 §2.3.1 the codes from 400 to 499 mean Unavailable, those from 500 to 599 Unreachable; 429 asks a robot
-// to come back later and is taken as Unreachable too, as Google does. To the draft of 1996, 401 and 403 mean
-// Restricted, and other failures of a passing nature Unreachable.
-func (d Dialect) Status(code int) Status {
-	switch {
-	case 200 <= code && code <= 299:
-		return Served
-	case 300 <= code && code <= 399:
-		return Redirected
-	case d == Koster1996 && (code == 401 || code == 403):
-		return Restricted
-	case 400 <= code && code <= 499 && code != 429:
-		return Unavailable
-	}
-	return Unreachable
-}
-
-// Lifetime returns for how long a robots.txt file counts if its answer does not say so itself: 24 hours (RFC 9309
-// §2.4), and in 1996 seven days.
-func (d Dialect) Lifetime() time.Duration {
-	if d == Koster1996 {
-		return 7 * 24 * time.Hour
-	}
-	return 24 * time.Hour
-}

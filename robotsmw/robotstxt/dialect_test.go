@@ -1,10 +1,6 @@
 package robotstxt
 
-import (
-	"fmt"
-	"testing"
-	"time"
-)
+import "testing"
 
 func checkDialect(t *testing.T, f *File, token string, allowed bool, targets ...string) {
 	t.Helper()
@@ -93,34 +89,5 @@ func TestGoogleDialect(t *testing.T) {
 	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /$\n")), "x", false, "#/a#b", "http://example.com#/a#b", "example.com", "")
 	if m := f.Rules("x").Match("/d/"); m.Pattern != "/d/index.html" || m.Line != 4 {
 		t.Errorf("%+v", m)
-	}
-}
-
-func TestDialectStatus(t *testing.T) {
-	for _, test := range []struct {
-		code                    int
-		rfc, google, koster1996 Status
-	}{
-		{200, Served, Served, Served},
-		{204, Served, Served, Served},
-		{301, Redirected, Redirected, Redirected},
-		{401, Unavailable, Unavailable, Restricted},
-		{403, Unavailable, Unavailable, Restricted},
-		{404, Unavailable, Unavailable, Unavailable},
-		{429, Unreachable, Unreachable, Unreachable},
-		{500, Unreachable, Unreachable, Unreachable},
-		{503, Unreachable, Unreachable, Unreachable},
-		{0, Unreachable, Unreachable, Unreachable},
-	} {
-		got := []Status{RFC9309.Status(test.code), Google.Status(test.code), Koster1996.Status(test.code)}
-		if want := []Status{test.rfc, test.google, test.koster1996}; fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%d: %v, want %v", test.code, got, want)
-		}
-	}
-	if d := Koster1996.Lifetime(); d != 7*24*time.Hour {
-		t.Error(d)
-	}
-	if d := RFC9309.Lifetime(); d != 24*time.Hour {
-		t.Error(d)
 	}
 }

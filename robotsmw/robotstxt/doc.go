@@ -78,8 +78,7 @@
 //
 // [Rules.CrawlDelay] reads the Crawl-delay that many sites ask for, though no standard has it, and [File.Sitemaps]
 // the sitemaps, which belong to no group. What else stands in a file is there for those who know what to do with it,
-// in [File.GroupsFor] and [File.Fields], as written. [ParseRequestRate] and [ParseVisitTime] read what two of these
-// fields ask of a robot's pace.
+// in [File.GroupsFor] and [File.Fields], as written.
 //
 // # Other readings
 //

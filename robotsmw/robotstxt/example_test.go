@@ -2,7 +2,6 @@ package robotstxt_test
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -148,19 +147,4 @@ func ExampleDialect_Parse() {
 	// RFC 9309 false
 	// Google true
 	// Koster 1996 false
-}
-
-func ExampleParseRequestRate() {
-	file := robotstxt.Parse([]byte("User-agent: *\nRequest-rate: 30/1m 0600-0845\n"))
-	for group := range file.GroupsFor("ExampleBot") {
-		for _, field := range group.Fields {
-			if !field.Is("request-rate") {
-				continue
-			}
-			if rate, ok := robotstxt.ParseRequestRate(field.Value); ok {
-				fmt.Println(rate.Delay(), rate.Hours.Contains(time.Date(2026, 1, 2, 7, 0, 0, 0, time.UTC)))
-			}
-		}
-	}
-	// Output: 2s true
 }

@@ -256,9 +256,9 @@ func (c featureCase) cleanParam() (got, want any) {
 }
 
 func (c featureCase) requestRate() (got, want any) {
-	var rates []robotstxt.RequestRate
+	var rates []requestRate
 	for _, value := range c.fields("request-rate") {
-		if rate, ok := robotstxt.ParseRequestRate(value); ok {
+		if rate, ok := parseRequestRate(value); ok {
 			rates = append(rates, rate)
 		}
 	}
@@ -268,7 +268,7 @@ func (c featureCase) requestRate() (got, want any) {
 			return "None", expected
 		}
 		from, to := "None", "None"
-		if h := rates[0].Hours; h != (robotstxt.Hours{}) {
+		if h := rates[0].Hours; h != (hours{}) {
 			from, to = pythonTime(h.From), pythonTime(h.To)
 		}
 		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
@@ -279,7 +279,7 @@ func (c featureCase) requestRate() (got, want any) {
 			}
 			return []any{rates[0].Requests, rates[0].Per.Seconds()}, expected
 		}
-		slices.SortStableFunc(rates, func(a, b robotstxt.RequestRate) int { return int(b.Delay() - a.Delay()) })
+		slices.SortStableFunc(rates, func(a, b requestRate) int { return int(b.Delay() - a.Delay()) })
 		var delays, exported []any
 		for _, r := range rates {
 			delays = append(delays, r.Delay().Seconds())
@@ -299,15 +299,15 @@ func (c featureCase) requestRate() (got, want any) {
 	return rates[0].Delay().Seconds(), c.Expected
 }
 
-func exportedRate(r robotstxt.RequestRate) map[string]any {
+func exportedRate(r requestRate) map[string]any {
 	m := map[string]any{"rate": r.Delay().Seconds(), "from": nil, "to": nil}
-	if r.Hours != (robotstxt.Hours{}) {
+	if r.Hours != (hours{}) {
 		maps.Copy(m, exportedHours(r.Hours))
 	}
 	return m
 }
 
-func exportedHours(h robotstxt.Hours) map[string]any {
+func exportedHours(h hours) map[string]any {
 	return map[string]any{"from": clock(h.From), "to": clock(h.To)}
 }
 
@@ -320,17 +320,17 @@ func pythonTime(d time.Duration) string {
 }
 
 func (c featureCase) visitTime() (got, want any) {
-	hours := []robotstxt.Hours{}
+	all := []hours{}
 	exported := []any{}
 	for _, value := range c.fields("visit-time") {
-		if h, ok := robotstxt.ParseVisitTime(value); ok {
-			hours = append(hours, h)
+		if h, ok := parseVisitTime(value); ok {
+			all = append(all, h)
 			exported = append(exported, exportedHours(h))
 		}
 	}
 	switch c.Expected.(type) {
 	case string:
-		if len(hours) == 0 {
+		if len(all) == 0 {
 			return "None", c.Expected
 		}
 		return exported, c.Expected
@@ -340,7 +340,7 @@ func (c featureCase) visitTime() (got, want any) {
 			return "at an unknown time", c.Expected
 		}
 		at := time.Unix(int64(calls[2][0].(float64)), 0)
-		return slices.ContainsFunc(hours, func(h robotstxt.Hours) bool { return h.Contains(at) }), c.Expected
+		return slices.ContainsFunc(all, func(h hours) bool { return h.Contains(at) }), c.Expected
 	}
 	return exported, c.Expected
 }
@@ -544,11 +544,11 @@ func (c featureCase) export() (got, want any) {
 				case field.Is("robot-version"):
 					e.version = field.Value
 				case field.Is("request-rate"):
-					if r, ok := robotstxt.ParseRequestRate(field.Value); ok {
+					if r, ok := parseRequestRate(field.Value); ok {
 						rates = append(rates, exportedRate(r))
 					}
 				case field.Is("visit-time"):
-					if h, ok := robotstxt.ParseVisitTime(field.Value); ok {
+					if h, ok := parseVisitTime(field.Value); ok {
 						hours = append(hours, exportedHours(h))
 					}
 				}

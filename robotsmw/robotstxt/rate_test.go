@@ -1,105 +1,109 @@
-package robotstxt
+package robotstxt_test
 
 import (
-	"testing"
+	"strconv"
+	"strings"
 	"time"
 )
 
-func TestParseRequestRate(t *testing.T) {
-	all := Hours{}
-	for value, want := range map[string]RequestRate{
-		"1/10s":             {1, 10 * time.Second, all},
-		"1/5":               {1, 5 * time.Second, all},
-		"100/15m":           {100, 15 * time.Minute, all},
-		"400/1H":            {400, time.Hour, all},
-		"9000/1d":           {9000, 24 * time.Hour, all},
-		"1/99999d":          {1, 99999 * 24 * time.Hour, all},
-		"1/1s 2200-0600":    {1, time.Second, Hours{22 * time.Hour, 6 * time.Hour}},
-		"8/2m  07:00-21:00": {8, 2 * time.Minute, Hours{7 * time.Hour, 21 * time.Hour}},
-		"8/2m 07-21":        {8, 2 * time.Minute, all},
-		"8/2m 0700-2100 x":  {8, 2 * time.Minute, all},
-	} {
-		if got, ok := ParseRequestRate(value); !ok || got != want {
-			t.Errorf("%q: %+v, %t, want %+v", value, got, ok, want)
+// No standard defines Request-rate and Visit-time, and the package has them as
+// text. This is what a user of robotstxt.File.GroupsFor may make of them, so
+// that the cases of other parsers show that the text is the right one.
+
+// A requestRate is what a Request-rate field asks for: "1/10s" for one request in ten seconds, or "30/1m 0600-0845" for
+// thirty in a minute between 6:00 and 8:45 UTC. No standard defines the field.
+type requestRate struct {
+	Requests int           // at least 1
+	Per      time.Duration // at least a second
+	Hours    hours         // when the rate holds; zero: always
+}
+
+// Delay returns how long a robot should wait between two requests.
+func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
+
+// parseRequestRate reads the value of a Request-rate field (see robotstxt.File.GroupsFor). The time is one of seconds, or of
+// what s, m, h or d behind it says. Hours that cannot be read count as none: the rate then holds always, which is the
+// more careful reading.
+func parseRequestRate(value string) (rate requestRate, ok bool) {
+	ratio, rest, _ := strings.Cut(value, " ")
+	requests, per, ok := strings.Cut(ratio, "/")
+	unit := time.Second
+	if n := len(per); n > 0 {
+		switch per[n-1] | 0x20 {
+		case 's':
+			per = per[:n-1]
+		case 'm':
+			unit, per = time.Minute, per[:n-1]
+		case 'h':
+			unit, per = time.Hour, per[:n-1]
+		case 'd':
+			unit, per = 24*time.Hour, per[:n-1]
 		}
 	}
-	for _, value := range []string{"", "5", "/", "1/", "/1", "0/1", "1/0", "-1/5", "1/-5", "1.5/2", "1/2.5s", "1/5w", "x/y", "1/s", "1 / 5", "100000/1", "1/1e3", "1/10ss"} {
-		if got, ok := ParseRequestRate(value); ok || got != (RequestRate{}) {
-			t.Errorf("%q: %+v, want none", value, got)
-		}
+	n, okRequests := parseCount(requests)
+	t, okPer := parseCount(per)
+	if !ok || !okRequests || !okPer {
+		return requestRate{}, false
 	}
-	if d := (RequestRate{Requests: 1200, Per: 3 * time.Hour}).Delay(); d != 9*time.Second {
-		t.Errorf("a delay of %v, want 9s", d)
+	rate = requestRate{Requests: n, Per: time.Duration(t) * unit}
+	rate.Hours, _ = parseVisitTime(strings.TrimLeft(rest, " \t"))
+	return rate, true
+}
+
+// parseCount reads a number from 1 to 99999, which as days do not overflow a Duration.
+func parseCount(s string) (int, bool) {
+	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
 	}
-	if d := (RequestRate{}).Delay(); d != 0 {
-		t.Errorf("no rate: a delay of %v", d)
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n > 0
+}
+
+// The hours are a part of every day, in UTC. The zero value is the whole day.
+type hours struct {
+	From, To time.Duration // since midnight, To not included; where To comes first, it is that of the next day
+}
+
+// Contains reports whether a time is within the hours.
+func (h hours) Contains(t time.Time) bool {
+	t = t.UTC()
+	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	switch at := t.Sub(day); {
+	case h.From == h.To:
+		return true
+	case h.From < h.To:
+		return h.From <= at && at < h.To
+	default:
+		return h.From <= at || at < h.To
 	}
 }
 
-func TestParseVisitTime(t *testing.T) {
-	six, nearlyNine := 6*time.Hour, 8*time.Hour+45*time.Minute
-	for value, want := range map[string]Hours{
-		"0600-0845":      {six, nearlyNine},
-		"06:00-08.45":    {six, nearlyNine},
-		"0600 - 0845":    {six, nearlyNine},
-		"0000-2400":      {0, 24 * time.Hour},
-		"0845-0600":      {nearlyNine, six},
-		"08:45-0600":     {nearlyNine, six},
-		"06.00\t-\t0845": {six, nearlyNine},
-	} {
-		if got, ok := ParseVisitTime(value); !ok || got != want {
-			t.Errorf("%q: %+v, %t, want %+v", value, got, ok, want)
-		}
+// parseVisitTime reads the value of a Visit-time field, or the hours of a Request-rate: "0600-0845", "06:00-08:45" or
+// "06.00-08.45". No standard defines them.
+func parseVisitTime(value string) (h hours, ok bool) {
+	from, to, ok := strings.Cut(value, "-")
+	if !ok {
+		return hours{}, false
 	}
-	for _, value := range []string{"", "-", "0600", "0600 0845", "06-08", "600-845", "0660-0845", "2401-0100", "9900-0100", "0600-0845-0900", "06:0-08:45", "+600-0845"} {
-		if got, ok := ParseVisitTime(value); ok || got != (Hours{}) {
-			t.Errorf("%q: %+v, want none", value, got)
-		}
+	from, to = strings.TrimRight(from, " \t"), strings.TrimLeft(to, " \t")
+	var okFrom, okTo bool
+	h.From, okFrom = parseClock(from)
+	h.To, okTo = parseClock(to)
+	if !okFrom || !okTo {
+		return hours{}, false
 	}
+	return h, true
 }
 
-func TestHoursContain(t *testing.T) {
-	at := func(hour, minute int) time.Time {
-		return time.Date(2026, 3, 29, hour, minute, 0, 0, time.UTC).In(time.FixedZone("", -5*3600))
+// parseClock reads a time of day, up to 2400.
+func parseClock(s string) (time.Duration, bool) {
+	if len(s) == 5 && (s[2] == ':' || s[2] == '.') {
+		s = s[:2] + s[3:]
 	}
-	for _, test := range []struct {
-		hours   string
-		in, out []time.Time
-	}{
-		{"0600-0845", []time.Time{at(6, 0), at(8, 44)}, []time.Time{at(5, 59), at(8, 45), at(0, 0)}},
-		{"2200-0600", []time.Time{at(22, 0), at(0, 0), at(5, 59)}, []time.Time{at(6, 0), at(21, 59)}},
-		{"0000-2400", []time.Time{at(0, 0), at(23, 59)}, nil},
-		{"", []time.Time{at(0, 0), at(12, 0)}, nil},
-	} {
-		hours, _ := ParseVisitTime(test.hours)
-		for _, at := range test.in {
-			if !hours.Contains(at) {
-				t.Errorf("%s is not in %s", at, test.hours)
-			}
-		}
-		for _, at := range test.out {
-			if hours.Contains(at) {
-				t.Errorf("%s is in %s", at, test.hours)
-			}
-		}
+	if len(s) != 4 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
 	}
-}
-
-// FuzzRates feeds the values of fields anything: what is read must make sense.
-func FuzzRates(f *testing.F) {
-	for _, value := range []string{"1/10s 1820-1940", "9000/1d", "0600-0845", "06:00-08.45", "1/5 07-21"} {
-		f.Add(value)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		rate, ok := ParseRequestRate(value)
-		if ok != (rate.Requests > 0) || ok != (rate.Per >= time.Second) || rate.Delay() < 0 {
-			t.Errorf("%q: %+v, %t", value, rate, ok)
-		}
-		hours, _ := ParseVisitTime(value)
-		for _, h := range []Hours{hours, rate.Hours} {
-			if h.From < 0 || h.To < 0 || h.From > 24*time.Hour || h.To > 24*time.Hour {
-				t.Errorf("%q: %+v", value, h)
-			}
-		}
-	})
+	n, err := strconv.Atoi(s)
+	at := time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
+	return at, err == nil && n%100 < 60 && at <= 24*time.Hour
 }
