@@ -361,15 +361,15 @@ func TestRedisLimitChaos(t *testing.T) {
 	phase("  started, empty", func() { server.Restart(); rest() })
 	if full {
 		phase("SIGSTOP for 10 s", func() {
-			server.Signal(syscall.SIGSTOP)
+			server.Signal(sigstop)
 			time.Sleep(10 * time.Second)
-			server.Signal(syscall.SIGCONT)
+			server.Signal(sigcont)
 		})
 	} else {
 		phase("SIGSTOP", func() {
-			server.Signal(syscall.SIGSTOP)
+			server.Signal(sigstop)
 			rest()
-			server.Signal(syscall.SIGCONT)
+			server.Signal(sigcont)
 		})
 	}
 	healthy()

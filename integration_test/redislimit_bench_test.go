@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -41,8 +40,8 @@ func commandCalls(t testing.TB, client redis.UniversalClient, command string) fl
 // cpu is the processor time that this process and the server have used.
 func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration) {
 	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	ours, err := processorTime()
+	if err != nil {
 		t.Fatal(err)
 	}
 	stats, err := client.Info(context.Background(), "cpu").Result()
@@ -55,7 +54,7 @@ func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration
 		seconds, _ := strconv.ParseFloat(line, 64)
 		theirs += time.Duration(seconds * float64(time.Second))
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), theirs
+	return ours, theirs
 }
 
 // A slot that need not be waited for costs one script call, and few allocations, those of the client and of the Limiter

@@ -81,8 +81,8 @@ func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
 		if s, err := b.Take(t.Context(), "first.example", terms); err != nil || !s.Claim(t.Context()) {
 			t.Fatal("no slot to begin with:", err)
 		}
-		server.Signal(syscall.SIGSTOP)
-		defer server.Signal(syscall.SIGCONT)
+		server.Signal(sigstop)
+		defer server.Signal(sigcont)
 		answers := make([]answer, requests)
 		var wg sync.WaitGroup
 		for i := range int64(requests) {
@@ -112,7 +112,7 @@ func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
 		}, func() {
 			cancel()
 			time.Sleep(50 * time.Millisecond)
-			server.Signal(syscall.SIGCONT)
+			server.Signal(sigcont)
 		})
 		for i, a := range answers {
 			switch {
@@ -151,7 +151,7 @@ func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
 		const bad = 7
 		redisCommand(t, server, "lpush", "{courtesy}"+numberedHost(bad).Host, "no state of a host")
 		b := openPace(t, server, redislimit.Options{Timeout: patient})
-		answers := takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() { server.Signal(syscall.SIGCONT) })
+		answers := takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() { server.Signal(sigcont) })
 		for i, a := range answers {
 			if i != bad && (a.err != nil || !a.slot.Claim(t.Context())) {
 				t.Errorf("host %d: %v", i, a.err)
@@ -366,8 +366,8 @@ func TestRedisLimitWhenRedisIsAway(t *testing.T) {
 			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Restart() },
 		},
 		"stopped": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(syscall.SIGSTOP) },
-			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(syscall.SIGCONT) },
+			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(sigstop) },
+			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(sigcont) },
 		},
 		"slow": {
 			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
@@ -572,7 +572,7 @@ func TestRedisLimitStop(t *testing.T) {
 		return err
 	}
 	waitFor(t, "it does not begin", func() bool { return acquire() == nil }) // as a busy machine may not with Redis's first answer
-	server.Signal(syscall.SIGSTOP)
+	server.Signal(sigstop)
 	began := time.Now()
 	for i := range 1000 {
 		err := acquire()
@@ -587,7 +587,7 @@ func TestRedisLimitStop(t *testing.T) {
 	if took := time.Since(began); took > 50*time.Second {
 		t.Errorf("they took %v, which is no less than Options.Timeout each", took)
 	}
-	server.Signal(syscall.SIGCONT)
+	server.Signal(sigcont)
 	waitFor(t, "it does not return", func() bool { return acquire() == nil })
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -168,7 +167,7 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 func TestVerdictsWhenRedisIsAway(t *testing.T) {
 	for name, trouble := range map[string]func(t *testing.T, server *redisserver.Server){
 		"killed":  func(t *testing.T, server *redisserver.Server) { server.Kill() },
-		"stopped": func(t *testing.T, server *redisserver.Server) { server.Signal(syscall.SIGSTOP) },
+		"stopped": func(t *testing.T, server *redisserver.Server) { server.Signal(sigstop) },
 		"read-only": func(t *testing.T, server *redisserver.Server) {
 			redisCommand(t, server, "replicaof", "127.0.0.1", "1")
 		},

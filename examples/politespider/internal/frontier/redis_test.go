@@ -265,9 +265,9 @@ func TestRedis_Away(t *testing.T) {
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	for name, away := range map[string]func(t *testing.T){
 		"stopped": func(t *testing.T) {
-			server.running.Process.Signal(syscall.SIGSTOP)
+			server.running.Process.Signal(sigstop)
 			time.Sleep(500 * time.Millisecond)
-			server.running.Process.Signal(syscall.SIGCONT)
+			server.running.Process.Signal(sigcont)
 		},
 		"killed": func(t *testing.T) {
 			server.kill()
