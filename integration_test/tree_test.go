@@ -92,16 +92,21 @@ type moduleFile struct {
 	Exclude   []struct{ Path string }
 	Replace   []struct{ Old, New struct{ Path string } }
 	Require   []struct {
-		Path     string
-		Indirect bool
+		Path, Version string
+		Indirect      bool
 	}
 }
 
 // goMod reads the go.mod in a directory of this tree.
 func goMod(t *testing.T, dir string) moduleFile {
 	t.Helper()
+	return goModIn(t, filepath.Join("..", filepath.FromSlash(dir)))
+}
+
+func goModIn(t *testing.T, dir string) moduleFile {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
-	cmd.Dir = filepath.Join("..", filepath.FromSlash(dir))
+	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("read %s/go.mod: %v", dir, err)
