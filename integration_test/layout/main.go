@@ -5,7 +5,7 @@
 //	go run ./integration_test/layout -v         # and each arrow that runs back, with what it uses
 //	go run ./integration_test/layout -names     # how many names each package exports
 //	go run ./integration_test/layout -names -v  # and which
-//	go run ./integration_test/layout -unused    # those that nothing but tests uses
+//	go run ./integration_test/layout -unused    # those that nothing but tests uses, of internal packages, too
 //
 // Packages to print follow the flags, relative to the module's root:
 // robotsmw/robotstxt. Without any, all are printed.
@@ -112,7 +112,7 @@ func printNames(out io.Writer, packages []*Package, shown func(*Package) bool, v
 func printUnused(out io.Writer, packages []*Package, shown func(*Package) bool) error {
 	used := usedNames(packages)
 	for _, p := range packages {
-		if !p.Public() || !shown(p) {
+		if p.Test || p.Main || !shown(p) {
 			continue
 		}
 		names := exported(p.Types)
@@ -121,6 +121,9 @@ func printUnused(out io.Writer, packages []*Package, shown func(*Package) bool) 
 			if !used[p.Path+"."+name] {
 				left = append(left, name)
 			}
+		}
+		if len(left) == 0 {
+			continue
 		}
 		if _, err := fmt.Fprintf(out, "%s, %d of %d: %s\n", p.Name, len(left), len(names), strings.Join(left, ", ")); err != nil {
 			return err
