@@ -19,148 +19,79 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/batch"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/diff"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/explain"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/lint"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/page"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/survey"
 )
 
-const (
-	exitOK    = 0 // allowed, clean
-	exitNo    = 1 // disallowed, problems found
-	exitError = 2 // it cannot be told
-)
+// commands are the subcommands, in the order in which help lists them. A new
+// one is a package that exports a Command, and a row here.
+var commands = []command.Command{
+	explain.Command,
+	lint.Command,
+	batch.Command,
+	diff.Command,
+	survey.Command,
+	page.Command,
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
-	os.Exit(run(ctx, os.Args[1:], env{stdin: os.Stdin, stdout: bufio.NewWriter(os.Stdout), stderr: os.Stderr, base: http.DefaultTransport}))
+	e := command.Env{Stdin: os.Stdin, Stdout: bufio.NewWriter(os.Stdout), Stderr: os.Stderr, Base: http.DefaultTransport}
+	os.Exit(int(run(ctx, e, os.Args[1:])))
 }
-
-// env is what a command has of the world.
-type env struct {
-	stdin  io.Reader
-	stdout *bufio.Writer // to be flushed before something is written to stderr
-	stderr io.Writer
-	base   http.RoundTripper // fetches
-}
-
-// A command is a subcommand.
-type command struct {
-	name  string
-	usage string // what follows the name
-	short string // in the list of commands
-	help  string // in full
-	// setup declares the flags, and returns what runs when they are parsed. An error is reported, with exitError.
-	setup func(*flag.FlagSet) func(ctx context.Context, e env, args []string) (status int, err error)
-}
-
-var commands = []command{explainCommand, lintCommand, batchCommand, diffCommand, surveyCommand, pageCommand}
-
-// A usageError is the caller's mistake: the help is pointed at.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
 // run is the program: everything but the process.
-func run(ctx context.Context, args []string, e env) int {
-	status := dispatch(ctx, args, e)
-	if err := e.stdout.Flush(); err != nil {
-		fmt.Fprintf(e.stderr, "robotscheck: write the output: %v\n", err)
-		return exitError
+func run(ctx context.Context, e command.Env, args []string) command.Status {
+	status := dispatch(ctx, e, args)
+	if err := e.Stdout.Flush(); err != nil {
+		fmt.Fprintf(e.Stderr, "robotscheck: write the output: %v\n", err)
+		return command.CannotTell
 	}
 	return status
 }
 
 // dispatch finds the command and runs it.
-func dispatch(ctx context.Context, args []string, e env) int {
+func dispatch(ctx context.Context, e command.Env, args []string) command.Status {
 	if len(args) == 0 {
-		printOverview(e.stderr)
-		return exitError
+		printOverview(e.Stderr)
+		return command.CannotTell
 	}
 	name, args := args[0], args[1:]
 	switch name {
 	case "help", "-h", "-help", "--help":
 		if len(args) == 0 {
-			printOverview(e.stdout)
-			return exitOK
+			printOverview(e.Stdout)
+			return command.OK
 		}
 		name, args = args[0], []string{"-h"}
 	}
-	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+	i := slices.IndexFunc(commands, func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
-		fmt.Fprintf(e.stderr, "robotscheck: there is no command %q; \"robotscheck help\" lists them\n", name)
-		return exitError
+		fmt.Fprintf(e.Stderr, "robotscheck: there is no command %q; \"robotscheck help\" lists them\n", name)
+		return command.CannotTell
 	}
-	return commands[i].run(ctx, args, e)
-}
-
-func (c command) run(ctx context.Context, args []string, e env) int {
-	flags := flag.NewFlagSet("robotscheck "+c.name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	do := c.setup(flags)
-	args, err := parseFlags(flags, args)
-	if errors.Is(err, flag.ErrHelp) {
-		c.printHelp(e.stdout, flags)
-		return exitOK
-	}
-	status := exitError
-	if err != nil {
-		err = usageError(err.Error())
-	} else {
-		status, err = do(ctx, e, args)
-	}
-	if err == nil {
-		return status
-	}
-	if errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted")
-	}
-	e.stdout.Flush()
-	fmt.Fprintf(e.stderr, "robotscheck %s: %v\n", c.name, err)
-	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(e.stderr, "usage: robotscheck %s %s\n\"robotscheck help %s\" tells more.\n", c.name, c.usage, c.name)
-	}
-	return exitError
-}
-
-// parseFlags parses flags wherever they stand, also after arguments; what follows "--" are arguments.
-func parseFlags(flags *flag.FlagSet, args []string) (rest []string, err error) {
-	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
-		}
-		parsed := len(args) - flags.NArg()
-		if parsed > 0 && args[parsed-1] == "--" {
-			return append(rest, flags.Args()...), nil
-		}
-		if args = flags.Args(); len(args) > 0 {
-			rest, args = append(rest, args[0]), args[1:]
-		}
-	}
-	return rest, nil
+	return commands[i].Run(ctx, e, args)
 }
 
 func printOverview(w io.Writer) {
 	fmt.Fprint(w, "Robotscheck answers questions about robots.txt.\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  robotscheck %-8s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  robotscheck %-8s %s\n", c.Name, c.Short)
 	}
 	fmt.Fprint(w, "\nFILE may be \"-\" for standard input. A URL stands for the robots.txt in force there.\n"+
 		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell.\n"+
 		"\"robotscheck help COMMAND\" tells more about a command.\n")
-}
-
-func (c command) printHelp(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprintf(w, "robotscheck %s %s\n\n%s\n\nFlags:\n", c.name, c.usage, strings.TrimSpace(c.help))
-	flags.SetOutput(w)
-	flags.PrintDefaults()
 }

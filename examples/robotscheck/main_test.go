@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/webtest"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -117,7 +118,7 @@ func firstDifference(got, want string) string {
 }
 
 // robotscheck runs the program in an internet of a few hosts, where it is always the same time.
-func robotscheck(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	var in io.Reader = strings.NewReader("")
 	if stdin != "" {
@@ -129,83 +130,40 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status int, stdout
 	}
 	var out, errOut strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		status = run(t.Context(), args, env{in, bufio.NewWriter(&out), &errOut, internet()})
+		status = run(t.Context(), command.Env{Stdin: in, Stdout: bufio.NewWriter(&out), Stderr: &errOut, Base: webtest.Internet()}, args)
 	})
 	return status, out.String(), errOut.String()
-}
-
-// internet has a host for each thing that may come of asking for a robots.txt.
-func internet() *robotstest.Internet {
-	web := new(robotstest.Internet)
-	page := func(w http.ResponseWriter, body string) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, body)
-	}
-	site := http.NewServeMux()
-	site.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "User-agent: *\nDisallow: /private/\nContent-Signal: search=yes, ai-train=no\n")
-	})
-	site.HandleFunc("/page.html", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Add("X-Robots-Tag", "ExampleBot: noarchive")
-		page(w, `<title>A page</title><a href="/private/">private</a> <a href="/open.html">open</a>`)
-	})
-	site.HandleFunc("/open.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Another</title>") })
-	site.Handle("/moved.html", http.RedirectHandler("/open.html", http.StatusFound))
-	site.HandleFunc("/coded.html", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "br")
-		page(w, "?")
-	})
-	site.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		w.Header().Set("X-Robots-Tag", "nofollow")
-		io.WriteString(w, r.UserAgent())
-	})
-	web.Handle("site.example", site)
-	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
-	}))
-	web.Handle("missing.example", http.NotFoundHandler())
-	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
-	web.Handle("moved.example", http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))
-	web.Handle("named.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.UserAgent(), "ExampleBot/") {
-			io.WriteString(w, "User-agent: *\nDisallow:\n")
-			return
-		}
-		io.WriteString(w, "User-agent: *\nDisallow: /\n")
-	}))
-	return web
 }
 
 // Every flag of every command is tried in its transcript, and told of in its help.
 func TestTranscripts_TryEveryFlag(t *testing.T) {
 	for _, c := range commands {
-		transcript, err := os.ReadFile("testdata/transcripts/" + c.name + ".txt")
+		transcript, err := os.ReadFile("testdata/transcripts/" + c.Name + ".txt")
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		status, help, _ := robotscheck(t, "", c.name, "-h")
-		if status != exitOK {
-			t.Errorf("%s -h: exit status %d", c.name, status)
+		status, help, _ := robotscheck(t, "", c.Name, "-h")
+		if status != command.OK {
+			t.Errorf("%s -h: exit status %d", c.Name, status)
 		}
-		flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
-		c.setup(flags)
+		flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+		c.Setup(flags)
 		flags.VisitAll(func(f *flag.Flag) {
 			if !strings.Contains(string(transcript), " -"+f.Name) {
-				t.Errorf("the transcript of %s never has -%s", c.name, f.Name)
+				t.Errorf("the transcript of %s never has -%s", c.Name, f.Name)
 			}
 			if !strings.Contains(help, "  -"+f.Name) {
-				t.Errorf("the help of %s does not tell of -%s", c.name, f.Name)
+				t.Errorf("the help of %s does not tell of -%s", c.Name, f.Name)
 			}
 		})
 		for _, want := range []string{"Exit status:", "-json"} {
 			if !strings.Contains(help, want) {
-				t.Errorf("the help of %s does not tell of %q", c.name, want)
+				t.Errorf("the help of %s does not tell of %q", c.Name, want)
 			}
 		}
-		if _, same, _ := robotscheck(t, "", "help", c.name); same != help {
-			t.Errorf("help %s and %s -h differ", c.name, c.name)
+		if _, same, _ := robotscheck(t, "", "help", c.Name); same != help {
+			t.Errorf("help %s and %s -h differ", c.Name, c.Name)
 		}
 	}
 }
@@ -213,17 +171,17 @@ func TestTranscripts_TryEveryFlag(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}} {
 		status, stdout, stderr := robotscheck(t, "", args...)
-		if status != exitOK || stderr != "" {
+		if status != command.OK || stderr != "" {
 			t.Errorf("%v: exit status %d, standard error %q", args, status, stderr)
 		}
 		for _, c := range commands {
-			if !strings.Contains(stdout, "robotscheck "+c.name) {
-				t.Errorf("%v does not list %s", args, c.name)
+			if !strings.Contains(stdout, "robotscheck "+c.Name) {
+				t.Errorf("%v does not list %s", args, c.Name)
 			}
 		}
 	}
 	for _, args := range [][]string{{}, {"eggsplain"}, {"help", "eggsplain"}} {
-		if status, stdout, stderr := robotscheck(t, "", args...); status != exitError || stdout != "" || !strings.Contains(stderr, "robotscheck") {
+		if status, stdout, stderr := robotscheck(t, "", args...); status != command.CannotTell || stdout != "" || !strings.Contains(stderr, "robotscheck") {
 			t.Errorf("%v: exit status %d, standard output %q, standard error %q", args, status, stdout, stderr)
 		}
 	}
@@ -239,8 +197,8 @@ func TestRun_OutputFails(t *testing.T) {
 		{"explain", "-agent=ExampleBot", "-json", "robots.txt", "/"},
 	} {
 		var stderr strings.Builder
-		e := env{strings.NewReader(""), bufio.NewWriter(brokenPipe{}), &stderr, internet()}
-		if status := run(t.Context(), args, e); status != exitError || !strings.Contains(stderr.String(), "the pipe is broken") {
+		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(brokenPipe{}), Stderr: &stderr, Base: webtest.Internet()}
+		if status := run(t.Context(), e, args); status != command.CannotTell || !strings.Contains(stderr.String(), "the pipe is broken") {
 			t.Errorf("%v: exit status %d, standard error %q", args, status, stderr.String())
 		}
 	}
@@ -250,28 +208,6 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
 
-// Flags may stand before, between and after arguments, but not after "--".
-func TestParseFlags(t *testing.T) {
-	tests := []struct {
-		args []string
-		rest []string
-		a, b string
-	}{
-		{[]string{"-a=1", "x", "-b", "2", "y"}, []string{"x", "y"}, "1", "2"},
-		{[]string{"x", "-", "-a=1"}, []string{"x", "-"}, "1", ""},
-		{[]string{"x", "--", "-a=1", "y"}, []string{"x", "-a=1", "y"}, "", ""},
-		{nil, nil, "", ""},
-	}
-	for _, tt := range tests {
-		flags := flag.NewFlagSet("test", flag.ContinueOnError)
-		a, b := flags.String("a", "", ""), flags.String("b", "", "")
-		rest, err := parseFlags(flags, tt.args)
-		if err != nil || !slices.Equal(rest, tt.rest) || *a != tt.a || *b != tt.b {
-			t.Errorf("%q: %q, -a %q, -b %q, %v; want %q, -a %q, -b %q", tt.args, rest, *a, *b, err, tt.rest, tt.a, tt.b)
-		}
-	}
-}
-
 // Ctrl-C ends a command that waits for a server, and a batch that waits for a question.
 func TestRun_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -280,14 +216,14 @@ func TestRun_Interrupted(t *testing.T) {
 		in, questions := io.Pipe()
 		for _, args := range [][]string{{"lint", "https://slow.example/"}, {"batch"}} {
 			ctx, cancel := context.WithCancel(t.Context())
-			status := make(chan int)
+			status := make(chan command.Status)
 			var stderr strings.Builder
 			go func() {
-				status <- run(ctx, args, env{in, bufio.NewWriter(io.Discard), &stderr, &web})
+				status <- run(ctx, command.Env{Stdin: in, Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: &web}, args)
 			}()
 			synctest.Wait()
 			cancel()
-			if got := <-status; got != exitError || !strings.Contains(stderr.String(), "interrupted") {
+			if got := <-status; got != command.CannotTell || !strings.Contains(stderr.String(), "interrupted") {
 				t.Errorf("%v: exit status %d, standard error %q", args, got, stderr.String())
 			}
 		}

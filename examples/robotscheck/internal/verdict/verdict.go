@@ -1,22 +1,25 @@
-package main
+// Package verdict says what a robots.txt answers for one target, in JSON and in
+// words.
+package verdict
 
 import (
 	"fmt"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A verdict is the answer for one target. Its members are a part of the JSON of several commands.
-type verdict struct {
+// A Verdict is the answer for one target. Its members are a part of the JSON of several commands.
+type Verdict struct {
 	Allowed bool            `json:"allowed"`
 	Reason  robotsmw.Reason `json:"reason"`
 	Rule    string          `json:"rule,omitempty"` // the line that decided, as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // its number, counted from 1
 }
 
-// verdictHelp describes it, for the help of these commands.
-const verdictHelp = `  allowed   true or false
+// Help describes a Verdict, for the help of these commands.
+const Help = `  allowed   true or false
   reason    "rule" (a rule decides), "no-match" (none of the group's does), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
             expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
@@ -33,27 +36,28 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
-func verdictOf(m robotstxt.Match) verdict {
-	v := verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
+// Of makes a Verdict of the parser's answer.
+func Of(m robotstxt.Match) Verdict {
+	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {
 		v.Rule = m.Kind.String() + ": " + m.Pattern
 	}
 	return v
 }
 
-// word is the verdict in one word.
-func (v verdict) word() string {
+// Word is the verdict in one word.
+func (v Verdict) Word() string {
 	if v.Allowed {
 		return "allowed"
 	}
 	return "disallowed"
 }
 
-// why is what the verdict rests on, in a few words.
-func (v verdict) why() string {
+// Why is what the verdict rests on, in a few words.
+func (v Verdict) Why() string {
 	switch v.Reason {
 	case robotsmw.ByRule:
-		return fmt.Sprintf("line %d: %s", v.Line, printable(v.Rule))
+		return fmt.Sprintf("line %d: %s", v.Line, output.Printable(v.Rule))
 	case robotsmw.NoMatch:
 		return "no rule of its group matches"
 	case robotsmw.EmptyGroup:

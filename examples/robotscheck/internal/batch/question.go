@@ -1,10 +1,11 @@
-package main
+package batch
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"unicode/utf8"
 )
 
@@ -56,6 +57,62 @@ func (q *question) scan(line []byte) bool {
 		return s.octet('}') && s.at == len(line) && // which has no white space at its end
 			q.rawRobots != nil && len(q.agent) > 0 && len(q.url) > 0
 	}
+}
+
+// robots returns the octets of the robots.txt.
+func (q question) robots() ([]byte, error) {
+	text, err := q.text()
+	if err == nil && q.isPath {
+		return os.ReadFile(text)
+	}
+	return []byte(text), err
+}
+
+// text returns the string that rawRobots is.
+func (q question) text() (s string, err error) {
+	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
+		return "", errors.New(`"robots" or "file" is no JSON string`)
+	}
+	return s, nil
+}
+
+// decodeQuestion reads a question of any form, or says what is wrong with it.
+func decodeQuestion(line []byte) (q question, err error) {
+	var v struct {
+		Robots, File json.RawMessage
+		Agent, URL   *string
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return q, fmt.Errorf("no JSON object of strings: %w", err)
+	}
+	switch {
+	case v.Robots == nil && v.File == nil:
+		return q, errors.New(`"robots" is missing, the text of a robots.txt, or "file", its path`)
+	case v.Robots != nil && v.File != nil:
+		return q, errors.New(`"robots" and "file" are both there: write one of them`)
+	case v.Agent == nil || *v.Agent == "":
+		return q, errors.New(`"agent" is missing, the robot's product token`)
+	case v.URL == nil || *v.URL == "":
+		return q, errors.New(`"url" is missing`)
+	}
+	q.rawRobots, q.isPath = v.Robots, v.File != nil
+	if q.isPath {
+		q.rawRobots = v.File
+	}
+	q.agent, q.url = []byte(*v.Agent), []byte(*v.URL)
+	q.rawAgent, q.rawURL = appendString(nil, *v.Agent), appendString(nil, *v.URL)
+	return q, nil
+}
+
+// appendString appends a JSON string.
+func appendString(out []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // a string always has a form
+			return append(out, quoted...)
+		}
+	}
+	return append(append(append(out, '"'), s...), '"')
 }
 
 // A scanner reads JSON from the front.
@@ -114,32 +171,4 @@ func (s *scanner) plain() (value []byte, ok bool) {
 		}
 	}
 	return value, utf8.Valid(value) // encoding/json reads U+FFFD for what is not
-}
-
-// decodeQuestion reads a question of any form, or says what is wrong with it.
-func decodeQuestion(line []byte) (q question, err error) {
-	var v struct {
-		Robots, File json.RawMessage
-		Agent, URL   *string
-	}
-	if err := json.Unmarshal(line, &v); err != nil {
-		return q, fmt.Errorf("no JSON object of strings: %w", err)
-	}
-	switch {
-	case v.Robots == nil && v.File == nil:
-		return q, errors.New(`"robots" is missing, the text of a robots.txt, or "file", its path`)
-	case v.Robots != nil && v.File != nil:
-		return q, errors.New(`"robots" and "file" are both there: write one of them`)
-	case v.Agent == nil || *v.Agent == "":
-		return q, errors.New(`"agent" is missing, the robot's product token`)
-	case v.URL == nil || *v.URL == "":
-		return q, errors.New(`"url" is missing`)
-	}
-	q.rawRobots, q.isPath = v.Robots, v.File != nil
-	if q.isPath {
-		q.rawRobots = v.File
-	}
-	q.agent, q.url = []byte(*v.Agent), []byte(*v.URL)
-	q.rawAgent, q.rawURL = appendString(nil, *v.Agent), appendString(nil, *v.URL)
-	return q, nil
 }

@@ -1,7 +1,8 @@
-package main
+package survey
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -11,18 +12,23 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A directory and an archive of it are surveyed alike, and -match chooses by the path in them.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("testdata/survey")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("../../testdata/survey")); err != nil {
 		t.Fatal(err)
 	}
 	var plain, zipped bytes.Buffer
 	archive := tar.NewWriter(&plain)
-	if err := archive.AddFS(os.DirFS("testdata/survey")); err != nil {
+	if err := archive.AddFS(os.DirFS("../../testdata/survey")); err != nil {
 		t.Fatal(err)
 	}
 	if err := archive.Close(); err != nil {
@@ -41,19 +47,28 @@ func TestSurvey_Archive(t *testing.T) {
 	}
 	t.Chdir(dir)
 	for _, match := range []string{"", "*.html"} {
-		_, want, _ := robotscheck(t, "", "survey", "-match", match, "tree")
+		_, want, _ := run(t, "-match", match, "tree")
 		for _, name := range []string{"a.tar", "a.tar.gz", "a.tgz"} {
-			status, got, stderr := robotscheck(t, "", "survey", "-match", match, name)
-			if status != exitOK || got != want || stderr != "" {
+			status, got, stderr := run(t, "-match", match, name)
+			if status != command.OK || got != want || stderr != "" {
 				t.Errorf("%s, -match %q: exit status %d, standard error %q,\n%swant\n%s", name, match, status, stderr, got, want)
 			}
 		}
 	}
 	for _, name := range []string{"cut.tar", "cut.tgz", "no.tgz"} {
-		if status, _, stderr := robotscheck(t, "", "survey", name); status != exitError || !strings.Contains(stderr, name) {
+		if status, _, stderr := run(t, name); status != command.CannotTell || !strings.Contains(stderr, name) {
 			t.Errorf("%s: exit status %d, standard error %q", name, status, stderr)
 		}
 	}
+}
+
+// run runs the command.
+func run(t *testing.T, args ...string) (status command.Status, stdout, stderr string) {
+	var out, errOut strings.Builder
+	e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
+	status = Command.Run(t.Context(), e, args)
+	e.Stdout.Flush()
+	return status, out.String(), errOut.String()
 }
 
 // However the files are shared out among workers, the sum is the same.
@@ -111,11 +126,11 @@ func TestSurvey_Corpus(t *testing.T) {
 		t.Skip("COURTESY_SHARED is not set: the corpus is NOT surveyed")
 	}
 	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", "..", shared)
+		shared = filepath.Join("..", "..", "..", "..", shared)
 	}
 	s := survey{stderr: os.Stderr}
 	total, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
-		return eachFile(env{}, filepath.Join(shared, "corpus", "corpus.tar.gz"), "robots/*.txt", each)
+		return eachFile(command.Env{}, filepath.Join(shared, "corpus", "corpus.tar.gz"), "robots/*.txt", each)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-package main
+// Package lint is robotscheck lint: what is wrong with robots.txt files.
+package lint
 
 import (
 	"cmp"
@@ -9,21 +10,26 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-var lintCommand = command{
-	name:  "lint",
-	usage: "[flags] FILE|URL...",
-	short: "what is wrong with robots.txt files",
-	help: `
+// Command is robotscheck lint.
+var Command = command.Command{
+	Name:  "lint",
+	Usage: "[flags] FILE|URL...",
+	Short: "what is wrong with robots.txt files",
+	Help: `
 Lint lists what is wrong in each file, is not read as its author seems to expect, or is worth knowing, a line each:
 
   FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
 
 and below it what the line should be, where that can be told. A problem of the file as a whole is shown at 1:1. An
 error has no effect, or one that nobody can want. A warning is read otherwise than it seems to be meant, or not by all
-robots alike. An info need not be wrong. The codes are those of package robotstxt and do not change.
+robots alike. An info need not be wrong. The codes are those of package robotstxt/lint and do not change.
 
 Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a file could not be read or does not exist.
 
@@ -35,7 +41,7 @@ With -json, one object for each problem:
   severity  "info", "warning" or "error"
   message   a sentence
   fix       what the line should be, with "\n" between several; absent where that is for the author to say`,
-	setup: func(flags *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+	Setup: func(flags *flag.FlagSet) command.Action {
 		least := lint.Info
 		flags.Func("severity", "leave out what is less than `info`, warning or error; it does not count for the exit status then", func(s string) error {
 			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
@@ -47,52 +53,52 @@ With -json, one object for each problem:
 			return errors.New("write info, warning or error")
 		})
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")
-		userAgent := userAgentFlag(flags)
-		return func(ctx context.Context, e env, args []string) (int, error) {
+		userAgent := robot.UserAgentFlag(flags)
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
-				return 0, usagef("name a robots.txt: a file, \"-\", or a URL")
+				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
 			}
 			var failed error
 			var found [lint.Error + 1]int
-			print := problemPrinter(e.stdout, *asJSON)
+			print := problemPrinter(e.Stdout, *asJSON)
 			for _, arg := range args {
-				s, err := readSource(ctx, e, arg, *userAgent)
+				s, err := source.Read(ctx, e, arg, *userAgent)
 				if err == nil {
-					err = s.lacksFile()
+					err = lacksFile(s)
 				}
 				if err != nil {
 					failed = errors.Join(failed, err)
 					continue
 				}
-				for _, p := range lint.Check(s.text) {
-					if p.Code == "too-large" && s.decision != nil {
+				for _, p := range lint.Check(s.Text) {
+					if p.Code == "too-large" && s.Decision != nil {
 						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // no more is fetched
 					}
 					if p.Severity >= least {
 						found[p.Severity]++
-						print(s.name, p)
+						print(s.Name, p)
 					}
 				}
 			}
 			if !*asJSON && failed == nil {
-				e.stdout.Flush()
-				fmt.Fprintf(e.stderr, "%s: %s\n", count(len(args), "file"), findings(found[:]))
+				e.Stdout.Flush()
+				fmt.Fprintf(e.Stderr, "%s: %s\n", output.Count(len(args), "file"), findings(found[:]))
 			}
 			if found[lint.Error]+found[lint.Warning] > 0 {
-				return exitNo, failed
+				return command.No, failed
 			}
-			return exitOK, failed
+			return command.OK, failed
 		}
 	},
 }
 
 // lacksFile returns an error if a URL has no robots.txt that could be looked at.
-func (s *source) lacksFile() error {
-	if err := s.unknown(); err != nil {
+func lacksFile(s *source.Source) error {
+	if err := s.Unreachable(); err != nil {
 		return err
 	}
-	if _, none := s.absent(); none {
-		return fmt.Errorf("%s: status %d, so that there is no file and everything is allowed", s.name, s.decision.Status)
+	if _, none := s.Absent(); none {
+		return fmt.Errorf("%s: status %d, so that there is no file and everything is allowed", s.Name, s.Decision.Status)
 	}
 	return nil
 }
@@ -102,7 +108,7 @@ func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {
 		if n := found[severity]; n > 0 {
-			parts = append(parts, count(n, severity.String()))
+			parts = append(parts, output.Count(n, severity.String()))
 		}
 		if severity == lint.Info {
 			break
@@ -128,19 +134,19 @@ type problemJSON struct {
 // problemPrinter returns what prints the problems of a file.
 func problemPrinter(w io.Writer, asJSON bool) func(file string, p lint.Problem) {
 	if asJSON {
-		enc := newJSON(w)
+		enc := output.JSON(w)
 		return func(file string, p lint.Problem) {
 			enc.Encode(problemJSON{file, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 		}
 	}
 	return func(file string, p lint.Problem) {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, printable(p.Message), p.Severity)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, output.Printable(p.Message), p.Severity)
 		if p.Fix == "" {
 			return
 		}
 		lead := "  instead: "
 		for line := range strings.SplitSeq(p.Fix, "\n") {
-			fmt.Fprintf(w, "%s%s\n", lead, printable(line))
+			fmt.Fprintf(w, "%s%s\n", lead, output.Printable(line))
 			lead = "           "
 		}
 	}

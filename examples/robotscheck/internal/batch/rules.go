@@ -1,12 +1,10 @@
-package main
+package batch
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -55,7 +53,7 @@ func (c *rulesCache) rules(q *question) (*robotstxt.Rules, error) {
 		return rules, nil
 	}
 	agent := string(q.agent)
-	if err := checkAgent(agent); err != nil {
+	if err := robot.Check(agent); err != nil {
 		return nil, fmt.Errorf(`"agent": %w`, err)
 	}
 	if entry == nil {
@@ -93,21 +91,4 @@ func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rule
 	if c.youngFor > c.half {
 		c.young, c.old, c.youngFor = make(map[robotsKey]*cachedRobots), c.young, 0
 	}
-}
-
-// robots returns the octets of the robots.txt.
-func (q question) robots() ([]byte, error) {
-	text, err := q.text()
-	if err == nil && q.isPath {
-		return os.ReadFile(text)
-	}
-	return []byte(text), err
-}
-
-// text returns the string that rawRobots is.
-func (q question) text() (s string, err error) {
-	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
-		return "", errors.New(`"robots" or "file" is no JSON string`)
-	}
-	return s, nil
 }

@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"bufio"
@@ -11,8 +11,14 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // questions returns n questions about a few files, as JSON lines, and what the parser answers to each. Some URLs have
 // what JSON escapes, unless they are plain.
@@ -29,7 +35,7 @@ func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) 
 	random := rand.New(rand.NewPCG(1, 2))
 	agents := []string{"ExampleBot", "OtherBot", "*"}
 	var b strings.Builder
-	enc := newJSON(&b)
+	enc := output.JSON(&b)
 	for range n {
 		i := random.IntN(len(robots))
 		q := struct {
@@ -65,7 +71,7 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 			var out bytes.Buffer
 			b := batch{cache: newRulesCache(tt.cache)}
 			status, err := b.run(t.Context(), tt.in, bufio.NewWriter(&out))
-			if status != exitNo || err != nil {
+			if status != command.No || err != nil {
 				t.Errorf("status %d, %v", status, err)
 			}
 			asked, answered := json.NewDecoder(strings.NewReader(lines)), json.NewDecoder(&out)

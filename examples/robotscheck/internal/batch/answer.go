@@ -1,0 +1,152 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+)
+
+// A batch answers blocks of lines at the same time, and writes the answers in order.
+type batch struct {
+	cache      *rulesCache
+	disallowed atomic.Bool
+	failed     atomic.Int64 // lines
+}
+
+func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (command.Status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	workers := runtime.GOMAXPROCS(0)
+	work := make(chan *block)
+	ordered := make(chan *block, 2*workers) // bounds what is read ahead
+	var readErr error
+	go func() {
+		defer close(ordered)
+		defer close(work)
+		readErr = readBlocks(in, func(block *block) bool {
+			select {
+			case ordered <- block:
+			case <-ctx.Done():
+				return false
+			}
+			select {
+			case work <- block:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	for range workers {
+		go func() {
+			for block := range work {
+				b.answer(block)
+				close(block.done)
+			}
+		}()
+	}
+	for {
+		var next *block
+		select {
+		case block, ok := <-ordered:
+			if !ok {
+				return b.status(readErr)
+			}
+			next = block
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		select {
+		case <-next.done:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		out.Write(next.out)
+		if out.Flush() != nil { // nobody waits for an answer that is known
+			return command.CannotTell, nil // the writer keeps the error, and run reports it
+		}
+		blocks.Put(next)
+	}
+}
+
+func (b *batch) status(err error) (command.Status, error) {
+	switch n := int(b.failed.Load()); {
+	case err != nil:
+		return 0, fmt.Errorf("read the questions: %w", err)
+	case n > 0:
+		return 0, fmt.Errorf("%s could not be answered", output.Count(n, "line"))
+	case b.disallowed.Load():
+		return command.No, nil
+	}
+	return command.OK, nil
+}
+
+// answer answers a block's lines.
+func (b *batch) answer(block *block) {
+	block.out = block.out[:0]
+	number := block.first
+	for line := range bytes.Lines(block.in) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			allowed, err := false, errTooLong
+			if len(line) < maxLine-1 {
+				block.out, allowed, err = b.answerLine(block.out, line)
+			}
+			switch {
+			case err != nil:
+				b.failed.Add(1)
+				block.out = appendFailure(block.out, number, err)
+			case !allowed:
+				b.disallowed.Store(true)
+			}
+		}
+		number++
+	}
+}
+
+var errTooLong = fmt.Errorf("the line is longer than %d octets", maxLine)
+
+// answerLine appends the answer to a question to out, or returns why there is none.
+func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
+	if !utf8.Valid(line) {
+		return out, false, errors.New("the line is not UTF-8")
+	}
+	var q question
+	if !q.scan(line) {
+		if q, err = decodeQuestion(line); err != nil {
+			return out, false, err
+		}
+	}
+	rules, err := b.cache.rules(&q)
+	if err != nil {
+		return out, false, err
+	}
+	v := verdict.Of(rules.Match(string(q.url)))
+	out = append(append(out, `{"url":`...), q.rawURL...)
+	out = append(append(out, `,"agent":`...), q.rawAgent...)
+	out = strconv.AppendBool(append(out, `,"allowed":`...), v.Allowed)
+	out = append(append(append(out, `,"reason":"`...), v.Reason.String()...), '"')
+	if v.Line > 0 {
+		out = appendString(append(out, `,"rule":`...), v.Rule)
+		out = strconv.AppendInt(append(out, `,"line":`...), int64(v.Line), 10)
+	}
+	return append(out, "}\n"...), v.Allowed, nil
+}
+
+// appendFailure appends what stands in place of an answer.
+func appendFailure(out []byte, number int, err error) []byte {
+	out = strconv.AppendInt(append(out, `{"input_line":`...), int64(number), 10)
+	out = appendString(append(out, `,"error":`...), err.Error())
+	return append(out, "}\n"...)
+}

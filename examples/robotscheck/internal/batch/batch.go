@@ -1,0 +1,63 @@
+// Package batch is robotscheck batch: it answers many questions, JSON lines in,
+// verdicts out, in bounded memory.
+//
+// What is read is cut into blocks of lines, which workers answer at the same
+// time. The answers come out in the order of the questions.
+package batch
+
+import (
+	"context"
+	"flag"
+	"io"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+)
+
+// Command is robotscheck batch.
+var Command = command.Command{
+	Name:  "batch",
+	Usage: "[flags] [FILE]",
+	Short: "answer many questions: JSON lines in, verdicts out",
+	Help: `
+Batch reads questions from FILE or standard input, a JSON object a line:
+  robots    the text of a robots.txt
+  file      or the path of one, which is read once
+  agent     the robot's product token, or "*"
+  url       a URL or "/path?query"
+
+and writes the verdicts in the same order, a JSON object a line (-json is always on):
+  url       as asked
+  agent     as asked
+` + verdict.Help + `
+
+A line that cannot be answered gives an object with input_line, its number, and error, and the others go on. Memory is
+bounded: -cache is for files that were read, and a line has at most 16 MiB.
+
+  {"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"https://example.com/a/b"}
+  {"url":"https://example.com/a/b","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /a","line":2}
+
+Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be answered.`,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
+		flags.Bool("json", true, "always on")
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			switch {
+			case len(args) > 1:
+				return 0, command.Usagef("name one FILE, or none for standard input")
+			case *cache < 1:
+				return 0, command.Usagef("-cache %d: write 1 MiB or more", *cache)
+			}
+			in := io.NopCloser(e.Stdin)
+			if len(args) == 1 {
+				var err error
+				if in, err = e.Open(args[0]); err != nil {
+					return 0, err
+				}
+			}
+			defer in.Close()
+			b := batch{cache: newRulesCache(int64(*cache) << 20)}
+			return b.run(ctx, in, e.Stdout)
+		}
+	},
+}

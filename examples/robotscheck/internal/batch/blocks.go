@@ -1,0 +1,62 @@
+package batch
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"sync"
+)
+
+const (
+	blockSize = 64 << 10 // octets read at a time, unless a line is longer
+	maxLine   = 16 << 20 // octets of a line
+)
+
+// A block is some whole lines, and their answers.
+type block struct {
+	first   int // the number of its first line
+	in, out []byte
+	done    chan struct{} // closed when out is complete
+}
+
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+// readBlocks gives away what was read, up to the last line end, as soon as it is there: no answer waits for a later
+// question. It ends early when give returns false.
+func readBlocks(in io.Reader, give func(*block) bool) error {
+	buf := make([]byte, 0, blockSize) // begins with a line that was read in part
+	for number := 1; ; {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, len(buf))
+		}
+		n, err := in.Read(buf[len(buf):cap(buf)])
+		read := buf[len(buf) : len(buf)+n]
+		if len(buf) == maxLine { // the rest of a line that is too long is dropped
+			end := bytes.IndexByte(read, '\n')
+			if end < 0 {
+				end = len(read)
+			}
+			read = read[end:]
+		}
+		buf = append(buf, read...)
+		if err == io.EOF && len(buf) > 0 && buf[len(buf)-1] != '\n' {
+			buf = append(buf, '\n')
+		}
+		if end := bytes.LastIndexByte(buf, '\n') + 1; end > 0 {
+			b := blocks.Get().(*block)
+			b.first, b.in, b.done = number, append(b.in[:0], buf[:end]...), make(chan struct{})
+			number += bytes.Count(buf[:end], []byte("\n"))
+			if !give(b) {
+				return nil
+			}
+			buf = append(buf[:0], buf[end:]...)
+		}
+		buf = buf[:min(len(buf), maxLine)]
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}

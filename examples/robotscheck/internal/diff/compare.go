@@ -1,0 +1,120 @@
+package diff
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A diff compares two robots.txt files.
+type diff struct {
+	sources [2]*source.Source
+	classes []*class
+	print   func(change)
+
+	urls, opened, closed int // the last two count a URL for which there is at least one such change
+}
+
+// A class is robots that obey the same groups in both files, and so always change together.
+type class struct {
+	agents []string
+	rules  [2]*robotstxt.Rules
+}
+
+// A change is what -json prints.
+type change struct {
+	URL    string          `json:"url"`
+	Agents []string        `json:"agents"`
+	Old    verdict.Verdict `json:"old"`
+	New    verdict.Verdict `json:"new"`
+}
+
+// classify sorts robots into classes.
+func (d *diff) classify(agents []string) {
+	byGroups := make(map[string]*class)
+	for _, agent := range agents {
+		groups := ""
+		for _, s := range d.sources {
+			for g := range s.File(robotstxt.RFC9309).GroupsFor(agent) {
+				groups += fmt.Sprint(" ", g.UserAgents[0].Line)
+			}
+			groups += ";"
+		}
+		c := byGroups[groups]
+		if c == nil {
+			c = new(class)
+			for i, s := range d.sources {
+				c.rules[i] = s.File(robotstxt.RFC9309).Rules(agent)
+			}
+			byGroups[groups] = c
+			d.classes = append(d.classes, c)
+		}
+		c.agents = append(c.agents, agent)
+	}
+}
+
+// compare reads URLs and prints the changes.
+func (d *diff) compare(name string, in io.Reader) error {
+	lines := bufio.NewReader(in)
+	for number := 1; ; number++ {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
+				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)
+			}
+			for _, s := range d.sources {
+				if err := s.Governs(line); err != nil {
+					return fmt.Errorf("%s:%d: %w", name, number, err)
+				}
+			}
+			d.compareURL(line)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+}
+
+func (d *diff) compareURL(target string) {
+	d.urls++
+	var changes []change
+	for _, c := range d.classes {
+		var v [2]verdict.Verdict
+		for i, s := range d.sources {
+			none := false
+			if v[i], none = s.NoFile(); !none {
+				v[i] = verdict.Of(c.rules[i].Match(target))
+			}
+		}
+		if v[0].Allowed == v[1].Allowed {
+			continue
+		}
+		same := slices.IndexFunc(changes, func(c change) bool { return c.Old == v[0] && c.New == v[1] })
+		if same < 0 {
+			same = len(changes)
+			changes = append(changes, change{URL: target, Old: v[0], New: v[1]})
+		}
+		changes[same].Agents = append(changes[same].Agents, c.agents...)
+	}
+	opened, closed := 0, 0
+	for _, c := range changes {
+		d.print(c)
+		if c.New.Allowed {
+			opened = 1
+		} else {
+			closed = 1
+		}
+	}
+	d.opened, d.closed = d.opened+opened, d.closed+closed
+}

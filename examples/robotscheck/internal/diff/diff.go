@@ -1,0 +1,100 @@
+// Package diff is robotscheck diff: which URLs an edit of a robots.txt opens or
+// closes, and for whom.
+package diff
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// Command is robotscheck diff.
+var Command = command.Command{
+	Name:  "diff",
+	Usage: "[flags] OLD NEW -urls FILE",
+	Short: "which URLs an edit opens or closes, for whom",
+	Help: `
+Diff tells which of the URLs in a file change their verdict between two robots.txt files, for which robots, and by which
+lines. OLD and NEW are files or URLs, so that an edit can be compared with what is in force:
+
+  robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
+
+Exit status: 0 no verdict changes, 1 one does, 2 it cannot be told.
+
+With -json, one object for each URL and robots that share the change:
+  url       as in the file
+  agents    whom it changes for
+  old, new  the verdicts, each with:
+` + verdict.Help,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		urls := flags.String("urls", "", "`file` with a URL or \"/path?query\" a line, \"-\" for standard input; required")
+		named := robot.TokensFlag(flags, "product `token` of a robot, may be repeated; without, all that OLD or NEW names, and \"*\"")
+		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		userAgent := robot.UserAgentFlag(flags)
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			switch {
+			case len(args) != 2:
+				return 0, command.Usagef("name two robots.txt files, OLD and NEW")
+			case *urls == "":
+				return 0, command.Usagef("which URLs? Add -urls with a file that has one a line")
+			}
+			if stdins := strings.Count("\n"+strings.Join(append(args, *urls), "\n")+"\n", "\n-\n"); stdins > 1 {
+				return 0, command.Usagef("only one of OLD, NEW and -urls can be standard input")
+			}
+			d := diff{print: changePrinter(e.Stdout, *asJSON)}
+			for i, arg := range args {
+				s, err := source.Read(ctx, e, arg, *userAgent)
+				if err == nil {
+					err = s.Unreachable()
+				}
+				if err != nil {
+					return 0, err
+				}
+				d.sources[i] = s
+			}
+			if len(*named) == 0 {
+				*named = append(robot.Tokens{"*"}, robot.Named(d.sources[0].File(robotstxt.RFC9309), d.sources[1].File(robotstxt.RFC9309))...)
+				*named = slices.Compact(*named) // "*" comes first, if it is named
+			}
+			d.classify(*named)
+			in, err := e.Open(*urls)
+			if err != nil {
+				return 0, err
+			}
+			defer in.Close()
+			if err := d.compare(command.ShownName(*urls), in); err != nil {
+				return 0, err
+			}
+			if !*asJSON {
+				e.Stdout.Flush()
+				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", output.Count(d.urls, "URL"), output.Count(len(*named), "robot"), output.Thousands(d.opened), output.Thousands(d.closed))
+			}
+			if d.opened+d.closed > 0 {
+				return command.No, nil
+			}
+			return command.OK, nil
+		}
+	},
+}
+
+// changePrinter returns what prints a change.
+func changePrinter(w io.Writer, asJSON bool) func(change) {
+	if asJSON {
+		enc := output.JSON(w)
+		return func(c change) { enc.Encode(c) }
+	}
+	return func(c change) {
+		fmt.Fprintf(w, "%s: %s -> %s for %s\n", output.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
+		fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
+	}
+}

@@ -1,0 +1,111 @@
+// Package explain is robotscheck explain: may a robot fetch a path, and which
+// line of the robots.txt says so.
+package explain
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+)
+
+// Command is robotscheck explain.
+var Command = command.Command{
+	Name:  "explain",
+	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
+	Short: "may a robot fetch a path, and which line says so",
+	Help: `
+Explain tells whether a robot may fetch each PATH, by which rule of the robots.txt, and what would decide without that
+rule (the runner-up). Google's parser and the draft of 1996 read some files otherwise: what they say is told where it
+differs. PATH is "/path?query" or a whole URL. With a URL that has a path, and no PATH, that URL is explained.
+
+  robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
+  robotscheck explain -agent Googlebot https://example.com/private/
+
+Exit status: 0 all are allowed, 1 one is disallowed, 2 it cannot be told.
+
+With -json, one object for each PATH and agent:
+  source    the file, or the URL of the robots.txt
+  agent     the robot's product token
+  url       the PATH
+` + verdict.Help + `
+  group     the user-agent lines that select the group: [{"value", "line"}]
+  runner_up what would decide without that rule: allowed, reason, rule, line
+  dialects  what "google" (its parser) and "koster1996" (the draft of 1996) say: allowed, reason, rule, line
+` + fetchedHelp,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		agents := robot.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
+		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
+		userAgent := robot.UserAgentFlag(flags)
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			switch {
+			case len(*agents) == 0:
+				return 0, command.Usagef("whom is it about? Add -agent with the robot's product token, such as -agent ExampleBot")
+			case len(args) == 0:
+				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
+			case *around < 0:
+				return 0, command.Usagef("-context %d: write 0 or more lines", *around)
+			}
+			targets, err := targetsOf(args)
+			if err != nil {
+				return 0, err
+			}
+			s, err := source.Read(ctx, e, args[0], *userAgent)
+			if err != nil {
+				return 0, err
+			}
+			for _, target := range targets {
+				if err := s.Governs(target); err != nil {
+					return 0, err
+				}
+			}
+			status := command.OK
+			var all []explanation
+			for _, target := range targets {
+				for _, agent := range *agents {
+					x := explain(s, agent, target)
+					status = max(status, x.status())
+					all = append(all, x)
+				}
+			}
+			if *asJSON {
+				for enc := output.JSON(e.Stdout); len(all) > 0; all = all[1:] {
+					enc.Encode(all[0])
+				}
+				return status, nil
+			}
+			printSource(e.Stdout, s)
+			for i, x := range all {
+				if i > 0 {
+					fmt.Fprintln(e.Stdout)
+				}
+				x.print(e.Stdout, s, *around)
+			}
+			return status, nil
+		}
+	},
+}
+
+// targetsOf returns the paths that are asked about. The first argument is the robots.txt.
+func targetsOf(args []string) ([]string, error) {
+	targets := args[1:]
+	if len(targets) == 0 {
+		if u, err := command.ParseURL(args[0]); err == nil && strings.Trim(u.Path, "/") != "" && u.Path != "/robots.txt" {
+			return args, nil
+		}
+		return nil, command.Usagef("name a PATH, such as /private/a.html")
+	}
+	for _, target := range targets {
+		if !strings.HasPrefix(target, "/") && !command.IsURL(target) {
+			return nil, command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
+		}
+	}
+	return targets, nil
+}

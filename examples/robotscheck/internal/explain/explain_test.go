@@ -1,0 +1,49 @@
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// The runner-up is what decides if the rule were not there, and nothing else changes with it.
+func TestWithoutRule(t *testing.T) {
+	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
+	for line, want := range map[int]string{
+		2: "\xef\xbb\xbfUser-agent: a\r\nAllow: \r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n",
+		4: "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rAllow:     \nAllow: /c # why\n",
+		5: "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow:         \n",
+	} {
+		got := withoutRule([]byte(text), line)
+		if string(got) != want {
+			t.Errorf("without line %d: %q, want %q", line, got, want)
+		}
+		if rules := robotstxt.Parse(got).Rules("b"); line == 2 && rules.Allowed("/b") {
+			t.Error("without the rule of a's group, b's is no group of its own")
+		}
+	}
+}
+
+// In a large file, explain shows the lines around the rule and the group's first, not more.
+func TestExplain_LargeFile(t *testing.T) {
+	var text bytes.Buffer
+	text.WriteString("User-agent: *\n")
+	for i := range 20000 {
+		fmt.Fprintf(&text, "Disallow: /%d/\n", i)
+	}
+	s := &source.Source{Name: "large.txt", Text: text.Bytes()}
+	var out strings.Builder
+	explain(s, "ExampleBot", "/12345/a").print(&out, s, 1)
+	for _, want := range []string{
+		"by line 12347: Disallow: /12345/\n",
+		"        1  User-agent: *\n         ...\n    12346  Disallow: /12344/\n  > 12347  Disallow: /12345/\n    12348  Disallow: /12346/\n\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// An explanation is all that is to be said about one target.
+type explanation struct {
+	Source string `json:"source"`
+	Agent  string `json:"agent"`
+	URL    string `json:"url"`
+	verdict.Verdict
+	Group    []userAgentLine            `json:"group,omitempty"`
+	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // nil where no rule decides
+	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
+	Fetched  *fetched                   `json:"fetched,omitempty"`
+}
+
+type userAgentLine struct {
+	Value string `json:"value"`
+	Line  int    `json:"line"`
+}
+
+// otherDialects are those that are compared with ours.
+var otherDialects = []struct {
+	dialect       robotstxt.Dialect
+	member, title string // in JSON and for people
+}{
+	{robotstxt.Google, "google", "Google"},
+	{robotstxt.Koster1996, "koster1996", "Koster1996"},
+}
+
+func explain(s *source.Source, agent, target string) explanation {
+	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(robotstxt.RFC9309, agent, target), Fetched: fetchedOf(s)}
+	if _, none := s.Absent(); none {
+		return x
+	}
+	for _, a := range s.File(robotstxt.RFC9309).Rules(agent).Match(target).Group {
+		x.Group = append(x.Group, userAgentLine(a))
+	}
+	if x.Reason == robotsmw.ByRule {
+		without := robotstxt.Parse(withoutRule(s.Text, x.Line))
+		v := verdict.Of(without.Rules(agent).Match(target))
+		x.RunnerUp = &v
+	}
+	x.Dialects = make(map[string]verdict.Verdict)
+	for _, d := range otherDialects {
+		x.Dialects[d.member] = s.Judge(d.dialect, agent, target)
+	}
+	return x
+}
+
+func (x explanation) status() command.Status {
+	switch {
+	case x.Reason == robotsmw.Unreachable:
+		return command.CannotTell
+	case x.Allowed:
+		return command.OK
+	}
+	return command.No
+}
+
+// withoutRule returns the file with a rule made ineffective: it has no pattern any more, but still ends the group's
+// user-agent lines. The file's length stays the same, so that no other line begins or ceases to count.
+func withoutRule(text []byte, line int) []byte {
+	text = slices.Clone(text)
+	for number, span := range lines.Spans(text) {
+		if number == line {
+			rule := text[span[0]:span[1]]
+			for i := copy(rule, "Allow:"); i < len(rule); i++ {
+				rule[i] = ' '
+			}
+			break
+		}
+	}
+	return text
+}

@@ -1,0 +1,30 @@
+package explain
+
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+)
+
+// A fetched is how a robots.txt was had, as JSON has it.
+type fetched struct {
+	Status  int       `json:"status,omitempty"` // of the last answer; 0: there was none
+	From    string    `json:"from,omitempty"`   // where that was, redirects followed
+	Time    time.Time `json:"time,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	Cause   string    `json:"cause,omitempty"` // why it is unreachable
+	NextTry time.Time `json:"next_try,omitzero"`
+	SHA256  string    `json:"sha256,omitempty"`
+}
+
+// fetchedHelp describes it.
+const fetchedHelp = `  fetched   of a URL, how its robots.txt was had: status, from (where, redirects followed), time, expires, cause,
+            next_try, sha256`
+
+func fetchedOf(s *source.Source) *fetched {
+	if s.Decision == nil {
+		return nil
+	}
+	d := s.Decision
+	return &fetched{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
+}

@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// printSource says where a robots.txt that was fetched comes from.
+func printSource(w io.Writer, s *source.Source) {
+	d := s.Decision
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s", s.Name)
+	if d.Status != 0 {
+		fmt.Fprintf(w, ": status %d", d.Status)
+	}
+	if s.From != s.Name && s.From != "" {
+		fmt.Fprintf(w, ", from %s", output.Printable(s.From))
+	}
+	switch reason, none := s.Absent(); {
+	case !none:
+		fmt.Fprintf(w, ", %s, sha256 %.12s", output.Count(len(s.Text), "octet"), d.SHA256())
+	case reason == robotsmw.Unreachable:
+		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", output.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+func (x explanation) print(w io.Writer, s *source.Source, around int) {
+	by := ":"
+	if x.Reason == robotsmw.ByRule {
+		by = " by"
+	}
+	fmt.Fprintf(w, "%s: %s for %s%s %s\n", output.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
+	if _, none := s.Absent(); none {
+		return
+	}
+	if x.Reason == robotsmw.ByRule {
+		fmt.Fprintln(w)
+		for _, l := range linesAround(s.Text, x.Line, x.groupLine(), around) {
+			mark := " "
+			if l.number == x.Line {
+				mark = ">"
+			}
+			if l.number == 0 {
+				fmt.Fprintln(w, "         ...")
+				continue
+			}
+			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, l.number, output.Printable(l.text)), " "))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "  group       %s\n", x.groupText())
+	if r := x.RunnerUp; r != nil {
+		if r.Reason == robotsmw.ByRule {
+			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
+		} else {
+			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
+		}
+	}
+	same := true
+	for _, d := range otherDialects {
+		v := x.Dialects[d.member]
+		switch {
+		case v.Allowed == x.Allowed && v.Line == x.Line:
+			continue
+		case v.Allowed == x.Allowed:
+			fmt.Fprintf(w, "  %-10s  %s too, but %s\n", d.title, v.Word(), v.Why())
+		default:
+			fmt.Fprintf(w, "  %-10s  %s, %s\n", d.title, strings.ToUpper(v.Word()), v.Why())
+		}
+		same = false
+	}
+	if same {
+		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 say the same")
+	}
+}
+
+// groupLine is the last user-agent line before the deciding rule, 0 for none.
+func (x explanation) groupLine() (line int) {
+	for _, a := range x.Group {
+		if a.Line < x.Line {
+			line = max(line, a.Line)
+		}
+	}
+	return line
+}
+
+func (x explanation) groupText() string {
+	if len(x.Group) == 0 {
+		return fmt.Sprintf("none: no user-agent line names %s or \"*\"", x.Agent)
+	}
+	var lines []string
+	for _, a := range x.Group {
+		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, output.Printable(a.Value)))
+	}
+	const most = 5
+	if more := len(lines) - most; more > 1 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	text := strings.Join(lines, "; ")
+	if robot.Name(x.Group[0].Value) == "*" && x.Agent != "*" {
+		text += fmt.Sprintf(" (no line names %s)", x.Agent)
+	}
+	return text
+}
+
+// A numberedLine is a line of a file, without its end. Number 0 is where lines were left out.
+type numberedLine struct {
+	number int
+	text   string
+}
+
+// linesAround returns the lines before and after one, and the line that its group begins with.
+func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
+	last := 0
+	for number, span := range lines.Spans(text) {
+		if number != group && (number < line-around || number > line+around) {
+			continue
+		}
+		if last != 0 && number > last+1 {
+			shown = append(shown, numberedLine{})
+		}
+		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
+		last = number
+	}
+	if n := len(shown); n > 0 && shown[n-1].text == "" { // what follows the last line end is no line to show
+		shown = shown[:n-1]
+	}
+	return shown
+}

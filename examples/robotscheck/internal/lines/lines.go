@@ -1,0 +1,29 @@
+// Package lines finds the lines of a robots.txt, numbered as its parser numbers
+// them.
+package lines
+
+import "strings"
+
+// Spans yields each line's number and where it begins and ends, as robots.txt has lines: they end with CR, LF or
+// both (RFC 9309 §2.2), and a byte order mark before the first is no part of it.
+func Spans(text []byte) func(yield func(int, [2]int) bool) {
+	return func(yield func(int, [2]int) bool) {
+		start := 0
+		if strings.HasPrefix(string(text[:min(len(text), 3)]), "\xef\xbb\xbf") {
+			start = 3
+		}
+		for number := 1; ; number++ {
+			end := start
+			for end < len(text) && text[end] != '\n' && text[end] != '\r' {
+				end++
+			}
+			if !yield(number, [2]int{start, end}) || end == len(text) {
+				return
+			}
+			if text[end] == '\r' && end+1 < len(text) && text[end+1] == '\n' {
+				end++
+			}
+			start = end + 1
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package lines
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A line's number is the one that the parser gives it, whatever lines end with.
+func TestLineSpans_AreTheParsersLines(t *testing.T) {
+	for _, text := range []string{
+		"", "a", "\n", "a\nb", "a\r\nb\r\n", "a\rb\r", "\n\r\n\r\r\n", "\xef\xbb\xbfa\nb",
+	} {
+		checkLineSpans(t, text)
+	}
+}
+
+func FuzzLineSpans(f *testing.F) {
+	f.Add("a\r\nb\rc\n\n")
+	f.Add("\xef\xbb\xbfa")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) < 1000 {
+			checkLineSpans(t, text)
+		}
+	})
+}
+
+// checkLineSpans puts a field into each line and looks whether the parser finds it there.
+func checkLineSpans(t *testing.T, text string) {
+	t.Helper()
+	lines := 0
+	for number, span := range Spans([]byte(text)) {
+		if lines++; number != lines || strings.ContainsAny(text[span[0]:span[1]], "\r\n") {
+			t.Fatalf("%q: line %d is number %d, %q", text, lines, number, text[span[0]:span[1]])
+		}
+		marked := text[:span[0]] + "\nmark: here\n" + text[span[0]:]
+		found := false
+		for f := range robotstxt.Parse([]byte(marked)).Fields("mark") {
+			found = found || f.Value == "here" && (f.Line == number+1 || f.Line == number)
+		}
+		if !found {
+			t.Fatalf("%q: the parser has no line that begins at octet %d", text, span[0])
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
+)
+
+// A check is what to find out about a page.
+type check struct {
+	agent  string // empty: everybody
+	header http.Header
+	links  bool
+}
+
+func (p *check) addHeader(line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return errors.New("write a name, a colon and a value, as in 'X-Robots-Tag: noindex'")
+	}
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	p.header[name] = append(p.header[name], strings.TrimSpace(value))
+	return nil
+}
+
+// tokens are those that directives are read for.
+func (p *check) tokens() []string {
+	if p.agent == "" {
+		return nil
+	}
+	return []string{p.agent}
+}
+
+// read reports on a file.
+func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
+	text, err := e.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	says := robotsmw.Page{
+		Directives: robotsmeta.ParseHeader(p.header, p.tokens()...).Union(htmlmeta.Scan(text, p.tokens()...)),
+		State:      robotsmw.PageComplete,
+	}
+	in := preference.Input{Tokens: p.tokens(), Header: p.header, Page: says.Directives}
+	r := p.report(command.ShownName(name), says, in)
+	if p.links {
+		u, err := command.ParseURL(base)
+		if err != nil {
+			return nil, err
+		}
+		return r, r.addLinks(ctx, text, u, says, nil)
+	}
+	return r, nil
+}
+
+// maxPage is how much of a page is read, in octets.
+const maxPage = 16 << 20
+
+// fetch reports on a URL.
+func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*report, error) {
+	u, err := command.ParseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	t, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent:     userAgent,
+		ProductTokens: p.tokens(),
+		Base:          e.Base,
+		Limiter:       new(politeness.Limiter),
+		KeepFiles:     true,
+		Logger:        slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.agent = t.Checker().Tokens()[0] // whoever fetches is not everybody
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := (&http.Client{Transport: t}).Do(req)
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
+		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, output.Printable(resp.Status))
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", resp.Request.URL, err)
+	}
+	says := robotsmw.PageDirectives(resp)
+	if says.State == robotsmw.PageNotExamined {
+		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, output.Printable(resp.Header.Get("Content-Encoding")))
+	}
+	page := resp.Request.URL // after redirects
+	decision, err := t.Checker().Check(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	r := p.report(page.String(), says, preference.Input{
+		Robots: decision.File(),
+		Tokens: t.Checker().Tokens(),
+		Target: page.RequestURI(),
+		Header: resp.Header,
+		Page:   says.Directives,
+	})
+	r.Status, r.Decision = resp.StatusCode, &decision
+	if p.links && says.State == robotsmw.PageComplete {
+		return r, r.addLinks(ctx, text, page, says, t.Checker())
+	}
+	return r, nil
+}
+
+// report puts down what a page says.
+func (p *check) report(source string, says robotsmw.Page, in preference.Input) *report {
+	r := &report{
+		Source:       source,
+		Agent:        p.agent,
+		Examined:     says.State.String(),
+		Restrictions: restrictions(says.Directives),
+		Directives:   slices.Collect(says.Rules()),
+		Licenses:     in.Licenses(),
+	}
+	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
+		r.Uses = append(r.Uses, in.For(use))
+	}
+	return r
+}

@@ -1,0 +1,85 @@
+// Package page is robotscheck page: what a page says about itself, and where.
+package page
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"net/http"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+)
+
+// Command is robotscheck page.
+var Command = command.Command{
+	Name:  "page",
+	Usage: "[flags] FILE|URL",
+	Short: "what a page says about itself, and where",
+	Help: `
+Page lists what an HTML page and its response header tell robots (noindex, nofollow and their like), what the owner says
+about uses of the page (search, AI), and where each of it is said. A URL is fetched if its robots.txt allows that to
+-agent, or to whom -user-agent names where there is none; what that robots.txt says about uses counts, too. Of a FILE,
+the header is what -header gives.
+
+  robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noarchive' page.html
+  robotscheck page -links https://example.com/
+
+Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 it cannot be told.
+
+With -json, one object:
+  source       the file, or the URL after redirects
+  agent        who it is said to; absent for what a FILE says to everybody
+  status       of a URL's response
+  examined     "complete", "header only" (no HTML)
+  restrictions what it comes to: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
+  directives   [{"name", "value", "known", "source", "scope", "line", "raw"}], all that was said
+  uses         [{"use", "answer", "evidence"}]: "search", "train-ai", "train-ai-images", "ai-input" are "allow", "deny"
+               or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
+  licenses     [{"url", "where", "line", "raw"}]
+  links        with -links: [{"url", "element", "rel", "follow", "why"}]
+  decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		p := check{header: make(http.Header)}
+		flags.Func("agent", "product `token` of the robot; without, what a FILE says to everybody, and a URL to the -user-agent", func(s string) error {
+			if p.agent = s; s == "*" {
+				return errors.New("leave it out for what is said to everybody")
+			}
+			return robot.Check(s)
+		})
+		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
+		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
+		base := flags.String("base", "", "`URL` of the page in a FILE, which -links needs")
+		asJSON := flags.Bool("json", false, "print JSON, one object")
+		userAgent := robot.UserAgentFlag(flags)
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			if len(args) != 1 {
+				return 0, command.Usagef("name one page: a file, \"-\", or a URL")
+			}
+			var r *report
+			var err error
+			switch isPage := command.IsURL(args[0]); {
+			case isPage && len(p.header) > 0:
+				return 0, command.Usagef("-header is for a FILE: a URL's header is fetched")
+			case isPage && *base != "":
+				return 0, command.Usagef("-base is for a FILE: %s has its own", args[0])
+			case isPage:
+				r, err = p.fetch(ctx, e, args[0], *userAgent)
+			case p.links && *base == "":
+				return 0, command.Usagef("-links of a FILE needs its address: add -base with a URL")
+			default:
+				r, err = p.read(ctx, e, args[0], *base)
+			}
+			if err != nil {
+				return 0, err
+			}
+			if *asJSON {
+				output.JSON(e.Stdout).Encode(r)
+			} else {
+				r.print(e.Stdout)
+			}
+			return r.status(), nil
+		}
+	},
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+)
+
+func (r *report) print(w io.Writer) {
+	whom := "everybody"
+	if r.Agent != "" {
+		whom = r.Agent
+	}
+	if r.Decision != nil && !r.Decision.Allowed {
+		fmt.Fprintf(w, "%s is not for %s, so that what it says is never seen:\n  %v\n", output.Printable(r.Source), whom, r.Decision)
+		return
+	}
+	told := "nothing restricted"
+	if len(r.Restrictions) > 0 {
+		told = output.Printable(strings.Join(r.Restrictions, ", "))
+	}
+	fmt.Fprintf(w, "%s, to %s: %s\n", output.Printable(r.Source), whom, told)
+	if r.Examined != robotsmw.PageComplete.String() {
+		fmt.Fprintf(w, "(%s)\n", r.Examined)
+	}
+	r.printDirectives(w)
+	r.printUses(w)
+	for i, l := range r.Licenses {
+		if i == 0 {
+			fmt.Fprintln(w, "\nlicenses")
+		}
+		fmt.Fprintf(w, "  %s (%s, line %d)\n", output.Printable(l.URL), l.Where, l.Line)
+	}
+	for i, l := range r.Links {
+		if i == 0 {
+			fmt.Fprintln(w, "\nlinks")
+		}
+		if l.Follow {
+			fmt.Fprintf(w, "  follow  %s\n", output.Printable(l.URL))
+		} else {
+			fmt.Fprintf(w, "  leave   %s (%s)\n", output.Printable(l.URL), output.Printable(l.Why))
+		}
+	}
+}
+
+func (r *report) printDirectives(w io.Writer) {
+	if len(r.Directives) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\ndirectives")
+	rows := output.Table(w, 0)
+	for _, d := range r.Directives {
+		name, note := d.Name, ""
+		if d.Value != "" {
+			name += ": " + d.Value
+		}
+		if d.Scope != "" {
+			note += ", to " + d.Scope
+		}
+		if !d.Known {
+			note += ", unknown"
+		}
+		fmt.Fprintf(rows, "  %s\t%v, line %d%s\n", output.Printable(name), d.Source, d.Line, output.Printable(note))
+	}
+	rows.Flush()
+}
+
+func (r *report) printUses(w io.Writer) {
+	if !slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
+		return
+	}
+	fmt.Fprintln(w, "\nuses")
+	rows := output.Table(w, 0)
+	for _, v := range r.Uses {
+		fmt.Fprintf(rows, "  %s\t%v", v.Use, v.Answer)
+		for i, s := range v.Evidence {
+			if i > 0 {
+				fmt.Fprint(rows, "  \t")
+			}
+			fmt.Fprintf(rows, "\t%s", output.Printable(s.String()))
+			if i < len(v.Evidence)-1 {
+				fmt.Fprint(rows, "\n")
+			}
+		}
+		fmt.Fprintln(rows)
+	}
+	rows.Flush()
+}

@@ -1,0 +1,107 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
+	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// A report is what -json prints.
+type report struct {
+	Source       string               `json:"source"`
+	Agent        string               `json:"agent,omitempty"`
+	Status       int                  `json:"status,omitempty"`
+	Examined     string               `json:"examined,omitempty"`
+	Restrictions []string             `json:"restrictions"`
+	Directives   []robotsmeta.Rule    `json:"directives,omitempty"`
+	Uses         []preference.Verdict `json:"uses,omitempty"`
+	Licenses     []preference.License `json:"licenses,omitempty"`
+	Links        []judgedLink         `json:"links,omitempty"`
+	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
+}
+
+type judgedLink struct {
+	URL     string `json:"url"`
+	Element string `json:"element"`
+	Rel     string `json:"rel,omitempty"`
+	Follow  bool   `json:"follow"`
+	Why     string `json:"why,omitempty"` // not
+}
+
+func (r *report) status() command.Status {
+	denied := slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return v.Answer == preference.Deny })
+	if len(r.Restrictions) > 0 || denied || r.Decision != nil && !r.Decision.Allowed {
+		return command.No
+	}
+	return command.OK
+}
+
+// restrictions are what directives come to, by the directives' own names.
+func restrictions(d robotsmeta.Directives) []string {
+	all := []string{}
+	for _, r := range []struct {
+		holds bool
+		name  string
+	}{
+		{d.NoIndex(), "noindex"},
+		{d.NoFollow(), "nofollow"},
+		{d.NoArchive(), "noarchive"},
+		{d.NoSnippet(), "nosnippet"},
+		{d.NoImageIndex(), "noimageindex"},
+		{d.NoTranslate(), "notranslate"},
+		{d.NoAI(), "noai"},
+		{d.NoImageAI(), "noimageai"},
+		{d.NoML(), "noml"},
+	} {
+		if r.holds {
+			all = append(all, r.name)
+		}
+	}
+	if at, ok := d.UnavailableAfter(); ok {
+		all = append(all, "unavailable_after: "+at.Format("2006-01-02 15:04:05 MST"))
+	}
+	if n, ok := d.MaxSnippet(); ok && n > 0 {
+		all = append(all, "max-snippet: "+strconv.Itoa(n))
+	}
+	if n, ok := d.MaxVideoPreview(); ok && n >= 0 {
+		all = append(all, "max-video-preview: "+strconv.Itoa(n))
+	}
+	if size := d.MaxImagePreview(); size != "" && size != "large" {
+		all = append(all, "max-image-preview: "+size)
+	}
+	return all
+}
+
+// addLinks judges the page's links.
+func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) error {
+	page, err := pagelinks.FromHTML(ctx, text, u, says, pagelinks.Options{Checker: checker})
+	if err != nil {
+		return err
+	}
+	for _, l := range page.Links {
+		link := judgedLink{URL: l.URL.String(), Element: l.Element, Rel: l.Rel, Follow: page.Follows(l)}
+		switch {
+		case link.Follow:
+		case l.PageNoFollow:
+			link.Why = "the page says nofollow"
+		case l.NoFollow:
+			link.Why = "rel=nofollow"
+		case l.Err != nil:
+			link.Why = l.Err.Error()
+		case l.Decision.Reason == robotsmw.ByRule:
+			link.Why = fmt.Sprintf("%v: %s, line %d of %s", l.Decision.Kind, l.Decision.Rule, l.Decision.Line, l.Decision.RobotsURL)
+		case l.Checked:
+			link.Why = l.Decision.String()
+		}
+		r.Links = append(r.Links, link)
+	}
+	return nil
+}

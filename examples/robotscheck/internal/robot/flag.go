@@ -1,0 +1,34 @@
+package robot
+
+import (
+	"flag"
+	"strings"
+)
+
+// defaultUserAgent is who fetches, unless the caller says who they are.
+const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy)"
+
+// UserAgentFlag declares -user-agent.
+func UserAgentFlag(flags *flag.FlagSet) *string {
+	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
+}
+
+// TokensFlag declares -agent, which may be repeated.
+func TokensFlag(flags *flag.FlagSet, usage string) *Tokens {
+	var list Tokens
+	flags.Var(&list, "agent", usage)
+	return &list
+}
+
+// Tokens are product tokens, or "*".
+type Tokens []string
+
+func (a *Tokens) String() string { return strings.Join(*a, ", ") }
+
+func (a *Tokens) Set(s string) error {
+	if err := Check(s); err != nil {
+		return err
+	}
+	*a = append(*a, s)
+	return nil
+}

@@ -1,0 +1,120 @@
+package survey
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/lines"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// features are what a file may have, in the order in which they are shown.
+var features = []struct {
+	name string
+	has  func(*surveyed) bool
+}{
+	{"a Sitemap line", func(f *surveyed) bool { return f.fields["sitemap"] }},
+	{"a Crawl-delay line", func(f *surveyed) bool { return f.fields["crawl-delay"] }},
+	{"a Content-Signal line", func(f *surveyed) bool { return f.fields["content-signal"] }},
+	{"a Content-Usage line", func(f *surveyed) bool { return f.fields["content-usage"] }},
+	{"a Host line", func(f *surveyed) bool { return f.fields["host"] }},
+	{"a Clean-param line", func(f *surveyed) bool { return f.fields["clean-param"] }},
+	{"a robot with a digit or dot", func(f *surveyed) bool { return f.robot(hasDigit) }},
+	{"a robot with more than a name", func(f *surveyed) bool { return f.robot(func(v string) bool { return v != robot.Name(v) }) }},
+	{"a line above 16,663 octets", func(f *surveyed) bool { return f.longest > 16663 }},
+	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
+	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
+	{"everything open to all", func(f *surveyed) bool { return f.countRules(anyPattern, robotstxt.Disallow) == 0 }},
+	{"everything shut to others (*)", func(f *surveyed) bool { return !f.file.Rules("*").Allowed("/") }},
+}
+
+// patterns are what a rule may have.
+var patterns = []struct {
+	name string
+	is   func(pattern string) bool
+}{
+	{"any pattern", anyPattern},
+	{"\"*\"", func(p string) bool { return strings.Contains(p, "*") }},
+	{"\"*\" not at the end alone", func(p string) bool { return strings.Contains(strings.TrimRight(p, "*"), "*") }},
+	{"a final \"$\"", func(p string) bool { return strings.HasSuffix(p, "$") }},
+	{"an escape such as %20", hasEscape},
+	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
+}
+
+// surveyed is a file that is being counted.
+type surveyed struct {
+	file    *robotstxt.File
+	groups  []robotstxt.Group
+	rules   int // with a pattern
+	largest int // group, in such rules
+	fields  map[string]bool
+	lines   int
+	longest int // line, in octets
+}
+
+// examine reads a file.
+func examine(text []byte) *surveyed {
+	f := &surveyed{file: robotstxt.Parse(text), fields: make(map[string]bool)}
+	for g := range f.file.Groups() {
+		f.groups = append(f.groups, g)
+		rules := 0
+		for _, r := range g.Rules {
+			if r.Pattern != "" {
+				rules++
+			}
+		}
+		f.rules += rules
+		f.largest = max(f.largest, rules)
+	}
+	for field := range f.file.Fields() {
+		f.fields[strings.ToLower(field.Name)] = true
+	}
+	for number, span := range lines.Spans(text) {
+		f.lines = number
+		f.longest = max(f.longest, span[1]-span[0])
+	}
+	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {
+		f.lines-- // what follows the last line end is no line
+	}
+	return f
+}
+
+// countRules counts the rules, of any of these kinds, whose pattern is so; without kinds, of both.
+func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.Kind) (n int) {
+	for _, g := range f.groups {
+		for _, r := range g.Rules {
+			if r.Pattern != "" && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) && is(r.Pattern) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// robot reports whether the value of a user-agent line, other than "*", is so.
+func (f *surveyed) robot(is func(value string) bool) bool {
+	for _, g := range f.groups {
+		for _, a := range g.UserAgents {
+			if robot.Name(a.Value) != "*" && a.Value != "" && is(a.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func anyPattern(string) bool { return true }
+
+// hasDigit reports whether a robot's name has what names in RFC 9309 have not.
+func hasDigit(value string) bool { return strings.ContainsAny(robot.Name(value), "0123456789.") }
+
+func hasEscape(pattern string) bool {
+	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+	for i := 0; i+2 < len(pattern); i++ {
+		if pattern[i] == '%' && isHex(pattern[i+1]) && isHex(pattern[i+2]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,93 @@
+package survey
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+)
+
+// eachFile calls each for the files that an argument stands for, and with what reads them.
+func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
+	matches := func(name string) bool {
+		ok, _ := path.Match(match, name)
+		return match == "" || ok
+	}
+	if arg != "-" {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			return filepath.WalkDir(arg, func(file string, entry fs.DirEntry, err error) error {
+				switch {
+				case err != nil:
+					return each(file, func() ([]byte, error) { return nil, err })
+				case !entry.Type().IsRegular():
+					return nil
+				}
+				if name, err := filepath.Rel(arg, file); err != nil || !matches(filepath.ToSlash(name)) {
+					return err
+				}
+				return each(file, func() ([]byte, error) { return os.ReadFile(file) })
+			})
+		}
+	}
+	in, err := e.Open(arg)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	switch lower := strings.ToLower(arg); {
+	case strings.HasSuffix(lower, ".tar"):
+		return eachInArchive(arg, in, matches, each)
+	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
+		unpacked, err := gzip.NewReader(bufio.NewReader(in))
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		return eachInArchive(arg, unpacked, matches, each)
+	}
+	if match != "" {
+		return command.Usagef("-match is for a directory or an archive; %s is taken for a list", arg)
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if name := strings.TrimSpace(lines.Text()); name != "" {
+			if err := each(name, func() ([]byte, error) { return os.ReadFile(name) }); err != nil {
+				return err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the list %s: %w", command.ShownName(arg), err)
+	}
+	return nil
+}
+
+func eachInArchive(arg string, in io.Reader, matches func(string) bool, each func(name string, read func() ([]byte, error)) error) error {
+	archive := tar.NewReader(in)
+	for {
+		h, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", arg, err)
+		case h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)):
+			continue
+		}
+		if err := each(h.Name, func() ([]byte, error) { return io.ReadAll(archive) }); err != nil {
+			return err
+		}
+	}
+}

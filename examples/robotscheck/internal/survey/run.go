@@ -1,0 +1,68 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+)
+
+// A survey reads files, several at a time.
+type survey struct {
+	stderr io.Writer
+	live   bool // stderr is a terminal
+	failed int  // files that could not be read
+}
+
+// run gives each file to one of the workers and returns the sum of what they found.
+func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
+	files := make(chan []byte)
+	tallies := make([]*tally, runtime.GOMAXPROCS(0))
+	var workers sync.WaitGroup
+	for i := range tallies {
+		t := newTally()
+		tallies[i] = t
+		workers.Go(func() {
+			for text := range files {
+				t.add(text)
+			}
+		})
+	}
+	done, began, shown := 0, time.Now(), time.Time{}
+	err := eachFile(func(name string, read func() ([]byte, error)) error {
+		text, err := read()
+		if err != nil {
+			s.failed++
+			fmt.Fprintf(s.stderr, "robotscheck survey: %v\n", err)
+			return nil
+		}
+		select {
+		case files <- text:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if done++; s.live && time.Since(shown) > 100*time.Millisecond {
+			shown = time.Now()
+			fmt.Fprintf(s.stderr, "%s  %s, %.0f a second\r", terminal.EraseLine, output.Count(done, "file"), float64(done)/time.Since(began).Seconds())
+		}
+		return nil
+	})
+	close(files)
+	workers.Wait()
+	if s.live {
+		fmt.Fprint(s.stderr, terminal.EraseLine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	total := newTally()
+	for _, t := range tallies {
+		total.merge(t)
+	}
+	return total, nil
+}

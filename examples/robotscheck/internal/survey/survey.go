@@ -1,0 +1,78 @@
+// Package survey is robotscheck survey: what many robots.txt files have in
+// common.
+//
+// Each worker counts some of the files in a tally of its own. The tallies are
+// merged, put in order and printed.
+package survey
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path"
+
+	"github.com/goodbots/courtesy/examples/internal/terminal"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+)
+
+// Command is robotscheck survey.
+var Command = command.Command{
+	Name:  "survey",
+	Usage: "[flags] DIR|LIST|ARCHIVE",
+	Short: "what many robots.txt files have in common",
+	Help: `
+Survey reads all files of a directory and those below it, of a tar archive (.tar, .tar.gz or .tgz), or of a list, which
+has a file's path a line ("-": standard input). It counts in how many there is what, how large they are, which problems
+lint finds, and which robots they name.
+
+  robotscheck survey -match 'robots/*.txt' corpus.tar.gz
+
+Of a file, at most 1,000 problems and 1,000 robots count. A robot is shut out of a file if its rules there disallow "/".
+
+Exit status: 0 all files were read, 2 one could not be read.
+
+With -json, one object:
+  files, octets
+  have      [{"what", "files"}]: what files have, where lint's codes do not tell
+  rules     [{"what", "rules", "files"}]: what rules have in their patterns
+  sizes     [{"what", "median", "p90", "p99", "max"}]: octets, lines, groups, rules, rules of the largest group
+  worst     in how many files the worst problem is an "error", "warning" or "info", or there is "none"
+  problems  [{"code", "severity", "files", "times"}]
+  robots    [{"name", "files", "shut_out"}], the names in small letters`,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		match := flags.String("match", "", "read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
+		top := flags.Int("top", 20, "how many robots to name")
+		asJSON := flags.Bool("json", false, "print JSON, one object")
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			switch _, err := path.Match(*match, ""); {
+			case len(args) != 1:
+				return 0, command.Usagef("name one directory, list or archive")
+			case *top < 0:
+				return 0, command.Usagef("-top %d: write 0 or more", *top)
+			case err != nil:
+				return 0, command.Usagef("-match %q: %v", *match, err)
+			}
+			s := survey{stderr: e.Stderr, live: terminal.Is(e.Stderr)}
+			total, err := s.run(ctx, func(each func(name string, open func() ([]byte, error)) error) error {
+				return eachFile(e, args[0], *match, each)
+			})
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case total.files == 0 && s.failed == 0:
+				return 0, fmt.Errorf("%s: there are no such files", args[0])
+			case total.files == 0:
+			case *asJSON:
+				output.JSON(e.Stdout).Encode(total.result(*top))
+			default:
+				total.result(*top).print(e.Stdout)
+			}
+			if s.failed > 0 {
+				return 0, fmt.Errorf("%s could not be read", output.Count(s.failed, "file"))
+			}
+			return command.OK, nil
+		}
+	},
+}

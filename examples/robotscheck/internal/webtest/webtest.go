@@ -1,0 +1,53 @@
+// Package webtest is the internet of robotscheck's tests.
+package webtest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// Internet has a host for each thing that may come of asking for a robots.txt.
+func Internet() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	page := func(w http.ResponseWriter, body string) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, body)
+	}
+	site := http.NewServeMux()
+	site.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "User-agent: *\nDisallow: /private/\nContent-Signal: search=yes, ai-train=no\n")
+	})
+	site.HandleFunc("/page.html", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Add("X-Robots-Tag", "ExampleBot: noarchive")
+		page(w, `<title>A page</title><a href="/private/">private</a> <a href="/open.html">open</a>`)
+	})
+	site.HandleFunc("/open.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Another</title>") })
+	site.Handle("/moved.html", http.RedirectHandler("/open.html", http.StatusFound))
+	site.HandleFunc("/coded.html", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		page(w, "?")
+	})
+	site.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("X-Robots-Tag", "nofollow")
+		io.WriteString(w, r.UserAgent())
+	})
+	web.Handle("site.example", site)
+	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
+	}))
+	web.Handle("missing.example", http.NotFoundHandler())
+	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	web.Handle("moved.example", http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))
+	web.Handle("named.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.UserAgent(), "ExampleBot/") {
+			io.WriteString(w, "User-agent: *\nDisallow:\n")
+			return
+		}
+		io.WriteString(w, "User-agent: *\nDisallow: /\n")
+	}))
+	return web
+}
