@@ -42,7 +42,8 @@
 // A value other than the tokens y and n, and a line that is no Dictionary, say nothing. Of a key given twice in one
 // line the last counts.
 //
-// At most 256 such lines of a robots.txt are read.
+// At most 256 such lines of a robots.txt are read. A Dictionary of more than
+// 64 KiB says nothing.
 //
 // Content-Signal is read likewise, but leniently: yes and no in any case, 1 and 0, and without commas between.
 //

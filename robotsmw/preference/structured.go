@@ -1,164 +1,328 @@
 package preference
 
-import "strings"
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
-// dictionaryToken reads a Dictionary of Structured Fields (RFC 9651 §4.2.2) and returns the value of a key, if that is a
-// token. A text that is no Dictionary has no values at all, as the RFC demands.
-func dictionaryToken(text, key string) (token string, ok bool) {
-	d := dictionary{s: strings.Trim(text, " ")}
-	for d.s != "" && !d.bad {
-		name := d.key()
-		value, isToken := "", false
-		if d.skip('=') {
-			value, isToken = d.member()
-		} else {
-			d.parameters() // a Boolean
-		}
-		if name == key {
-			token, ok = value, isToken // of several the last
-		}
-		d.space()
-		if d.s == "" {
-			break
-		}
-		if !d.skip(',') {
-			return "", false
-		}
-		d.space()
-		if d.s == "" {
-			return "", false // a comma that nothing follows
-		}
-	}
-	if d.bad {
-		return "", false
-	}
-	return token, ok
+// A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2), as
+// written: a key that was given twice is there twice.
+type dictionary []member
+
+// A member is a key and what it stands for. Its value is an inner list, a
+// []item, or what an item may have as its value. Parameters are members, too.
+type member struct {
+	key    string
+	value  any
+	params []member // in the order written
 }
 
-// A dictionary is what is left to read of one. Each method takes something from the beginning of s, or sets bad.
-type dictionary struct {
-	s   string
-	bad bool
+// An item is a value with its parameters (RFC 9651 §3.3). The value is an int64
+// (Integer), decimal, string, token, []byte (Byte Sequence), bool, date or
+// displayString.
+type item struct {
+	value  any
+	params []member
 }
 
-func (d *dictionary) space() { d.s = strings.TrimLeft(d.s, " \t") }
+type (
+	token         string
+	displayString string
+	date          int64 // in seconds since 1970
+	decimal       int64 // in thousandths
+)
 
-func (d *dictionary) skip(c byte) bool {
-	if d.s == "" || d.s[0] != c {
-		return false
-	}
-	d.s = d.s[1:]
-	return true
-}
+// maxDictionary bounds the text that is read as a Dictionary, in bytes. It is
+// many times what RFC 9651 §3 asks of a parser for any one part.
+const maxDictionary = 64 << 10
 
-// take takes a first octet and those that follow it.
-func (d *dictionary) take(first, rest func(byte) bool) string {
-	if d.s == "" || !first(d.s[0]) {
-		d.bad = true
-		return ""
-	}
-	n := 1
-	for n < len(d.s) && rest(d.s[n]) {
-		n++
-	}
-	taken := d.s[:n]
-	d.s = d.s[n:]
-	return taken
-}
-
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-func isAlpha(c byte) bool { return isLower(c | 0x20) }
-
-func (d *dictionary) key() string {
-	return d.take(func(c byte) bool { return isLower(c) || c == '*' },
-		func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
-}
-
-// member takes an item or an inner list, with its parameters.
-func (d *dictionary) member() (value string, isToken bool) {
-	if d.skip('(') {
-		for !d.bad {
-			d.s = strings.TrimLeft(d.s, " ")
-			if d.skip(')') {
-				d.parameters()
-				return "", false
-			}
-			d.item()
-			d.parameters()
-			if d.s == "" || d.s[0] != ' ' && d.s[0] != ')' {
-				d.bad = true
-			}
+// token returns the value of a key, if that is a token. Of a key that was given
+// twice the last value counts.
+func (d dictionary) token(key string) (token, bool) {
+	for i := len(d) - 1; i >= 0; i-- {
+		if d[i].key == key {
+			t, ok := d[i].value.(token)
+			return t, ok
 		}
-		return "", false
-	}
-	value, isToken = d.item()
-	d.parameters()
-	return value, isToken
-}
-
-func (d *dictionary) parameters() {
-	for !d.bad && d.skip(';') {
-		d.s = strings.TrimLeft(d.s, " ")
-		d.key()
-		if d.skip('=') {
-			d.item()
-		}
-	}
-}
-
-// item takes a bare item.
-func (d *dictionary) item() (value string, isToken bool) {
-	if d.s == "" {
-		d.bad = true
-		return "", false
-	}
-	switch c := d.s[0]; {
-	case isAlpha(c), c == '*':
-		return d.take(func(byte) bool { return true }, func(c byte) bool {
-			return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0
-		}), true
-	case c == '"':
-		d.quoted()
-	case c == '?':
-		d.bad = len(d.s) < 2 || d.s[1] != '0' && d.s[1] != '1'
-		d.s = d.s[min(2, len(d.s)):]
-	case c == ':': // octets in base 64
-		_, after, closed := strings.Cut(d.s[1:], ":")
-		d.s, d.bad = after, !closed
-	case c == '@': // a date
-		d.s = d.s[1:]
-		d.number()
-	case c == '%': // a text in Unicode
-		d.s = d.s[1:]
-		if d.s == "" || d.s[0] != '"' {
-			d.bad = true
-			return "", false
-		}
-		d.quoted()
-	default:
-		d.number()
 	}
 	return "", false
 }
 
-func (d *dictionary) quoted() {
-	for i := 1; i < len(d.s); i++ {
-		switch d.s[i] {
-		case '\\':
-			i++
-		case '"':
-			d.s = d.s[i+1:]
-			return
-		}
+// parseDictionary reads a field's value (RFC 9651 §4.2). It reports false for a
+// text with any fault in it, as the RFC demands: no part of that counts.
+func parseDictionary(text string) (d dictionary, ok bool) {
+	if len(text) > maxDictionary {
+		return nil, false
 	}
-	d.bad = true
+	p := parser{rest: strings.TrimLeft(text, " ")}
+	return p.dictionary()
 }
 
-func (d *dictionary) number() {
-	d.skip('-')
-	d.take(isDigit, isDigit)
-	if !d.bad && d.skip('.') {
-		d.take(isDigit, isDigit)
+// A parser takes a Structured Field from the front of rest. Each method takes
+// what it is named after, and reports false if that is not what comes next;
+// nothing can be read after that.
+type parser struct{ rest string }
+
+// next returns the next byte, 0 at the end. No part of a field begins with a 0.
+func (p *parser) next() byte {
+	if p.rest == "" {
+		return 0
 	}
+	return p.rest[0]
+}
+
+// skip takes a byte if it is what comes next.
+func (p *parser) skip(c byte) bool {
+	if p.rest == "" || p.rest[0] != c {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// span takes the bytes that are so.
+func (p *parser) span(is func(byte) bool) string {
+	n := 0
+	for n < len(p.rest) && is(p.rest[n]) {
+		n++
+	}
+	taken := p.rest[:n]
+	p.rest = p.rest[n:]
+	return taken
+}
+
+// dictionary is RFC 9651 §4.2.2. It takes all there is.
+func (p *parser) dictionary() (d dictionary, ok bool) {
+	for p.rest != "" {
+		m, ok := p.member()
+		if !ok {
+			return nil, false
+		}
+		d = append(d, m)
+		p.rest = strings.TrimLeft(p.rest, " \t")
+		if p.rest == "" {
+			break
+		}
+		if !p.skip(',') {
+			return nil, false
+		}
+		p.rest = strings.TrimLeft(p.rest, " \t")
+		if p.rest == "" {
+			return nil, false // a comma that nothing follows
+		}
+	}
+	return d, true
+}
+
+func (p *parser) member() (m member, ok bool) {
+	if m.key, ok = p.key(); !ok {
+		return m, false
+	}
+	switch {
+	case !p.skip('='):
+		m.value = true
+	case p.next() == '(':
+		m.value, ok = p.innerList()
+	default:
+		m.value, ok = p.bareItem()
+	}
+	if ok {
+		m.params, ok = p.parameters()
+	}
+	return m, ok
+}
+
+// innerList is RFC 9651 §4.2.1.2, without the list's own parameters.
+func (p *parser) innerList() (list []item, ok bool) {
+	if !p.skip('(') {
+		return nil, false
+	}
+	for {
+		p.rest = strings.TrimLeft(p.rest, " ")
+		if p.skip(')') {
+			return list, true
+		}
+		i, ok := p.item()
+		if !ok || p.next() != ' ' && p.next() != ')' {
+			return nil, false
+		}
+		list = append(list, i)
+	}
+}
+
+// item is RFC 9651 §4.2.3.
+func (p *parser) item() (i item, ok bool) {
+	if i.value, ok = p.bareItem(); ok {
+		i.params, ok = p.parameters()
+	}
+	return i, ok
+}
+
+// bareItem is RFC 9651 §4.2.3.1.
+func (p *parser) bareItem() (value any, ok bool) {
+	switch c := p.next(); {
+	case c == '-' || isDigit(c):
+		return p.number()
+	case c == '"':
+		return p.string()
+	case c == '*' || isAlpha(c):
+		return token(p.span(inToken)), true
+	case c == ':':
+		return p.byteSequence()
+	case c == '?':
+		return p.boolean()
+	case c == '@':
+		return p.date()
+	case c == '%':
+		return p.displayString()
+	}
+	return nil, false
+}
+
+// parameters is RFC 9651 §4.2.3.2.
+func (p *parser) parameters() (all []member, ok bool) {
+	for p.skip(';') {
+		p.rest = strings.TrimLeft(p.rest, " ")
+		m := member{value: true}
+		if m.key, ok = p.key(); !ok {
+			return nil, false
+		}
+		if p.skip('=') {
+			if m.value, ok = p.bareItem(); !ok {
+				return nil, false
+			}
+		}
+		all = append(all, m)
+	}
+	return all, true
+}
+
+// key is RFC 9651 §4.2.3.3.
+func (p *parser) key() (string, bool) {
+	if c := p.next(); c != '*' && !isLower(c) {
+		return "", false
+	}
+	return p.span(inKey), true
+}
+
+// number is RFC 9651 §4.2.4: an int64 or a decimal.
+func (p *parser) number() (value any, ok bool) {
+	sign := ""
+	if p.skip('-') {
+		sign = "-"
+	}
+	whole := p.span(isDigit)
+	if !p.skip('.') {
+		if len(whole) < 1 || len(whole) > 15 {
+			return nil, false
+		}
+		n, err := strconv.ParseInt(sign+whole, 10, 64)
+		return n, err == nil
+	}
+	fraction := p.span(isDigit)
+	if len(whole) < 1 || len(whole) > 12 || len(fraction) < 1 || len(fraction) > 3 {
+		return nil, false
+	}
+	n, err := strconv.ParseInt(sign+whole+(fraction + "00")[:3], 10, 64)
+	return decimal(n), err == nil
+}
+
+// string is RFC 9651 §4.2.5.
+func (p *parser) string() (value any, ok bool) {
+	var b strings.Builder
+	for i := 1; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '"':
+			p.rest = p.rest[i+1:]
+			return b.String(), true
+		case c == '\\':
+			i++
+			if i == len(p.rest) || p.rest[i] != '"' && p.rest[i] != '\\' {
+				return nil, false
+			}
+			b.WriteByte(p.rest[i])
+		case !isPrintable(c):
+			return nil, false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return nil, false
+}
+
+// byteSequence is RFC 9651 §4.2.7. The padding may be missing, as the RFC
+// recommends, but not be wrong.
+func (p *parser) byteSequence() (value any, ok bool) {
+	text, rest, closed := strings.Cut(p.rest[1:], ":")
+	if !closed || strings.ContainsAny(text, "\r\n") { // which the decoder would pass over
+		return nil, false
+	}
+	coding := base64.StdEncoding
+	if !strings.HasSuffix(text, "=") {
+		coding = base64.RawStdEncoding
+	}
+	decoded, err := coding.DecodeString(text)
+	p.rest = rest
+	return decoded, err == nil
+}
+
+// boolean is RFC 9651 §4.2.8.
+func (p *parser) boolean() (value any, ok bool) {
+	p.skip('?')
+	if p.skip('1') {
+		return true, true
+	}
+	return false, p.skip('0')
+}
+
+// date is RFC 9651 §4.2.9.
+func (p *parser) date() (value any, ok bool) {
+	p.skip('@')
+	value, _ = p.number()
+	seconds, ok := value.(int64)
+	return date(seconds), ok
+}
+
+// displayString is RFC 9651 §4.2.10.
+func (p *parser) displayString() (value any, ok bool) {
+	text, ok := strings.CutPrefix(p.rest, `%"`)
+	if !ok {
+		return nil, false
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			p.rest = text[i+1:]
+			return displayString(b.String()), utf8.ValidString(b.String())
+		case c == '%':
+			if i+2 >= len(text) || !isLowerHex(text[i+1]) || !isLowerHex(text[i+2]) {
+				return nil, false
+			}
+			n, _ := strconv.ParseUint(text[i+1:i+3], 16, 8)
+			b.WriteByte(byte(n))
+			i += 2
+		case !isPrintable(c):
+			return nil, false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return nil, false
+}
+
+func isLower(c byte) bool     { return 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isAlpha(c byte) bool     { return isLower(c) || 'A' <= c && c <= 'Z' }
+func isLowerHex(c byte) bool  { return isDigit(c) || 'a' <= c && c <= 'f' }
+func isPrintable(c byte) bool { return ' ' <= c && c <= '~' }
+
+// inKey reports whether a key may have c after its first byte.
+func inKey(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 }
+
+// inToken reports whether a token may have c after its first byte.
+func inToken(c byte) bool {
+	return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0
 }

@@ -13,7 +13,8 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 	}
 	say := func(text, where string, line int, path string) {
 		answer := Unknown
-		switch value, _ := dictionaryToken(text, key); value {
+		d, _ := parseDictionary(text)
+		switch value, _ := d.token(key); value {
 		case "y":
 			answer = Allow
 		case "n":

@@ -1,0 +1,451 @@
+package preference
+
+import (
+	"encoding/base64"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// refused is what a text with a fault comes to.
+const refused = "refused"
+
+// What is accepted, in its canonical form, and what is refused, by the section
+// of RFC 9651 that says so.
+func TestParseDictionary(t *testing.T) {
+	sections := []struct {
+		name  string
+		tests []struct{ text, want string }
+	}{
+		{"§3.2 Dictionaries", []struct{ text, want string }{
+			{"", ""},
+			{"   ", ""},
+			{"a=1, b=2", "a=1, b=2"},
+			{"a=1,b=2", "a=1, b=2"},
+			{"a=1 \t,\t b=2", "a=1, b=2"},
+			{"  a=1  ", "a=1"},
+			{"a=1\t", "a=1"},
+			{"\ta=1", refused}, // only spaces may stand before it
+			{"a", "a"},
+			{"a, b;x, c=?0", "a, b;x, c=?0"},
+			{"a=?1", "a"},
+			{"a=1, b, a=2", "a=2, b"}, // the last value, at the first place
+			{"a=1, a", "a"},
+			{"a=1,", refused},
+			{"a=1, ", refused},
+			{",a=1", refused},
+			{"a=1,,b=2", refused},
+			{"a=1 b=2", refused},
+			{"a=1;b=2 c", refused},
+			{"a=", refused},
+			{"a= 1", refused},
+			{"a =1", refused},
+			{"=1", refused},
+			{"a=1\n", refused},
+			{"a=1\x00", refused},
+			{"a==1", refused},
+		}},
+		{"§3.1.2 keys", []struct{ text, want string }{
+			{"a1_-.*=1", "a1_-.*=1"},
+			{"*a", "*a"},
+			{"*", "*"},
+			{"A=1", refused},
+			{"aB=1", refused},
+			{"1a=1", refused},
+			{"_a=1", refused},
+			{"-a=1", refused},
+			{"a!=1", refused},
+			{"é=1", refused},
+			{"=", refused},
+		}},
+		{"§3.1.2 parameters", []struct{ text, want string }{
+			{"a=1;b=2;c", "a=1;b=2;c"},
+			{"a;b", "a;b"},
+			{"a=1; b=2;  c", "a=1;b=2;c"},
+			{"a=1;b=1;c;b=2", "a=1;b=2;c"},
+			{"a=1;b=?0", "a=1;b=?0"},
+			{"a=1;b=?1", "a=1;b"},
+			{"a=1 ;b=2", refused},
+			{"a=1;\tb=2", refused},
+			{"a=1;b =2", refused},
+			{"a=1;b= 2", refused},
+			{"a=1;", refused},
+			{"a=1;;b", refused},
+			{"a=1;B", refused},
+			{"a=1;=2", refused},
+			{"a=1;b=(1)", refused},
+		}},
+		{"§3.1.1 inner lists", []struct{ text, want string }{
+			{"a=()", "a=()"},
+			{"a=(   )", "a=()"},
+			{"a=(1 b \"c\")", "a=(1 b \"c\")"},
+			{"a=(  1   2  )", "a=(1 2)"},
+			{"a=(1;x 2;y=3);z", "a=(1;x 2;y=3);z"},
+			{"a=(1", refused},
+			{"a=(1 ", refused},
+			{"a=(", refused},
+			{"a=)", refused},
+			{"a=(1,2)", refused},
+			{"a=(1\t2)", refused},
+			{"a=(1\"b\")", refused},
+			{"a=((1))", refused},
+			{"a=(1))", refused},
+		}},
+		{"§3.3.1 Integers", []struct{ text, want string }{
+			{"a=0", "a=0"},
+			{"a=-0", "a=0"},
+			{"a=-42", "a=-42"},
+			{"a=007", "a=7"},
+			{"a=-007", "a=-7"},
+			{"a=999999999999999", "a=999999999999999"},
+			{"a=-999999999999999", "a=-999999999999999"},
+			{"a=1000000000000000", refused},
+			{"a=0000000000000001", refused},
+			{"a=-", refused},
+			{"a=--1", refused},
+			{"a=+1", refused},
+			{"a=- 1", refused},
+			{"a=1e3", refused},
+			{"a=0x1", refused},
+			{"a=1_0", refused},
+		}},
+		{"§3.3.2 Decimals", []struct{ text, want string }{
+			{"a=1.5", "a=1.5"},
+			{"a=-0.125", "a=-0.125"},
+			{"a=0.0", "a=0.0"},
+			{"a=01.500", "a=1.5"},
+			{"a=2.010", "a=2.01"},
+			{"a=999999999999.999", "a=999999999999.999"},
+			{"a=1000000000000.0", refused},
+			{"a=0000000000001.0", refused},
+			{"a=1.0000", refused},
+			{"a=1.", refused},
+			{"a=.5", refused},
+			{"a=-.5", refused},
+			{"a=1.-5", refused},
+			{"a=1.5.1", refused},
+		}},
+		{"§3.3.3 Strings", []struct{ text, want string }{
+			{`a=""`, `a=""`},
+			{`a="b c, d;e"`, `a="b c, d;e"`},
+			{`a="b\"c\\d"`, `a="b\"c\\d"`},
+			{`a="b\c"`, refused},
+			{`a="b\n"`, refused},
+			{`a="b`, refused},
+			{`a="b\"`, refused},
+			{`a="b\`, refused},
+			{`a="`, refused},
+			{`a='b'`, refused},
+			{"a=\"b\tc\"", refused},
+			{"a=\"b\x00\"", refused},
+			{"a=\"b\nc\"", refused},
+			{"a=\"b\x7f\"", refused},
+			{"a=\"é\"", refused},
+			{"a=\"\xff\"", refused},
+			{"a=\"b\\\x01\"", refused},
+			{`a="b"c`, refused},
+		}},
+		{"§3.3.4 Tokens", []struct{ text, want string }{
+			{"a=b", "a=b"},
+			{"a=Bc", "a=Bc"},
+			{"a=*b", "a=*b"},
+			{"a=b!#$%&'*+-.^_`|~:/1", "a=b!#$%&'*+-.^_`|~:/1"},
+			{"a=b=c", refused},
+			{"a=!b", refused},
+			{"a=/b", refused},
+			{"a=b(c", refused},
+			{"a=b\"c\"", refused},
+			{"a=bé", refused},
+			{"a=é", refused},
+			{"a={b}", refused},
+		}},
+		{"§3.3.5 Byte Sequences", []struct{ text, want string }{
+			{"a=::", "a=::"},
+			{"a=:aGVsbG8=:", "a=:aGVsbG8=:"},
+			{"a=:+/+/:", "a=:+/+/:"},
+			{"a=:aGVsbG8:", "a=:aGVsbG8=:"}, // §4.2.7: no padding SHOULD NOT fail
+			{"a=:iZ==:", "a=:iQ==:"},        // nor padding bits that are not 0
+			{"a=:YQ=:", refused},
+			{"a=:YQ===:", refused},
+			{"a=:=YQ=:", refused},
+			{"a=:Y=Q=:", refused},
+			{"a=:YQ==YQ==:", refused},
+			{"a=:YWI==:", refused},
+			{"a=:Y:", refused},
+			{"a=:=:", refused},
+			{"a=:aGVsbG8=", refused},
+			{"a=:", refused},
+			{"a=:_-Ah:", refused},
+			{"a=:aGVs bG8=:", refused},
+			{"a=:aGVs\nbG8=:", refused},
+			{"a=:aGVs\r\nbG8=:", refused},
+			{"a=:é:", refused},
+		}},
+		{"§3.3.6 Booleans", []struct{ text, want string }{
+			{"a=?0", "a=?0"},
+			{"a=?1;b", "a;b"},
+			{"a=?", refused},
+			{"a=?2", refused},
+			{"a=?T", refused},
+			{"a=?01", refused},
+			{"a=? 1", refused},
+		}},
+		{"§3.3.7 Dates", []struct{ text, want string }{
+			{"a=@1659578233", "a=@1659578233"},
+			{"a=@-62135596800", "a=@-62135596800"},
+			{"a=@0", "a=@0"},
+			{"a=@", refused},
+			{"a=@ 1", refused},
+			{"a=@1.5", refused},
+			{"a=@x", refused},
+			{"a=@1000000000000000", refused},
+		}},
+		{"§3.3.8 Display Strings", []struct{ text, want string }{
+			{`a=%""`, `a=%""`},
+			{`a=%"b c\d"`, `a=%"b c\d"`},
+			{`a=%"f%c3%bc"`, `a=%"f%c3%bc"`},
+			{`a=%"%22%25%62"`, `a=%"%22%25b"`},
+			{`a=%"%00"`, `a=%"%00"`},
+			{`a=%"%C3%BC"`, refused},
+			{`a=%"%c3"`, refused},
+			{`a=%"%ff"`, refused},
+			{`a=%"%ed%a0%80"`, refused},
+			{`a=%"%c"`, refused},
+			{`a=%"%"`, refused},
+			{`a=%"%zz"`, refused},
+			{`a=%"b`, refused},
+			{`a=%"%6`, refused},
+			{`a=%b`, refused},
+			{`a=%`, refused},
+			{`a=% "b"`, refused},
+			{`a=%"ü"`, refused},
+			{"a=%\"\t\"", refused},
+		}},
+	}
+	for _, section := range sections {
+		t.Run(section.name, func(t *testing.T) {
+			for _, tt := range section.tests {
+				got := refused
+				d, ok := parseDictionary(tt.text)
+				if ok {
+					got = serialise(d)
+				} else if d != nil {
+					t.Errorf("%q: refused, but of it %v is returned", tt.text, d)
+				}
+				if got != tt.want {
+					t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// Every character is either good for the part that it stands in, or spoils the
+// field (§4.2).
+func TestParseDictionary_Characters(t *testing.T) {
+	const (
+		lower   = "abcdefghijklmnopqrstuvwxyz"
+		digits  = "0123456789"
+		letters = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	)
+	printable := ""
+	for c := ' '; c <= '~'; c++ {
+		printable += string(c)
+	}
+	for _, tt := range []struct{ name, before, after, good string }{
+		{"first of a key", "", "", lower + "* "},
+		{"a key", "x", "y", lower + digits + "_-.*,;="},
+		{"first of a token", "x=", "", letters + "*" + digits},
+		{"a token", "x=t", "t", letters + digits + "!#$%&'*+-.^_`|~:/,;"},
+		{"a string", `x="`, `"`, strings.NewReplacer(`"`, "", `\`, "").Replace(printable)},
+		{"an escape", `x="\`, `"`, `"\`},
+		{"a display string", `x=%"`, `"`, strings.NewReplacer(`"`, "", `%`, "").Replace(printable)},
+		{"base64", "x=:ab", "d:", letters + digits + "+/"},
+		{"the end of a member", "x=1", "", digits + " \t"},
+	} {
+		for c := range 256 {
+			text := tt.before + string([]byte{byte(c)}) + tt.after
+			_, ok := parseDictionary(text)
+			if want := strings.IndexByte(tt.good, byte(c)) >= 0; ok != want {
+				t.Errorf("%s: %q is accepted: %t, want %t", tt.name, text, ok, want)
+			}
+		}
+	}
+}
+
+// What §3 and §4.2.4 have every parser accept, at the least, is accepted, and
+// more than maxDictionary is not read at all.
+func TestParseDictionary_Sizes(t *testing.T) {
+	numbered := func(n int, format, between string) string {
+		var parts []string
+		for i := range n {
+			parts = append(parts, fmt.Sprintf(format, i))
+		}
+		return strings.Join(parts, between)
+	}
+	for name, text := range map[string]string{
+		"1024 members":          numbered(1024, "k%d", ", "),
+		"a key of 64":           strings.Repeat("k", 64),
+		"256 parameters":        "a;" + numbered(256, "k%d=1", ";"),
+		"256 in an inner list":  "a=(" + numbered(256, "%d", " ") + ")",
+		"a string of 1024":      `a="` + strings.Repeat("x", 1024) + `"`,
+		"a token of 512":        "a=" + strings.Repeat("x", 512),
+		"16384 bytes in base64": "a=:" + base64.StdEncoding.EncodeToString(make([]byte, 16384)) + ":",
+		"as much as there may":  strings.Repeat(" ", maxDictionary-1) + "a",
+	} {
+		if _, ok := parseDictionary(text); !ok {
+			t.Errorf("%s: refused", name)
+		}
+	}
+	if _, ok := parseDictionary(strings.Repeat(" ", maxDictionary) + "a"); ok {
+		t.Error("a longer one is read")
+	}
+}
+
+func TestDictionaryToken(t *testing.T) {
+	for _, tt := range []struct {
+		text, key string
+		want      token
+		ok        bool
+	}{
+		{"a=y", "a", "y", true},
+		{"a=y;p=n", "a", "y", true},
+		{"a=y, a=n", "a", "n", true},
+		{"a=y, a", "a", "", false},
+		{"a=\"y\"", "a", "", false},
+		{"a=(y)", "a", "", false},
+		{"a=y", "b", "", false},
+		{"", "a", "", false},
+	} {
+		d, ok := parseDictionary(tt.text)
+		if !ok {
+			t.Fatalf("%q is refused", tt.text)
+		}
+		if got, ok := d.token(tt.key); got != tt.want || ok != tt.ok {
+			t.Errorf("%q: %s is %q, %t; want %q, %t", tt.text, tt.key, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+// What is read and written again is the same when it is read once more.
+func FuzzParseDictionary(f *testing.F) {
+	for _, text := range []string{
+		"train-ai=n, search=y",
+		`a=1;b="c", d=(1 2.5;x "y");z, e=:YQ==:, f=?0, g=@1, h=%"%c3%bc", i`,
+		"a=-0, b=007, c=-0.10, a=2",
+		`a="\"\\"; b`,
+		"a=:YQ:",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, ok := parseDictionary(text)
+		if !ok {
+			return
+		}
+		once := serialise(d)
+		again, ok := parseDictionary(once)
+		if !ok && len(once) <= maxDictionary {
+			t.Fatalf("%q: serialised as %q, which is refused", text, once)
+		}
+		if twice := serialise(again); ok && twice != once {
+			t.Fatalf("%q: serialised as %q, then as %q", text, once, twice)
+		}
+		if ok && !reflect.DeepEqual(again, lastOfEach(d)) {
+			t.Fatalf("%q: read as %v, then as %v", text, d, again)
+		}
+	})
+}
+
+// serialise is RFC 9651 §4.1.
+func serialise(d dictionary) string {
+	var parts []string
+	for _, m := range lastOfEach(d) {
+		part := m.key
+		if m.value != true {
+			part += "=" + serialiseValue(m.value)
+		}
+		parts = append(parts, part+serialiseParameters(m.params))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func serialiseParameters(params []member) string {
+	text := ""
+	for _, m := range params {
+		text += ";" + m.key
+		if m.value != true {
+			text += "=" + serialiseValue(m.value)
+		}
+	}
+	return text
+}
+
+func serialiseValue(value any) string {
+	switch v := value.(type) {
+	case []item:
+		var parts []string
+		for _, i := range v {
+			parts = append(parts, serialiseValue(i.value)+serialiseParameters(i.params))
+		}
+		return "(" + strings.Join(parts, " ") + ")"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case decimal:
+		sign := ""
+		if v < 0 {
+			sign, v = "-", -v
+		}
+		fraction := strings.TrimRight(fmt.Sprintf("%03d", v%1000), "0")
+		if fraction == "" {
+			fraction = "0"
+		}
+		return fmt.Sprintf("%s%d.%s", sign, v/1000, fraction)
+	case string:
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
+	case token:
+		return string(v)
+	case []byte:
+		return ":" + base64.StdEncoding.EncodeToString(v) + ":"
+	case bool:
+		return map[bool]string{false: "?0", true: "?1"}[v]
+	case date:
+		return "@" + strconv.FormatInt(int64(v), 10)
+	case displayString:
+		text := ""
+		for _, c := range []byte(v) {
+			if c == '%' || c == '"' || c < ' ' || c > '~' {
+				text += fmt.Sprintf("%%%02x", c)
+			} else {
+				text += string(rune(c))
+			}
+		}
+		return `%"` + text + `"`
+	}
+	return fmt.Sprintf("an unknown %T", value)
+}
+
+// lastOfEach keeps the last value of each key, at its first place (§4.2.2 and
+// §4.2.3.2), down to the parameters.
+func lastOfEach(all []member) (kept dictionary) {
+	at := make(map[string]int)
+	for _, m := range all {
+		m.params = lastOfEach(m.params)
+		if list, ok := m.value.([]item); ok {
+			var items []item
+			for _, i := range list {
+				items = append(items, item{i.value, lastOfEach(i.params)})
+			}
+			m.value = items
+		}
+		if i, ok := at[m.key]; ok {
+			kept[i] = m
+			continue
+		}
+		at[m.key] = len(kept)
+		kept = append(kept, m)
+	}
+	return kept
+}
