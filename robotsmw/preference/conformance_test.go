@@ -87,7 +87,7 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			case "ai-input":
 				got = letter[in.For(AIInput).Answer]
 			case "use":
-				got = in.SignalUse()
+				got = signalled(in, "use")
 			case "crawl_delay":
 				got = delay.Seconds()
 			}
@@ -100,4 +100,16 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 	if cases < 10 {
 		t.Errorf("only %d cases", cases)
 	}
+}
+
+// signalled returns what Content-Signal gives for a name, in lower case.
+func signalled(in Input, name string) (value string) {
+	in.eachSignal(func(text, _ string, _ int, _ string) {
+		for n, v := range signals(text) {
+			if n == name {
+				value = strings.ToLower(v)
+			}
+		}
+	})
+	return value
 }

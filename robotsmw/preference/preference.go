@@ -45,7 +45,8 @@ func (a Answer) String() string {
 // MarshalText is String.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads what MarshalText wrote, so that a program can read the
+// verdicts in a log.
 func (a *Answer) UnmarshalText(text []byte) error {
 	for _, known := range []Answer{Unknown, Allow, Deny} {
 		if string(text) == known.String() {

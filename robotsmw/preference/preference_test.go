@@ -96,13 +96,6 @@ func TestContentSignal(t *testing.T) {
 		{"no value", Input{Header: header("Content-Signal", "ai-train=, search=yes, =no, ai-input=")}, "allow unknown unknown"},
 		{"absent is neither", Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")}, "unknown unknown unknown"},
 	})
-	in := Input{Robots: robots("User-agent: *", "Content-Signal: search=yes, use=Reference")}
-	if use := in.SignalUse(); use != "reference" {
-		t.Errorf("use %q", use)
-	}
-	if use := (Input{Header: header("Content-Signal", "use=whatever")}).SignalUse(); use != "" {
-		t.Errorf("use %q", use)
-	}
 }
 
 func metas(t *testing.T, pairs ...string) (d robotsmeta.Directives) {
@@ -253,12 +246,6 @@ func TestLicenses(t *testing.T) {
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
-	if c := Challenge(header("WWW-Authenticate", "Basic realm=x", "WWW-Authenticate", `License error="x"`)); c != `License error="x"` {
-		t.Errorf("challenge %q", c)
-	}
-	if c := Challenge(header("WWW-Authenticate", `Basic realm="a, License b", license error="x", scope=y`)); c != `license error="x", scope=y` {
-		t.Errorf("challenge behind another %q", c)
-	}
 	many := Input{Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...), Header: header("Link", strings.Repeat("<x>;rel=license,", 1000))}
 	if n := len(many.Licenses()); n != maxFields {
 		t.Errorf("%d licences of a thousand", n)
@@ -266,9 +253,6 @@ func TestLicenses(t *testing.T) {
 	many.Robots = nil
 	if n := len(many.Licenses()); n != maxFields {
 		t.Errorf("%d licences of a thousand in a header", n)
-	}
-	if c := Challenge(nil); c != "" {
-		t.Errorf("challenge %q", c)
 	}
 }
 
@@ -290,7 +274,6 @@ func FuzzInput(f *testing.F) {
 			}
 		}
 		in.Licenses()
-		in.SignalUse()
 		if rep, err := ParseTDMRep([]byte(txt)); err == nil {
 			rep.Match(target)
 		}

@@ -1,9 +1,6 @@
 package preference
 
-import (
-	"net/http"
-	"strings"
-)
+import "strings"
 
 // contentUsage reads Content-Usage.
 func (in Input) contentUsage(use Use) (all []Statement) {
@@ -62,23 +59,6 @@ func (in Input) contentSignal(use Use) (all []Statement) {
 	return all
 }
 
-// SignalUse returns the "use" of Content-Signal, which tells how a page may be shown: "immediate", "reference" or
-// "full", in lower case and the first where several are given. It is empty if none is given.
-func (in Input) SignalUse() string {
-	use := ""
-	in.eachSignal(func(text, _ string, _ int, _ string) {
-		for name, value := range signals(text) {
-			if value = strings.ToLower(value); use == "" && strings.EqualFold(name, "use") {
-				switch value {
-				case "immediate", "reference", "full":
-					use = value
-				}
-			}
-		}
-	})
-	return use
-}
-
 func (in Input) eachSignal(say func(text, where string, line int, path string)) {
 	for _, s := range in.inForce("Content-Signal", "ContentSignal") {
 		say(s.text, "robots.txt", s.line, s.path)
@@ -117,7 +97,6 @@ type License struct {
 	URL   string `json:"url"`   // as written
 	Where string `json:"where"` // "robots.txt" or "header"
 	Line  int    `json:"line"`  // of robots.txt, or among the header's lines of that field
-	Raw   string `json:"raw"`
 }
 
 // Licenses returns the licences that robots.txt (License lines, for the whole origin) and the header (Link with
@@ -129,7 +108,7 @@ func (in Input) Licenses() (all []License) {
 				return all
 			}
 			if f.Value != "" {
-				all = append(all, License{f.Value, "robots.txt", f.Line, f.Name + ": " + f.Value})
+				all = append(all, License{f.Value, "robots.txt", f.Line})
 			}
 		}
 	}
@@ -144,28 +123,13 @@ func (in Input) Licenses() (all []License) {
 				name, value, _ := strings.Cut(param, "=")
 				rel := strings.Trim(strings.TrimSpace(value), `"`)
 				if len(all) < maxFields && strings.EqualFold(strings.TrimSpace(name), "rel") && hasWord(rel, "license") {
-					all = append(all, License{target[1 : len(target)-1], "header", i + 1, strings.TrimSpace(link)})
+					all = append(all, License{target[1 : len(target)-1], "header", i + 1})
 					break
 				}
 			}
 		}
 	}
 	return all
-}
-
-// Challenge returns the challenge in WWW-Authenticate with which a server demands a licence (RSL 1.0, with 401 or 402),
-// as written and to the end of its line; empty if there is none. Other challenges may stand before it.
-func Challenge(h http.Header) string {
-	for _, line := range h.Values("WWW-Authenticate") {
-		from := 0
-		for _, part := range splitOutside(line, ',') {
-			if scheme, _, _ := strings.Cut(strings.TrimSpace(part), " "); strings.EqualFold(scheme, "License") {
-				return strings.TrimSpace(line[from:])
-			}
-			from += len(part) + len(",")
-		}
-	}
-	return ""
 }
 
 func hasWord(s, word string) bool {

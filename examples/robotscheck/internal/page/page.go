@@ -37,7 +37,7 @@ With -json, one object:
   directives   [{"name", "value", "known", "source", "scope", "line", "raw"}], all that was said
   uses         [{"use", "answer", "evidence"}]: "search", "train-ai", "train-ai-images", "ai-input" are "allow", "deny"
                or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
-  licenses     [{"url", "where", "line", "raw"}]
+  licenses     [{"url", "where", "line"}]
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
   decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
 	Setup: func(flags *flag.FlagSet) command.Action {
