@@ -8,16 +8,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A TDMRep is the file /.well-known/tdmrep.json, in the order written.
-type TDMRep []TDMRule
-
-// A TDMRule is one entry of a TDMRep.
-type TDMRule struct {
-	Location string // a pattern as in robots.txt
-	Reserved bool
-	Policy   string // the address of the terms; empty: none
-}
-
 // maxTDMRules bounds the entries read.
 const maxTDMRules = 1000
 

@@ -1,0 +1,77 @@
+package preference
+
+import (
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A scoped is a field of robots.txt that may be limited to a path.
+type scoped struct {
+	path string // as written; empty: no limit
+	text string // what follows it
+	line int
+}
+
+// cutPath parts the value of a field: a path ends at the first space or tab.
+func cutPath(value string) (path, rest string) {
+	if !strings.HasPrefix(value, "/") {
+		return "", value
+	}
+	if end := strings.IndexAny(value, " \t"); end >= 0 {
+		return value[:end], strings.Trim(value[end:], " \t")
+	}
+	return value, ""
+}
+
+// maxFields bounds the fields of one name that are read in a robots.txt. Real ones have a handful.
+const maxFields = 256
+
+// inForce returns the fields of our group that hold for the target: those with the longest path that matches, several
+// if they are equally long.
+func (in Input) inForce(names ...string) []scoped {
+	if in.Robots == nil {
+		return nil
+	}
+	var best []scoped
+	n := 0
+	for group := range in.Robots.GroupsFor(in.Tokens...) {
+		for _, field := range group.Fields {
+			if !isAny(field, names) {
+				continue
+			}
+			if n++; n > maxFields {
+				return best
+			}
+			path, text := cutPath(field.Value)
+			s := scoped{path, text, field.Line}
+			if !matches(s.pattern(), in.target()) {
+				continue
+			}
+			switch {
+			case len(best) == 0 || longer(s.pattern(), best[0].pattern(), in.target()):
+				best = []scoped{s}
+			case !longer(best[0].pattern(), s.pattern(), in.target()):
+				best = append(best, s)
+			}
+		}
+	}
+	return best
+}
+
+func isAny(f robotstxt.Field, names []string) bool {
+	for _, name := range names {
+		if f.Is(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// pattern is the path that a field without one stands for.
+func (s scoped) pattern() string {
+	if s.path == "" {
+		return "/"
+	}
+	return s.path
+}

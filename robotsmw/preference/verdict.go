@@ -1,0 +1,47 @@
+package preference
+
+// A Verdict is the sum of what was said about one use.
+type Verdict struct {
+	Use      Use         `json:"use"`
+	Answer   Answer      `json:"answer"`
+	Evidence []Statement `json:"evidence,omitempty"` // all that bears on it, also what was outweighed
+}
+
+// String returns the statement that decided, or "unknown".
+func (v Verdict) String() string {
+	for _, s := range v.Evidence {
+		if s.Answer == v.Answer {
+			return s.String()
+		}
+	}
+	return v.Answer.String()
+}
+
+// For returns what was said about a use: deny if any signal denies it, else allow if any allows it, else unknown.
+func (in Input) For(use Use) Verdict {
+	v := Verdict{Use: use}
+	for _, s := range in.statements(use) {
+		v.Evidence = append(v.Evidence, s)
+		v.Answer = max(v.Answer, s.Answer)
+	}
+	return v
+}
+
+// Says returns all that was said about the uses that have names here.
+func (in Input) Says() []Statement {
+	var all []Statement
+	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {
+		all = append(all, in.statements(use)...)
+	}
+	return all
+}
+
+func (in Input) statements(use Use) []Statement {
+	var all []Statement
+	all = append(all, in.contentUsage(use)...)
+	all = append(all, in.contentSignal(use)...)
+	all = append(all, in.tdm(use)...)
+	all = append(all, in.directives(use)...)
+	all = append(all, in.policyTokens(use)...)
+	return all
+}
