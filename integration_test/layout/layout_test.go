@@ -17,12 +17,10 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"examples/robotscheck":         {7, "the commands share a package with what they have in common"},
 	"politeness":                   {22, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit":        {4, "a Backend and its slots call each other"},
 	"robotsmw":                     {9, "a flight is the Checker's and begins the Checker's other flights"},
 	"robotsmw/collyrobots":         {11, "an Extension is attached, asked and put back by its own callbacks"},
-	"robotsmw/preference":          {2, "the input names what each grammar gives, and each grammar fills in the answer"},
 	"robotsmw/robotsmeta":          {1, "dates share the grammar's character classes"},
 	"robotsmw/robotsmeta/htmlmeta": {1, "Scan is a Scanner's first user"},
 }
