@@ -2,6 +2,7 @@ package preference_test
 
 import (
 	"fmt"
+	"log"
 	"net/http"
 
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -43,6 +44,30 @@ func ExampleInput_Says() {
 	// train-ai deny by noai in header, line 1: noai
 	// train-ai-images deny by TDM-Reservation in header, line 1: TDM-Reservation: 1
 	// train-ai-images deny by noai in header, line 1: noai
+}
+
+// A site may keep what it reserves in one file, /.well-known/tdmrep.json, which
+// the caller fetches.
+func ExampleParseTDMRep() {
+	rep, err := preference.ParseTDMRep([]byte(`[
+		{"location": "/open/", "tdm-reservation": 0},
+		{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://example.com/terms"}
+	]`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, target := range []string{"/open/data", "/article"} {
+		in := preference.Input{TDMRep: rep, Target: target}
+		for _, s := range in.For(preference.TrainAI).Evidence {
+			fmt.Printf("%s: %v, terms %q\n", target, s.Answer, s.Policy)
+		}
+	}
+	rule, ok := rep.Match("/article")
+	fmt.Println(rule.Location, rule.Reserved, rule.Policy, ok)
+	// Output:
+	// /open/data: allow, terms ""
+	// /article: deny, terms "https://example.com/terms"
+	// / true https://example.com/terms true
 }
 
 // Policy tokens are names that no crawler sends: an owner uses them to address a use.
