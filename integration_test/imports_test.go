@@ -21,7 +21,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"golang.org/x/net/idna", "golang.org/x/sync/errgroup", "politeness", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/robotstxt"},
+		[]string{"golang.org/x/sync/errgroup", "politeness", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/robotstxt": {
@@ -53,7 +53,7 @@ var arrows = map[string]struct {
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"politeness":            {[]string{"golang.org/x/net/publicsuffix", "golang.org/x/time/rate"}, "pacing knows nothing of robots.txt"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate"}, "pacing knows nothing of robots.txt"},
 	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
@@ -135,8 +135,8 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/robotstest", nil},
 		{"robotsmw/diskstore", nil},
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
-		{"politeness", []string{"golang.org/x/net", "golang.org/x/time"}},
-		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/time"}},
+		{"politeness", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
+		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/sync", "golang.org/x/text", "golang.org/x/time"}},
 	}
 	for _, tt := range tests {

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -31,8 +33,11 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	return key, nil
 }
 
-// HostKey is the URL's host name: lower case, in ASCII, without port and final
-// dot. Scheme and port do not matter, for they are mostly one machine's.
+// HostKey returns the URL's host name in the one form of all its spellings: lower
+// case, in ASCII (IDNA), without port, brackets and final dot. A name that IDNA
+// forbids is only lower-cased, as net/http does when it dials. Scheme and port do
+// not matter, for they are mostly one machine's. Package robotsmw names origins by
+// it too, so that rules and pace agree about a host.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	host := canonicalHost(u.Hostname())
 	if host == "" {
@@ -121,15 +126,25 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	return a.key, nil
 }
 
-// canonicalHost gives all spellings of a host one form.
+// canonicalHost gives all spellings of a host one form. It is the only place that
+// does: packages that need to know which host a URL names ask HostKey. A name
+// beyond ASCII is mapped by IDNA as net/http maps it to dial, and as there, one
+// that IDNA forbids is left as it is. An ASCII name is only lower-cased, because
+// real hosts contain what IDNA forbids ("foo_bar", "r3---sn-x").
 func canonicalHost(host string) string {
-	host = strings.TrimRight(host, ".")
-	for i := range len(host) {
-		if c := host[i]; c >= 0x80 {
-			return asciiHost(host)
-		} else if 'A' <= c && c <= 'Z' {
-			return canonicalHost(strings.ToLower(host))
+	if !isASCII(host) {
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			host = ascii
 		}
 	}
-	return host
+	return strings.TrimRight(strings.ToLower(host), ".")
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

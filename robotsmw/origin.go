@@ -1,11 +1,13 @@
 package robotsmw
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
-	"golang.org/x/net/idna"
+	"github.com/goodbots/courtesy/politeness"
 )
 
 // An origin is written as "https://example.com:8443": scheme and host in
@@ -66,23 +68,25 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return buf, nil
 }
 
-// appendHost appends a host and its port in the canonical form of an origin.
+// appendHost appends a host and its port in the canonical form of an origin. The
+// host's name is politeness's, so that rules and pace agree about it.
 func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	host, port := splitPort(hostport)
 	if strings.IndexByte(host, ':') >= 0 && host[0] != '[' {
 		return nil, fmt.Errorf("robotsmw: the host %q has colons besides that of a port: write an IPv6 address in brackets", hostport)
 	}
-	if !isPlainHost(host) {
-		h, err := canonicalHost(host)
-		if err != nil {
-			return nil, fmt.Errorf("robotsmw: the host %q is no valid domain name or address: %w", hostport, err)
-		}
-		host = h
-	}
-	if host = strings.TrimRight(host, "."); host == "" {
+	name, err := politeness.HostKey(context.Background(), &url.URL{Host: host})
+	if err != nil {
 		return nil, fmt.Errorf("robotsmw: the host %q is empty: give an absolute URL", hostport)
 	}
-	buf = append(buf, host...)
+	if !isWritable(name) {
+		return nil, fmt.Errorf("robotsmw: the host %q is not a valid domain name or address: write an internationalized name in its xn-- form", hostport)
+	}
+	if strings.IndexByte(name, ':') >= 0 {
+		buf = append(append(append(buf, '['), name...), ']')
+	} else {
+		buf = append(buf, name...)
+	}
 	if port != "" && port != defaultPort(scheme) {
 		buf = append(buf, ':')
 		buf = append(buf, port...)
@@ -112,10 +116,12 @@ func isName(s string) bool {
 	return s[len(s)-1] != '.'
 }
 
-func isPlainHost(s string) bool {
-	for i := range len(s) {
-		b := s[i]
-		if b >= 0x80 || 'A' <= b && b <= 'Z' || b == ' ' {
+// isWritable reports whether an origin can have the name: politeness leaves what
+// IDNA forbids as it is, a space ends the name, and brackets are around an address.
+func isWritable(name string) bool {
+	for i := range len(name) {
+		switch b := name[i]; {
+		case b >= utf8.RuneSelf, b == ' ', b == '[', b == ']':
 			return false
 		}
 	}
@@ -129,25 +135,6 @@ func isLower(s string) bool {
 		}
 	}
 	return true
-}
-
-// canonicalHost lowers an ASCII host as it is, because hosts in use have
-// octets that IDNA forbids ("my_host"), and maps any other by IDNA, with the
-// profile that net/http uses to dial it.
-func canonicalHost(host string) (string, error) {
-	for i := range len(host) {
-		if host[i] >= 0x80 {
-			ascii, err := idna.Lookup.ToASCII(host)
-			if err != nil {
-				return "", err
-			}
-			return ascii, nil
-		}
-		if host[i] == ' ' {
-			return "", fmt.Errorf("space at octet %d", i)
-		}
-	}
-	return strings.ToLower(host), nil
 }
 
 // originOf is appendOrigin as a string.

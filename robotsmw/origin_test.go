@@ -62,6 +62,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://r3---sn.example/", "", "http://r3---sn.example"},
 		{"http://BÜCHER.example/", "", "http://xn--bcher-kva.example"},
 		{"http://bücher。example/", "", "http://xn--bcher-kva.example"},
+		{"http://ｅｘａｍｐｌｅ.com:8080/", "", "http://example.com:8080"},
 		{"http://[2001:DB8::1]/", "", "http://[2001:db8::1]"},
 		{"http://[2001:db8::1]:80/", "", "http://[2001:db8::1]"},
 		{"http://[2001:db8::1]:8080/", "", "http://[2001:db8::1]:8080"},
@@ -92,6 +93,9 @@ func TestBadHostIsAnError(t *testing.T) {
 		{Scheme: "http", Host: "::1"},
 		{Scheme: "http", Host: "::"},
 		{Scheme: "http", Host: "a:80:80"},
+		{Scheme: "http", Host: "[::1"},
+		{Scheme: "http", Host: "[[a]]"},
+		{Scheme: "http", Host: "my_bücher.example"}, // IDNA forbids "_"
 	} {
 		if got, err := originOf(u, ""); err == nil {
 			t.Errorf("%v has the origin %q, want an error", u, got)
@@ -114,6 +118,7 @@ func FuzzOrigin(f *testing.F) {
 	for _, s := range []string{"http://example.com", "https://EXAMPLE.com.:443", "http://[::1]:80", "http://bücher.example", "http://a:b:c", "http://..", "ftp://x:21"} {
 		f.Add(s, "")
 	}
+	f.Add("http://a.example", "[[b]]")
 	f.Fuzz(func(t *testing.T, raw, host string) {
 		u, err := url.Parse(raw)
 		if err != nil || !applies(u.Scheme) {
