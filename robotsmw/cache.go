@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // cache holds the record of each origin and the fetch under way for it, in
@@ -110,19 +111,19 @@ func (c *cache) get(origin []byte) *record {
 // newFlight, which its caller must start. If meanwhile there is a record
 // that needs no fetch, that is returned. With a shard full of origins that
 // must not be dropped, a new one is refused.
-func (c *cache) begin(origin string, now time.Time, background bool, newFlight func(prev *record) *flight) (rec *record, f *flight, started bool, err error) {
-	s := c.shard([]byte(origin))
+func (c *cache) begin(name string, now time.Time, background bool, newFlight func(prev *record) *flight) (rec *record, f *flight, started bool, err error) {
+	s := c.shard([]byte(name))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.entries[origin]
+	e := s.entries[name]
 	switch {
 	case e == nil:
 		s.release(now)
 		if len(s.held) >= s.maxCount || s.idle == 0 && len(s.held) > 0 && s.overweight() {
-			return nil, nil, false, &politeness.DelayError{Host: hostOf(origin), Until: s.held[0].retry()}
+			return nil, nil, false, &politeness.DelayError{Host: origin.Host(name), Until: s.held[0].retry()}
 		}
-		e = &entry{origin: origin}
-		s.entries[origin] = e
+		e = &entry{origin: name}
+		s.entries[name] = e
 	case e.flight != nil:
 		return nil, e.flight, false, nil
 	default:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -113,11 +114,11 @@ func TestCacheInvariants(t *testing.T) {
 		var flights []*flight
 		for range 2000 {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
-			origin := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
+			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
 			switch rnd.IntN(5) {
 			case 0, 1:
-				_, f, started, _ := c.begin(origin, now, rnd.IntN(2) == 0, func(prev *record) *flight {
-					return newFlight(origin, robotsTxtOf(origin), prev)
+				_, f, started, _ := c.begin(name, now, rnd.IntN(2) == 0, func(prev *record) *flight {
+					return newFlight(name, origin.RobotsTxt(name), prev)
 				})
 				if started {
 					flights = append(flights, f)
@@ -143,9 +144,9 @@ func TestCacheInvariants(t *testing.T) {
 				c.end(f, rec, now)
 			case 4:
 				if rnd.IntN(10) == 0 {
-					c.forget(origin)
+					c.forget(name)
 				}
-				c.get([]byte(origin))
+				c.get([]byte(name))
 			}
 			c.audit(t)
 			if t.Failed() {
@@ -224,12 +225,12 @@ func TestCacheUnderContention(t *testing.T) {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(g), 2))
 			for range 5000 {
-				origin := fmt.Sprintf("http://h%d.example", rnd.IntN(8000))
-				if c.get([]byte(origin)) != nil {
+				name := fmt.Sprintf("http://h%d.example", rnd.IntN(8000))
+				if c.get([]byte(name)) != nil {
 					continue
 				}
-				_, f, started, err := c.begin(origin, now, false, func(prev *record) *flight {
-					return newFlight(origin, robotsTxtOf(origin), prev)
+				_, f, started, err := c.begin(name, now, false, func(prev *record) *flight {
+					return newFlight(name, origin.RobotsTxt(name), prev)
 				})
 				if err == nil && started {
 					c.end(f, &record{state: stateUnavailable, fetched: now, expires: now.Add(time.Hour)}, now)

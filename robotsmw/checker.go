@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -32,8 +33,8 @@ type Checker struct {
 
 func newChecker(cfg *config) *Checker {
 	c := &Checker{cfg: cfg, overrides: make(map[string]*record), cache: newCache(cfg.MaxOrigins, cfg.MaxBytes)}
-	for origin, text := range cfg.overrides {
-		c.overrides[origin] = &record{state: stateOverride, doc: c.document([]byte(text))}
+	for name, text := range cfg.overrides {
+		c.overrides[name] = &record{state: stateOverride, doc: c.document([]byte(text))}
 	}
 	if cfg.Store != nil {
 		c.store = &keeper{
@@ -81,7 +82,7 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	if u == nil {
 		return errors.New("robotsmw: the URL is nil: give an absolute one")
 	}
-	if !applies(u.Scheme) && !applies(strings.ToLower(u.Scheme)) {
+	if !origin.Applies(u.Scheme) {
 		if u.Scheme == "" {
 			return fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
 		}
@@ -89,12 +90,12 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		return nil
 	}
 	var buf [128]byte
-	origin, err := appendOrigin(buf[:0], u, host)
+	name, err := origin.Append(buf[:0], u, host)
 	if err != nil {
 		return err
 	}
 	if len(c.overrides) > 0 {
-		if rec := c.overrides[string(origin)]; rec != nil {
+		if rec := c.overrides[string(name)]; rec != nil {
 			c.judge(d, u, rec, time.Now())
 			return nil
 		}
@@ -104,7 +105,7 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		return nil
 	}
 	now := time.Now()
-	rec := c.cache.get(origin)
+	rec := c.cache.get(name)
 	switch rec.use(now) {
 	case useFresh:
 		c.observeLookup(ctx, LookupHit)
@@ -112,9 +113,9 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		c.observeLookup(ctx, LookupStale)
 	case useAndRefresh:
 		c.observeLookup(ctx, LookupHit)
-		c.refresh(string(origin), now)
+		c.refresh(string(name), now)
 	case useFetch:
-		if rec, err = c.load(ctx, string(origin), now); err != nil {
+		if rec, err = c.load(ctx, string(name), now); err != nil {
 			return err
 		}
 		now = time.Now()
@@ -127,18 +128,18 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 }
 
 // begin is the cache's, for this checker's flights.
-func (c *Checker) begin(origin string, now time.Time, background bool) (*record, *flight, bool, error) {
-	return c.cache.begin(origin, now, background, func(prev *record) *flight {
-		return newFlight(origin, robotsTxtOf(origin), prev)
+func (c *Checker) begin(name string, now time.Time, background bool) (*record, *flight, bool, error) {
+	return c.cache.begin(name, now, background, func(prev *record) *flight {
+		return newFlight(name, origin.RobotsTxt(name), prev)
 	})
 }
 
 // load has the origin's record fetched and waits for it.
-func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*record, error) {
+func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record, error) {
 	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
-		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", robotsTxtOf(origin), err)
+		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
-	rec, f, started, err := c.begin(origin, now, false)
+	rec, f, started, err := c.begin(name, now, false)
 	switch {
 	case err != nil:
 		c.refused.Add(1)
@@ -157,8 +158,8 @@ func (c *Checker) load(ctx context.Context, origin string, now time.Time) (*reco
 }
 
 // refresh begins a fetch that nobody waits for, unless one is under way.
-func (c *Checker) refresh(origin string, now time.Time) {
-	if _, f, started, err := c.begin(origin, now, true); err == nil && started {
+func (c *Checker) refresh(name string, now time.Time) {
+	if _, f, started, err := c.begin(name, now, true); err == nil && started {
 		c.launch(f)
 	}
 }
@@ -251,7 +252,7 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	for i, u := range urls {
 		key := ""
 		if u != nil {
-			key, _ = originOf(u, "")
+			key, _ = origin.Of(u, "")
 		}
 		byOrigin[key] = append(byOrigin[key], i)
 	}
@@ -291,17 +292,17 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	origin, err := originOf(root, "")
+	name, err := origin.Of(root, "")
 	if err != nil {
 		return nil, err
 	}
-	if rec := c.overrides[origin]; rec != nil {
+	if rec := c.overrides[name]; rec != nil {
 		return slices.Clone(rec.doc.sitemaps), nil
 	}
 	now := time.Now()
-	rec := c.cache.get([]byte(origin))
+	rec := c.cache.get([]byte(name))
 	if rec.use(now) == useFetch {
-		if rec, err = c.load(ctx, origin, now); err != nil {
+		if rec, err = c.load(ctx, name, now); err != nil {
 			return nil, err
 		}
 	}
@@ -327,13 +328,13 @@ func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
 	if u == nil {
 		return 0, false
 	}
-	origin, err := originOf(u, "")
+	name, err := origin.Of(u, "")
 	if err != nil {
 		return 0, false
 	}
-	rec := c.overrides[origin]
+	rec := c.overrides[name]
 	if rec == nil {
-		rec = c.cache.get([]byte(origin))
+		rec = c.cache.get([]byte(name))
 	}
 	if rec == nil || rec.doc == nil {
 		return 0, false
@@ -348,13 +349,13 @@ func (c *Checker) Forget(u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	origin, err := originOf(root, "")
+	name, err := origin.Of(root, "")
 	if err != nil {
 		return err
 	}
-	c.cache.forget(origin)
+	c.cache.forget(name)
 	if c.store != nil {
-		c.store.forget(origin)
+		c.store.forget(name)
 	}
 	return nil
 }
@@ -364,7 +365,7 @@ func rootOf(u *url.URL) (*url.URL, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
 	}
-	if !applies(strings.ToLower(u.Scheme)) {
+	if !origin.Applies(u.Scheme) {
 		return nil, fmt.Errorf("robotsmw: %q has the scheme %q, to which robots.txt does not apply: give an http or https URL", u.Redacted(), u.Scheme)
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}, nil

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -32,7 +33,7 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 		}
 	}()
 
-	u, host := robotsURL(f.origin)
+	u, host := origin.RobotsURL(f.origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
 		ans, err := c.get(f, u, host, prev)
@@ -70,8 +71,8 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 			return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
 		}
 		seen = append(seen, requestKey(next, host))
-		if origin, ok := c.isOriginFile(next, host); ok && origin != f.origin {
-			other, loop, err := c.follow(f, origin)
+		if name, ok := c.isOriginFile(next, host); ok && name != f.origin {
+			other, loop, err := c.follow(f, name)
 			switch {
 			case loop:
 				return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
@@ -172,19 +173,19 @@ func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *
 
 // isOriginFile reports whether u is the robots.txt of an origin, as that
 // origin's own fetch would ask for it.
-func (c *Checker) isOriginFile(u *url.URL, host string) (origin string, ok bool) {
-	origin, err := originOf(u, host)
-	if err != nil || c.overrides[origin] != nil {
+func (c *Checker) isOriginFile(u *url.URL, host string) (name string, ok bool) {
+	name, err := origin.Of(u, host)
+	if err != nil || c.overrides[name] != nil {
 		return "", false
 	}
-	own, ownHost := robotsURL(origin)
-	return origin, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
+	own, ownHost := origin.RobotsURL(name)
+	return name, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
 }
 
 // requestKey is the same for all spellings of one request.
 func requestKey(u *url.URL, host string) string {
-	origin, _ := originOf(u, host)
-	return origin + " " + u.RequestURI()
+	name, _ := origin.Of(u, host)
+	return name + " " + u.RequestURI()
 }
 
 func isRedirect(status int) bool {
@@ -207,7 +208,7 @@ func redirectTarget(from *url.URL, h http.Header) (*url.URL, bool) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, false
 	}
-	if _, err := originOf(u, ""); err != nil {
+	if _, err := origin.Of(u, ""); err != nil {
 		return nil, false
 	}
 	u.Fragment, u.RawFragment, u.User = "", "", nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // flight is one fetch of an origin's robots.txt, shared by all who need it.
@@ -71,7 +72,7 @@ func (f *flight) wait(ctx context.Context) (*record, error) {
 		default:
 		}
 		if limited && until.After(deadline) {
-			return nil, &politeness.DelayError{Host: hostOf(f.origin), Until: until}
+			return nil, &politeness.DelayError{Host: origin.Host(f.origin), Until: until}
 		}
 		select {
 		case <-f.done:

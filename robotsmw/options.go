@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // Options says who the crawler is and how it treats robots.txt. UserAgent
@@ -183,7 +184,7 @@ func (o Options) config() (*config, error) {
 	c.Logger = orDefault(o.Logger, slog.Default())
 	c.overrides = make(map[string]string, len(o.Override))
 	for name, text := range o.Override {
-		key, err := parseOrigin(name)
+		key, err := origin.Parse(name)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // A Store keeps robots.txt records beyond the life of a process, or shares
@@ -56,7 +58,7 @@ type keeper struct {
 	store   Store
 	locker  Locker // nil: the Store is none
 	lockTTL time.Duration
-	decode  func(origin, robotsURL string, value []byte) (*record, error)
+	decode  func(name, robotsURL string, value []byte) (*record, error)
 	failed  func(op string, err error)
 	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
 	forgets atomic.Int64 // how often forget was called
@@ -64,42 +66,42 @@ type keeper struct {
 
 // forget deletes the origin's record. What a flight under way has learnt is
 // not kept: see putUnlessForgotten.
-func (k *keeper) forget(origin string) {
+func (k *keeper) forget(name string) {
 	k.forgets.Add(1)
-	k.delete(origin)
+	k.delete(name)
 }
 
 // putUnlessForgotten is put for a flight that began when forget had been
 // called the given number of times. If any origin was forgotten since, nothing
 // stays in the Store: that may cost a fetch.
-func (k *keeper) putUnlessForgotten(forgets int64, origin string, rec *record, body []byte) {
+func (k *keeper) putUnlessForgotten(forgets int64, name string, rec *record, body []byte) {
 	if k.forgets.Load() != forgets {
 		return
 	}
-	if k.put(origin, rec, body); k.forgets.Load() != forgets {
-		k.delete(origin)
+	if k.put(name, rec, body); k.forgets.Load() != forgets {
+		k.delete(name)
 	}
 }
 
 // get is the stored record, or nil.
-func (k *keeper) get(origin, robotsURL string) *record {
-	value := k.getValue(origin)
+func (k *keeper) get(name, robotsURL string) *record {
+	value := k.getValue(name)
 	if value == nil {
 		return nil
 	}
-	rec, err := k.decode(origin, robotsURL, value)
+	rec, err := k.decode(name, robotsURL, value)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		k.failed("get", fmt.Errorf("robotsmw: the stored record of %s cannot be used: %w", origin, err))
+		k.failed("get", fmt.Errorf("robotsmw: the stored record of %s cannot be used: %w", name, err))
 		return nil
 	}
 	return rec
 }
 
-func (k *keeper) getValue(origin string) []byte {
-	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, origin) })
+func (k *keeper) getValue(name string) []byte {
+	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, name) })
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			k.report("get", err)
@@ -113,15 +115,15 @@ func (k *keeper) getValue(origin string) []byte {
 // or whose fetch failed, has no body with it: that is the one stored before.
 // One that shares the robots.txt of another origin is stored without: the
 // body is with that origin.
-func (k *keeper) put(origin string, rec *record, body []byte) {
+func (k *keeper) put(name string, rec *record, body []byte) {
 	if rec.failure != nil && rec.failure.delay != nil {
 		return // it is about a limiter, not about the origin
 	}
 	if rec.state == stateGood {
-		if _, shared := originOfRobotsTxt(rec.from().url); shared {
+		if _, shared := origin.OfRobotsTxt(rec.from().url); shared {
 			body = nil
 		} else if body == nil {
-			if body = k.bodyOf(origin, rec.doc.hash); body == nil {
+			if body = k.bodyOf(name, rec.doc.hash); body == nil {
 				return // it is not there any more; the next start fetches it
 			}
 		}
@@ -130,26 +132,26 @@ func (k *keeper) put(origin string, rec *record, body []byte) {
 	if rec.state != stateGood && rec.failure == nil {
 		ttl = max(time.Until(rec.expires), minLifetime)
 	}
-	value := encodeRecord(origin, rec, body)
+	value := encodeRecord(name, rec, body)
 	_, err := try(k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Put(ctx, origin, value, ttl)
+		return struct{}{}, k.store.Put(ctx, name, value, ttl)
 	})
 	k.report("put", err)
 }
 
 // bodyOf is the stored robots.txt of an origin if it has the hash; nil if it
 // is not there. An empty one is not nil.
-func (k *keeper) bodyOf(origin string, hash [sha256.Size]byte) []byte {
-	_, body, ok := bytes.Cut(k.getValue(origin), []byte{'\n'})
+func (k *keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
+	_, body, ok := bytes.Cut(k.getValue(name), []byte{'\n'})
 	if !ok || sha256.Sum256(body) != hash {
 		return nil
 	}
 	return body
 }
 
-func (k *keeper) delete(origin string) {
+func (k *keeper) delete(name string) {
 	_, err := try(k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Delete(ctx, origin)
+		return struct{}{}, k.store.Delete(ctx, name)
 	})
 	k.report("delete", err)
 }
@@ -274,9 +276,9 @@ type storedFailure struct {
 
 const storedVersion = 1
 
-func encodeRecord(origin string, rec *record, body []byte) []byte {
+func encodeRecord(name string, rec *record, body []byte) []byte {
 	s := storedRecord{
-		Version: storedVersion, Origin: origin, Status: int(rec.status), Redirects: int(rec.hops),
+		Version: storedVersion, Origin: name, Status: int(rec.status), Redirects: int(rec.hops),
 		Fetched: rec.fetched, Expires: rec.expires,
 	}
 	switch rec.state {
@@ -305,7 +307,7 @@ func encodeRecord(origin string, rec *record, body []byte) []byte {
 // decodeRecord reads a stored value and trusts nothing in it: it must be of
 // this origin, its body must have the hash it says, and no lifetime or pause
 // may be longer than one that this package would have given.
-func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record, error) {
+func (c *Checker) decodeRecord(name, robotsURL string, value []byte) (*record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
 		return nil, errors.New("it has no first line")
@@ -317,7 +319,7 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 	switch {
 	case s.Version != storedVersion:
 		return nil, fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
-	case s.Origin != origin:
+	case s.Origin != name:
 		return nil, fmt.Errorf("it is of the origin %q", s.Origin)
 	case s.Expires.Sub(s.Fetched) > maxLifetime:
 		return nil, fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
@@ -335,7 +337,7 @@ func (c *Checker) decodeRecord(origin, robotsURL string, value []byte) (*record,
 		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
 			return nil, fmt.Errorf("its hash is %q", s.SHA256)
 		}
-		if other, shared := originOfRobotsTxt(s.URL); shared && other != origin && c.store != nil {
+		if other, shared := origin.OfRobotsTxt(s.URL); shared && other != name && c.store != nil {
 			if body = c.store.bodyOf(other, hash); body == nil {
 				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
 			}

@@ -1,4 +1,18 @@
-package robotsmw
+// Package origin names what a robots.txt governs. It turns a URL into an origin,
+// and an origin into where its robots.txt is:
+//
+//	http://Example.COM:80/page  →  "http://example.com"  →  http://example.com/robots.txt
+//
+// An origin is written as "https://example.com:8443": scheme and host in
+// lower case, the host in ASCII (IDNA), without a trailing dot, the port
+// only where it is not the scheme's default. http and https are two origins
+// (RFC 9309 §2.3: the rules apply to the authority that served them). A
+// request whose Host header overrides the host of its URL is an origin of
+// its own, written "http://127.0.0.1:8080 example.com": its robots.txt is
+// fetched at the same address with that Host.
+//
+// The form of a host is package politeness's, so that rules and pace agree.
+package origin
 
 import (
 	"context"
@@ -10,16 +24,10 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// An origin is written as "https://example.com:8443": scheme and host in
-// lower case, the host in ASCII (IDNA), without a trailing dot, the port
-// only where it is not the scheme's default. http and https are two origins
-// (RFC 9309 §2.3: the rules apply to the authority that served them). A
-// request whose Host header overrides the host of its URL is an origin of
-// its own, written "http://127.0.0.1:8080 example.com": its robots.txt is
-// fetched at the same address with that Host.
-
-// applies reports whether robots.txt applies to URLs of the scheme.
-func applies(scheme string) bool { return defaultPort(scheme) != "" }
+// Applies reports whether robots.txt applies to URLs of the scheme, in any case.
+func Applies(scheme string) bool {
+	return defaultPort(scheme) != "" || defaultPort(strings.ToLower(scheme)) != ""
+}
 
 func defaultPort(scheme string) string {
 	switch scheme {
@@ -33,10 +41,10 @@ func defaultPort(scheme string) string {
 	return ""
 }
 
-// appendOrigin appends the origin of u to buf; host is the request's Host,
+// Append appends the origin of u to buf; host is the request's Host,
 // if it has one. It allocates nothing for a host that is already in lower
 // case ASCII, so that a cached origin can be looked up for free.
-func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
+func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u.Host == "" {
 		return nil, fmt.Errorf("robotsmw: the URL %q has no host: give an absolute URL", u.Redacted())
 	}
@@ -137,50 +145,51 @@ func isLower(s string) bool {
 	return true
 }
 
-// originOf is appendOrigin as a string.
-func originOf(u *url.URL, host string) (string, error) {
-	b, err := appendOrigin(nil, u, host)
+// Of is Append as a string.
+func Of(u *url.URL, host string) (string, error) {
+	b, err := Append(nil, u, host)
 	return string(b), err
 }
 
-// parseOrigin reads an origin as a person writes it: "https://example.com",
+// Parse reads an origin as a person writes it: "https://example.com",
 // with or without a slash at its end.
-func parseOrigin(name string) (string, error) {
+func Parse(name string) (string, error) {
 	u, err := url.Parse(name)
 	if err != nil {
 		return "", fmt.Errorf("robotsmw: %q is no origin: %w", name, err)
 	}
-	if !applies(strings.ToLower(u.Scheme)) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if !Applies(u.Scheme) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("robotsmw: %q is no origin: write scheme and host alone, such as \"https://example.com\"", name)
 	}
-	return originOf(u, "")
+	return Of(u, "")
 }
 
-// robotsTxtOf is the URL of the robots.txt of an origin, as a string, and
-// originOfRobotsTxt the way back.
-func robotsTxtOf(origin string) string {
-	u, _ := robotsURL(origin)
+// RobotsTxt is the URL of the robots.txt of an origin, as a string.
+func RobotsTxt(origin string) string {
+	u, _ := RobotsURL(origin)
 	return u.String() // which escapes the zone of an IPv6 address
 }
 
-func originOfRobotsTxt(robotsURL string) (origin string, ok bool) {
+// OfRobotsTxt is the way back from RobotsTxt: ok is false if robotsURL is not
+// where the robots.txt of an origin is.
+func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
 	if !ok {
 		return "", false
 	}
-	origin, err := parseOrigin(at)
+	origin, err := Parse(at)
 	return origin, err == nil
 }
 
-// hostOf is the host of an origin, for messages.
-func hostOf(origin string) string {
+// Host is the host of an origin, for messages.
+func Host(origin string) string {
 	_, authority, _ := strings.Cut(origin, "://")
 	return authority
 }
 
 // robotsURL is where the robots.txt of an origin is, and the Host header to
 // ask with ("" for the URL's own).
-func robotsURL(origin string) (u *url.URL, host string) {
+func RobotsURL(origin string) (u *url.URL, host string) {
 	at, host, _ := strings.Cut(origin, " ")
 	scheme, authority, _ := strings.Cut(at, "://")
 	return &url.URL{Scheme: scheme, Host: authority, Path: "/robots.txt"}, host

@@ -1,4 +1,4 @@
-package robotsmw
+package origin
 
 import (
 	"net/url"
@@ -75,7 +75,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := originOf(u, tt.host)
+		got, err := Of(u, tt.host)
 		if err != nil || got != tt.want {
 			t.Errorf("%s with Host %q: %q, %v; want %q", tt.url, tt.host, got, err, tt.want)
 		}
@@ -97,7 +97,7 @@ func TestBadHostIsAnError(t *testing.T) {
 		{Scheme: "http", Host: "[[a]]"},
 		{Scheme: "http", Host: "my_bücher.example"}, // IDNA forbids "_"
 	} {
-		if got, err := originOf(u, ""); err == nil {
+		if got, err := Of(u, ""); err == nil {
 			t.Errorf("%v has the origin %q, want an error", u, got)
 		}
 	}
@@ -105,11 +105,11 @@ func TestBadHostIsAnError(t *testing.T) {
 
 func TestOriginsInOptions(t *testing.T) {
 	for _, name := range []string{"example.com", "https://", "https://example.com/path", "https://example.com/?q", "mailto:a@example.com", "https://u@example.com", "%"} {
-		if got, err := parseOrigin(name); err == nil || !strings.Contains(err.Error(), "no origin") {
+		if got, err := Parse(name); err == nil || !strings.Contains(err.Error(), "no origin") {
 			t.Errorf("%q: %q, %v; want an error", name, got, err)
 		}
 	}
-	if got, err := parseOrigin("HTTPS://Example.com:443/"); err != nil || got != "https://example.com" {
+	if got, err := Parse("HTTPS://Example.com:443/"); err != nil || got != "https://example.com" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -121,15 +121,15 @@ func FuzzOrigin(f *testing.F) {
 	f.Add("http://a.example", "[[b]]")
 	f.Fuzz(func(t *testing.T, raw, host string) {
 		u, err := url.Parse(raw)
-		if err != nil || !applies(u.Scheme) {
+		if err != nil || !Applies(u.Scheme) {
 			return
 		}
-		origin, err := originOf(u, host)
+		origin, err := Of(u, host)
 		if err != nil {
 			return
 		}
-		at, via := robotsURL(origin)
-		again, err := originOf(at, via)
+		at, via := RobotsURL(origin)
+		again, err := Of(at, via)
 		if err != nil || again != origin {
 			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt is of %q (%v)", raw, host, origin, again, err)
 		}
@@ -142,41 +142,23 @@ func mustOrigin(t *testing.T, raw string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	origin, err := originOf(u, "")
+	origin, err := Of(u, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return origin
 }
 
-// What the rules are matched with is what net/http sends.
-func TestTargetIsWhatIsSent(t *testing.T) {
-	long := strings.Repeat("x", 1000)
-	for _, raw := range []string{
-		"http://a.example", "http://a.example/", "http://a.example?", "http://a.example?q", "http://a.example/p?", "http://a.example/p?q=1&a=2",
-		"http://a.example/%7ep%2F?%2f", "http://a.example/p?a?b", "http://a.example//p?q", "http://a.example/p?q#f", "http://a.example/" + long + "?" + long,
-	} {
-		u, err := url.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var buf [64]byte
-		if got := target(buf[:0], u); got != u.RequestURI() {
-			t.Errorf("%s: %q, want %q", raw, got, u.RequestURI())
-		}
-	}
-}
-
 // A Host header makes another origin, unless it is another spelling of the URL's host.
 func TestOriginOfAHostHeader_PlainNames(t *testing.T) {
-	u := mustURL(t, "http://a.example/")
+	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
 	for host, want := range map[string]string{
 		"":              "http://a.example",
 		"a.example":     "http://a.example",
 		"A.Example.:80": "http://a.example",
 		"b.example":     "http://a.example b.example",
 	} {
-		if got, err := originOf(u, host); err != nil || got != want {
+		if got, err := Of(u, host); err != nil || got != want {
 			t.Errorf("Host %q: %q, %v, want %q", host, got, err, want)
 		}
 	}
