@@ -9,6 +9,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // cache holds the record of each origin and the fetch under way for it, in
@@ -27,7 +28,7 @@ import (
 type cache struct {
 	seed     maphash.Seed
 	shards   []shard
-	docs     documents
+	docs     *record.Documents // shared with the crawler's record.Kind
 	maxBytes int64
 	bytes    atomic.Int64 // of all entries and documents, but for entries under way
 }
@@ -51,10 +52,10 @@ type shard struct {
 // in neither while a fetch for it is under way: then it cannot be evicted.
 type entry struct {
 	origin     string
-	rec        atomic.Pointer[record] // nil until the first fetch ends
-	flight     *flight                // nil unless a fetch is under way
-	prev, next *entry                 // non-nil in the LRU list
-	at         int                    // 1 + index in the heap; 0: not there
+	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
+	flight     *flight                       // nil unless a fetch is under way
+	prev, next *entry                        // non-nil in the LRU list
+	at         int                           // 1 + index in the heap; 0: not there
 }
 
 const entryOverhead = 160 // the entry, its key's header and its map slot
@@ -66,12 +67,12 @@ const (
 	maxShards       = 64
 )
 
-func newCache(maxOrigins int, maxBytes int64) *cache {
+func newCache(maxOrigins int, maxBytes int64, docs *record.Documents) *cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
 		n *= 2
 	}
-	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n), maxBytes: maxBytes}
+	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n), docs: docs, maxBytes: maxBytes}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.entries = make(map[string]*entry)
@@ -91,7 +92,7 @@ func (c *cache) shard(origin []byte) *shard {
 }
 
 // get is the origin's record, nil if there is none.
-func (c *cache) get(origin []byte) *record {
+func (c *cache) get(origin []byte) *record.Record {
 	s := c.shard(origin)
 	if e := s.hot.Load(); e != nil && e.origin == string(origin) {
 		return e.rec.Load()
@@ -111,7 +112,7 @@ func (c *cache) get(origin []byte) *record {
 // newFlight, which its caller must start. If meanwhile there is a record
 // that needs no fetch, that is returned. With a shard full of origins that
 // must not be dropped, a new one is refused.
-func (c *cache) begin(name string, now time.Time, background bool, newFlight func(prev *record) *flight) (rec *record, f *flight, started bool, err error) {
+func (c *cache) begin(name string, now time.Time, background bool, newFlight func(prev *record.Record) *flight) (rec *record.Record, f *flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (c *cache) begin(name string, now time.Time, background bool, newFlight fun
 		return nil, e.flight, false, nil
 	default:
 		rec = e.rec.Load()
-		if u := rec.use(now); u.asIs() || u == useAndRefresh && !background {
+		if u := rec.Use(now); u.AsIs() || u == record.UseAndRefresh && !background {
 			return rec, nil, false, nil
 		}
 	}
@@ -139,7 +140,7 @@ func (c *cache) begin(name string, now time.Time, background bool, newFlight fun
 
 // end puts what a flight found in the place of what was there; nil leaves
 // that as it was.
-func (c *cache) end(f *flight, rec *record, now time.Time) {
+func (c *cache) end(f *flight, rec *record.Record, now time.Time) {
 	s := c.shard([]byte(f.origin))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +191,8 @@ func (s *shard) overweight() bool { return s.cache.bytes.Load() > s.cache.maxByt
 // place files an entry by its record.
 func (s *shard) place(e *entry, now time.Time) {
 	rec := e.rec.Load()
-	s.cache.bytes.Add(e.cost() + s.cache.docs.add(rec.doc))
-	if rec.waiting(now) {
+	s.cache.bytes.Add(e.cost() + s.cache.docs.Add(rec.Doc))
+	if rec.Waiting(now) {
 		heap.Push(&s.held, e)
 		return
 	}
@@ -210,12 +211,12 @@ func (s *shard) drop(e *entry) {
 	default:
 		return
 	}
-	s.cache.bytes.Add(-e.cost() - s.cache.docs.remove(e.rec.Load().doc))
+	s.cache.bytes.Add(-e.cost() - s.cache.docs.Remove(e.rec.Load().Doc))
 }
 
 // cost is roughly what an entry takes in memory, in octets.
 func (e *entry) cost() int64 {
-	return entryOverhead + int64(len(e.origin)) + e.rec.Load().cost()
+	return entryOverhead + int64(len(e.origin)) + e.rec.Load().Cost()
 }
 
 // shrink evicts from the end of the list until the bounds hold, or until
@@ -235,7 +236,7 @@ func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
 // release moves the entries whose next try is due back to the list.
 func (s *shard) release(now time.Time) {
-	for len(s.held) > 0 && !s.held[0].rec.Load().waiting(now) {
+	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]
 		s.drop(e)
 		s.place(e, now)
@@ -262,7 +263,7 @@ func (s *shard) unlink(e *entry) {
 	e.prev, e.next = nil, nil
 }
 
-func (e *entry) retry() time.Time { return e.rec.Load().failure.retry }
+func (e *entry) retry() time.Time { return e.rec.Load().Failure.Retry }
 
 // retryHeap orders entries by when their next try is due.
 type retryHeap []*entry

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -110,14 +111,15 @@ func TestCacheInvariants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		c := newCache(8, 4000)
+		k := &record.Kind{Tokens: []string{"ExampleBot"}}
+		c := newCache(8, 4000, &k.Documents)
 		var flights []*flight
 		for range 2000 {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
 			switch rnd.IntN(5) {
 			case 0, 1:
-				_, f, started, _ := c.begin(name, now, rnd.IntN(2) == 0, func(prev *record) *flight {
+				_, f, started, _ := c.begin(name, now, rnd.IntN(2) == 0, func(prev *record.Record) *flight {
 					return newFlight(name, origin.RobotsTxt(name), prev)
 				})
 				if started {
@@ -130,16 +132,16 @@ func TestCacheInvariants(t *testing.T) {
 				i := rnd.IntN(len(flights))
 				f := flights[i]
 				flights = append(flights[:i], flights[i+1:]...)
-				var rec *record
+				var rec *record.Record
 				switch rnd.IntN(5) {
 				case 0:
 				case 1:
-					rec = f.prev.failed(f.robotsURL, now, 503, "status 503", 0)
+					rec = f.prev.Failed(f.robotsURL, now, 503, "status 503", 0)
 				case 2:
-					doc := c.docs.of(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)), []string{"ExampleBot"}, false)
-					rec = &record{state: stateGood, doc: doc, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
+					doc := k.Document(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)))
+					rec = &record.Record{State: record.Good, Doc: doc, URL: f.robotsURL, Fetched: now, Expires: now.Add(time.Hour)}
 				default:
-					rec = &record{state: stateUnavailable, url: f.robotsURL, fetched: now, expires: now.Add(time.Hour)}
+					rec = &record.Record{State: record.Unavailable, URL: f.robotsURL, Fetched: now, Expires: now.Add(time.Hour)}
 				}
 				c.end(f, rec, now)
 			case 4:
@@ -160,10 +162,10 @@ func TestCacheInvariants(t *testing.T) {
 func (c *cache) audit(t *testing.T) {
 	t.Helper()
 	var bytes int64
-	docs := make(map[*document]int)
+	docs := make(map[*record.Document]int)
 	count := func(e *entry) {
 		bytes += e.cost()
-		if d := e.rec.Load().doc; d != nil {
+		if d := e.rec.Load().Doc; d != nil {
 			docs[d]++
 		}
 	}
@@ -201,13 +203,13 @@ func (c *cache) audit(t *testing.T) {
 		spare += max(idle-1, 0)
 	}
 	for d, n := range docs {
-		bytes += d.cost()
-		if d.cached != n {
-			t.Errorf("a document of %d origins has %d in the books", n, d.cached)
+		bytes += d.Cost()
+		if held := c.docs.Held(d); held != n {
+			t.Errorf("a document of %d origins has %d in the books", n, held)
 		}
 	}
-	if bytes != c.bytes.Load() || len(c.docs.byHash) > len(docs) {
-		t.Errorf("%d octets and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), len(c.docs.byHash))
+	if bytes != c.bytes.Load() || c.docs.Len() > len(docs) {
+		t.Errorf("%d octets and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), c.docs.Len())
 	}
 	if len(c.shards) == 1 && spare > 0 && bytes > c.maxBytes {
 		t.Errorf("%d octets, with %d origins that could go", bytes, spare)
@@ -215,7 +217,7 @@ func (c *cache) audit(t *testing.T) {
 }
 
 func TestCacheUnderContention(t *testing.T) {
-	c := newCache(5000, 1<<19)
+	c := newCache(5000, 1<<19, new(record.Documents))
 	if len(c.shards) < 2 {
 		t.Fatal("one shard alone")
 	}
@@ -229,11 +231,11 @@ func TestCacheUnderContention(t *testing.T) {
 				if c.get([]byte(name)) != nil {
 					continue
 				}
-				_, f, started, err := c.begin(name, now, false, func(prev *record) *flight {
+				_, f, started, err := c.begin(name, now, false, func(prev *record.Record) *flight {
 					return newFlight(name, origin.RobotsTxt(name), prev)
 				})
 				if err == nil && started {
-					c.end(f, &record{state: stateUnavailable, fetched: now, expires: now.Add(time.Hour)}, now)
+					c.end(f, &record.Record{State: record.Unavailable, Fetched: now, Expires: now.Add(time.Hour)}, now)
 				}
 			}
 		})

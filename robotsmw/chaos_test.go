@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // An origin whose address has an IPv6 zone is never found in the Store.
@@ -39,7 +40,7 @@ func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	s := &memoryStore{}
 	ago := time.Now().Add(-25 * time.Hour)
 	old := "User-agent: *\nDisallow: /new\n"
-	s.Put(t.Context(), srv, stored(t, srv, storedRecord{State: "good", Status: 200, ETag: "a\nb", SHA256: hashOf(old), Fetched: ago, Expires: ago.Add(24 * time.Hour)}, old), 0)
+	s.Put(t.Context(), srv, stored(srv, old, record.Record{Source: &record.Source{ETag: "a\nb"}, Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
 	d := decide(t, newTestTransport(t, http.DefaultTransport, withStore(s)).Checker(), srv+"/new")
 	if !d.Allowed || d.Stale {
 		t.Errorf("%v", d)

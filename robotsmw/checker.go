@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -24,7 +24,8 @@ import (
 // for concurrent use.
 type Checker struct {
 	cfg       *config
-	overrides map[string]*record // by origin
+	overrides map[string]*record.Record // by origin
+	kind      *record.Kind
 	cache     *cache
 	store     *keeper // nil: none
 	links     sync.Mutex
@@ -32,15 +33,19 @@ type Checker struct {
 }
 
 func newChecker(cfg *config) *Checker {
-	c := &Checker{cfg: cfg, overrides: make(map[string]*record), cache: newCache(cfg.MaxOrigins, cfg.MaxBytes)}
+	kind := &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden}
+	c := &Checker{
+		cfg: cfg, overrides: make(map[string]*record.Record), kind: kind,
+		cache: newCache(cfg.MaxOrigins, cfg.MaxBytes, &kind.Documents),
+	}
 	for name, text := range cfg.overrides {
-		c.overrides[name] = &record{state: stateOverride, doc: c.document([]byte(text))}
+		c.overrides[name] = &record.Record{State: record.Override, Doc: kind.Document([]byte(text))}
 	}
 	if cfg.Store != nil {
 		c.store = &keeper{
 			store:   cfg.Store,
 			lockTTL: cfg.RobotsTimeout + 10*time.Second,
-			decode:  c.decodeRecord,
+			kind:    kind,
 			failed:  c.storeFailed,
 		}
 		c.store.locker, _ = cfg.Store.(Locker)
@@ -106,21 +111,21 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	}
 	now := time.Now()
 	rec := c.cache.get(name)
-	switch rec.use(now) {
-	case useFresh:
+	switch rec.Use(now) {
+	case record.UseFresh:
 		c.observeLookup(ctx, LookupHit)
-	case useStale:
+	case record.UseStale:
 		c.observeLookup(ctx, LookupStale)
-	case useAndRefresh:
+	case record.UseAndRefresh:
 		c.observeLookup(ctx, LookupHit)
 		c.refresh(string(name), now)
-	case useFetch:
+	case record.UseFetch:
 		if rec, err = c.load(ctx, string(name), now); err != nil {
 			return err
 		}
 		now = time.Now()
 	}
-	if err := rec.postponed(now); err != nil {
+	if err := rec.Postponed(now); err != nil {
 		return err
 	}
 	c.judge(d, u, rec, now)
@@ -128,14 +133,14 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 }
 
 // begin is the cache's, for this checker's flights.
-func (c *Checker) begin(name string, now time.Time, background bool) (*record, *flight, bool, error) {
-	return c.cache.begin(name, now, background, func(prev *record) *flight {
+func (c *Checker) begin(name string, now time.Time, background bool) (*record.Record, *flight, bool, error) {
+	return c.cache.begin(name, now, background, func(prev *record.Record) *flight {
 		return newFlight(name, origin.RobotsTxt(name), prev)
 	})
 }
 
 // load has the origin's record fetched and waits for it.
-func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record, error) {
+func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record.Record, error) {
 	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
 		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
@@ -165,29 +170,29 @@ func (c *Checker) refresh(name string, now time.Time) {
 }
 
 // judge applies a record to a URL, and fills d, which is zero, with that.
-func (c *Checker) judge(d *Decision, u *url.URL, rec *record, now time.Time) {
-	d.URL, d.RobotsURL, d.Status, d.doc = u, rec.url, int(rec.status), rec.doc
-	d.Fetched, d.Expires = rec.fetched, rec.expires
-	if f := rec.failure; f != nil {
-		d.Cause, d.FailedSince, d.NextTry = f.cause, f.since, f.retry
-		d.Stale = rec.state == stateGood && rec.expired(now)
+func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
+	d.URL, d.RobotsURL, d.Status, d.doc = u, rec.URL, int(rec.Status), rec.Doc
+	d.Fetched, d.Expires = rec.Fetched, rec.Expires
+	if f := rec.Failure; f != nil {
+		d.Cause, d.FailedSince, d.NextTry = f.Cause, f.Since, f.Retry
+		d.Stale = rec.State == record.Good && rec.Expired(now)
 	}
-	switch rec.inForce(now) {
-	case stateGood, stateOverride:
+	switch rec.InForce(now) {
+	case record.Good, record.Override:
 		var buf [128]byte
-		m := rec.doc.rules.Match(target(buf[:0], u)) // m keeps nothing of the target
+		m := rec.Doc.Rules.Match(target(buf[:0], u)) // m keeps nothing of the target
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
-		d.CrawlDelay, _ = rec.doc.rules.CrawlDelay()
-	case stateUnavailable:
+		d.CrawlDelay, _ = rec.Doc.Rules.CrawlDelay()
+	case record.Unavailable:
 		d.Allowed, d.Reason = true, Unavailable
-	case stateForbidden:
+	case record.Forbidden:
 		d.Reason = Forbidden
-	case stateNone:
+	case record.None:
 		d.Reason = Unreachable
-		d.Status = rec.failure.status
-		d.Fetched, d.Expires = time.Time{}, rec.failure.retry
-		d.Allowed = c.cfg.AllowAfter30Days && rec.failure.last.Sub(rec.failure.since) >= thirtyDays
+		d.Status = rec.Failure.Status
+		d.Fetched, d.Expires = time.Time{}, rec.Failure.Retry
+		d.Allowed = c.cfg.AllowAfter30Days && rec.Failure.Last.Sub(rec.Failure.Since) >= record.ThirtyDays
 	}
 	if c.cfg.DryRun && !d.Allowed {
 		d.Allowed, d.DryRun = true, true
@@ -207,19 +212,6 @@ func target(buf []byte, u *url.URL) string {
 	}
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
 	return unsafe.String(unsafe.SliceData(buf), len(buf))
-}
-
-// stateWithoutFile is what a status says that means there is no robots.txt.
-func (c *Checker) stateWithoutFile(status int) state {
-	if c.cfg.DisallowForbidden && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
-		return stateForbidden
-	}
-	return stateUnavailable
-}
-
-// document is what a body says to this crawler.
-func (c *Checker) document(body []byte) *document {
-	return c.cache.docs.of(body, c.cfg.tokens, c.cfg.KeepFiles)
 }
 
 func (c *Checker) storeFailed(op string, err error) {
@@ -297,29 +289,29 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 		return nil, err
 	}
 	if rec := c.overrides[name]; rec != nil {
-		return slices.Clone(rec.doc.sitemaps), nil
+		return slices.Clone(rec.Doc.Sitemaps), nil
 	}
 	now := time.Now()
 	rec := c.cache.get([]byte(name))
-	if rec.use(now) == useFetch {
+	if rec.Use(now) == record.UseFetch {
 		if rec, err = c.load(ctx, name, now); err != nil {
 			return nil, err
 		}
 	}
 	now = time.Now()
-	if err := rec.postponed(now); err != nil {
+	if err := rec.Postponed(now); err != nil {
 		return nil, err
 	}
-	if rec.inForce(now) == stateNone {
+	if rec.InForce(now) == record.None {
 		var d Decision
 		c.judge(&d, root, rec, now)
 		d.Allowed, d.DryRun = false, false // whatever pages may do
 		return nil, &DisallowedError{Decision: d}
 	}
-	if rec.doc == nil {
+	if rec.Doc == nil {
 		return nil, nil
 	}
-	return slices.Clone(rec.doc.sitemaps), nil
+	return slices.Clone(rec.Doc.Sitemaps), nil
 }
 
 // CrawlDelay is the Crawl-delay that the robots.txt of u's origin asks of
@@ -336,10 +328,10 @@ func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
 	if rec == nil {
 		rec = c.cache.get([]byte(name))
 	}
-	if rec == nil || rec.doc == nil {
+	if rec == nil || rec.Doc == nil {
 		return 0, false
 	}
-	return rec.doc.rules.CrawlDelay()
+	return rec.Doc.Rules.CrawlDelay()
 }
 
 // Forget drops what is known of the robots.txt of u's origin, in memory and

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
@@ -49,7 +50,7 @@ type Decision struct {
 	FailedSince time.Time
 	NextTry     time.Time
 
-	doc *document
+	doc *record.Document
 }
 
 // A Reason is what a Decision rests on.
@@ -131,7 +132,7 @@ func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
 	}
-	return hex.EncodeToString(d.doc.hash[:])
+	return hex.EncodeToString(d.doc.Hash[:])
 }
 
 // File is the robots.txt in force, with the lines that are no rules; nil
@@ -140,7 +141,7 @@ func (d Decision) File() *robotstxt.File {
 	if d.doc == nil {
 		return nil
 	}
-	return d.doc.file
+	return d.doc.File
 }
 
 // String is the decision in a sentence, such as

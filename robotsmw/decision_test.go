@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -195,10 +196,10 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 		if n := robotsFetches(&web, "a.example"); n != 2 {
 			t.Errorf("%d fetches, want one for the store and one without it", n)
 		}
-		with := newDocument([32]byte{}, []byte(someRules), nil, true)
-		without := newDocument([32]byte{}, []byte(someRules), nil, false)
-		if with.cost() != without.cost()+2*int64(len(someRules)) {
-			t.Errorf("a file of %d octets makes the cost %d, without it %d", len(someRules), with.cost(), without.cost())
+		with := (&record.Kind{KeepFiles: true}).Document([]byte(someRules))
+		without := new(record.Kind).Document([]byte(someRules))
+		if with.Cost() != without.Cost()+2*int64(len(someRules)) {
+			t.Errorf("a file of %d octets makes the cost %d, without it %d", len(someRules), with.Cost(), without.Cost())
 		}
 	})
 }

@@ -14,18 +14,9 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
-
-// Failure.last, not since.
-func TestNewerIsByTheLatestFailure(t *testing.T) {
-	now := time.Now()
-	old := (*record)(nil).failed("u", now, 503, "x", 0)
-	again := old.failed("u", now.Add(time.Hour), 503, "x", 0)
-	if !again.newerThan(old) || old.newerThan(again) {
-		t.Error("the record of the later failure is the newer one")
-	}
-}
 
 // S.idle > 1: the origin used last stays, however large.
 func TestOneOriginFitsInto1Octet(t *testing.T) {
@@ -182,42 +173,6 @@ func (d *drained) Read(p []byte) (int, error) {
 }
 func (d *drained) Close() error { d.closed = true; return nil }
 
-// More seconds than a time.Duration holds.
-func TestMaxAgeOfThousandsOfYears(t *testing.T) {
-	if d, _ := lifetime(http.Header{"Cache-Control": {"max-age=10000000000"}}, time.Now()); d != maxLifetime {
-		t.Errorf("%v", d)
-	}
-}
-
-// The longest pause is 24 hours, failures are in order and counted from 1.
-func TestStoredFailuresAreChecked(t *testing.T) {
-	const origin = "http://a.example"
-	c := newTestTransport(t, http.DefaultTransport, withStore(&memoryStore{})).Checker()
-	now := time.Now()
-	for name, f := range map[string]storedFailure{
-		"a pause of 25 hours":   {Since: now, Last: now, Count: 1, Retry: now.Add(25 * time.Hour)},
-		"the last before first": {Since: now, Last: now.Add(-time.Hour), Count: 1, Retry: now},
-		"none of them":          {Since: now, Last: now, Retry: now},
-	} {
-		if rec, err := c.decodeRecord(origin, origin+"/robots.txt", stored(t, origin, storedRecord{State: "none", Failure: &f}, "")); err == nil {
-			t.Errorf("%s: %+v", name, rec)
-		}
-	}
-}
-
-// A shared robots.txt that has changed since is no longer the one shared.
-func TestSharedFileThatHasChanged(t *testing.T) {
-	const a, b = "http://a.example", "http://b.example"
-	s := &memoryStore{}
-	now := time.Now()
-	s.Put(t.Context(), b, stored(t, b, storedRecord{State: "good", SHA256: hashOf("new"), Fetched: now, Expires: now.Add(time.Hour)}, "new"), 0)
-	c := newTestTransport(t, http.DefaultTransport, withStore(s)).Checker()
-	rec, err := c.decodeRecord(a, a+"/robots.txt", stored(t, a, storedRecord{State: "good", URL: b + "/robots.txt", SHA256: hashOf("old"), Fetched: now, Expires: now.Add(time.Hour)}, ""))
-	if err == nil {
-		t.Errorf("%+v", rec)
-	}
-}
-
 // What another stored between our look and our lock is taken.
 func TestStoredJustBeforeTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +210,7 @@ func TestClockSkewInAFleet(t *testing.T) {
 		web.Handle("a.example", robots(someRules))
 		s := &memoryStore{}
 		ahead := time.Now().Add(2 * time.Second)
-		s.Put(t.Context(), "http://a.example", stored(t, "http://a.example", storedRecord{State: "good", Status: 200, SHA256: hashOf(someRules), Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}, someRules), 0)
+		s.Put(t.Context(), "http://a.example", stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 {

@@ -14,20 +14,20 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // fetch asks the origin for its robots.txt, follows redirects, and makes the
 // next record of the answer (RFC 9309 §2.3.1). The error is a
 // *politeness.DelayError: nothing was asked, so nothing is known.
-func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
+func (c *Checker) fetch(f *flight, prev *record.Record) (rec *record.Record, err error) {
 	event := Fetch{Origin: f.origin, URL: f.robotsURL, Started: time.Now()}
 	defer func() {
-		if rec != nil && (rec.failure == nil || rec.failure.delay == nil) {
+		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
 			event.finish(rec, time.Now())
 			c.observeFetch(event)
 		}
@@ -47,18 +47,18 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 		case err != nil && hops == 0 && isDelay(err):
 			return nil, err
 		case err != nil:
-			return prev.afterError(f.robotsURL, now, ans.status, err, ans.retryAfter(now)), nil
+			return prev.AfterError(f.robotsURL, now, ans.status, err, ans.retryAfter(now)), nil
 		}
 		switch {
 		case ans.status == http.StatusNotModified && ans.conditional:
 			event.Renewed = true
-			return renewed(prev, ans, now), nil
+			return prev.Renewed(ans.header, now), nil
 		case ans.status >= 200 && ans.status <= 299:
 			return c.accepted(f, u, hops, ans, now), nil
 		case isRedirect(ans.status):
 			// below
 		case ans.status == http.StatusTooManyRequests || ans.status < 400 || ans.status > 499:
-			return prev.failed(f.robotsURL, now, ans.status, ans.statusText(), ans.retryAfter(now)), nil
+			return prev.Failed(f.robotsURL, now, ans.status, ans.statusText(), ans.retryAfter(now)), nil
 		default:
 			return c.withoutFile(f, ans.status, hops, ans.lifetime(now), now), nil
 		}
@@ -68,16 +68,16 @@ func (c *Checker) fetch(f *flight, prev *record) (rec *record, err error) {
 			host = ""
 		}
 		if !ok || hops == c.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
-			return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
+			return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil
 		}
 		seen = append(seen, requestKey(next, host))
 		if name, ok := c.isOriginFile(next, host); ok && name != f.origin {
 			other, loop, err := c.follow(f, name)
 			switch {
 			case loop:
-				return c.withoutFile(f, ans.status, hops, loopLifetime, now), nil
+				return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil
 			case err != nil:
-				return prev.afterError(f.robotsURL, now, ans.status, err, 0), nil
+				return prev.AfterError(f.robotsURL, now, ans.status, err, 0), nil
 			case other != nil:
 				return c.redirected(f, prev, other, hops+1, ans.status), nil
 			}
@@ -95,77 +95,55 @@ func isDelay(err error) bool {
 }
 
 // accepted is the record of a 2xx answer.
-func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record {
+func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record.Record {
 	f.body = ans.body
-	src := source{
-		etag:         validator(ans.header.Get("ETag")),
-		lastModified: validator(ans.header.Get("Last-Modified")),
+	src := record.Source{
+		ETag:         record.Validator(ans.header.Get("ETag")),
+		LastModified: record.Validator(ans.header.Get("Last-Modified")),
 	}
 	if s := from.String(); s != f.robotsURL {
-		src.url = s
+		src.URL = s
 	}
-	rec := &record{
-		url: f.robotsURL, state: stateGood, hops: uint8(min(hops, 255)), status: int16(ans.status),
-		doc: c.document(ans.body), fetched: now, expires: now.Add(ans.lifetime(now)),
+	rec := &record.Record{
+		URL: f.robotsURL, State: record.Good, Hops: uint8(min(hops, 255)), Status: int16(ans.status),
+		Doc: c.kind.Document(ans.body), Fetched: now, Expires: now.Add(ans.lifetime(now)),
 	}
-	if src != (source{}) {
-		rec.source = &src
+	if src != (record.Source{}) {
+		rec.Source = &src
 	}
 	return rec
 }
 
-// validator is a validator fit to be sent back, else "". A server may refuse
-// a header of some kilobytes with a 4xx, which would read as "no robots.txt".
-func validator(s string) string {
-	const longest = 1 << 10
-	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {
-		return ""
-	}
-	return strings.Clone(s)
-}
-
-// renewed is the record after a 304: the same file for another lifetime. A
-// 304 that says nothing of it repeats the lifetime that the file had.
-func renewed(prev *record, ans answer, now time.Time) *record {
-	rec := *prev
-	d, stated := lifetime(ans.header, now)
-	if !stated {
-		d = prev.expires.Sub(prev.fetched)
-	}
-	rec.fetched, rec.expires, rec.failure = now, now.Add(d), nil
-	return &rec
-}
-
 // withoutFile is the record of an origin that has no robots.txt to read.
-func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duration, now time.Time) *record {
-	return &record{
-		url: f.robotsURL, state: c.stateWithoutFile(status), hops: uint8(min(hops, 255)), status: int16(status),
-		fetched: now, expires: now.Add(lifetime),
+func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
+	return &record.Record{
+		URL: f.robotsURL, State: c.kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
+		Fetched: now, Expires: now.Add(lifetime),
 	}
 }
 
 // redirected is the record of an origin whose robots.txt redirects to that
 // of another: what the other has, for as long as the other has it, stale or
 // not; and where that cannot be had anew, its next try is this one's too.
-func (c *Checker) redirected(f *flight, prev, other *record, hops, status int) *record {
+func (c *Checker) redirected(f *flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case hops+int(other.hops) > c.cfg.MaxRedirects:
-		return c.withoutFile(f, status, hops, loopLifetime, now)
-	case other.inForce(now) == stateNone:
-		why := other.failure
-		if why.delay != nil {
-			return prev.delayed(f.robotsURL, now, why.delay)
+	case hops+int(other.Hops) > c.cfg.MaxRedirects:
+		return c.withoutFile(f, status, hops, record.LoopLifetime, now)
+	case other.InForce(now) == record.None:
+		why := other.Failure
+		if why.Delay != nil {
+			return prev.Delayed(f.robotsURL, now, why.Delay)
 		}
-		return prev.failed(f.robotsURL, now, why.status, why.cause, why.retry.Sub(now))
+		return prev.Failed(f.robotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
 	default:
 		rec := *other
-		rec.url = f.robotsURL
-		rec.hops += uint8(hops)
-		if rec.doc != nil && rec.from().url == "" {
-			src := *rec.from()
-			src.url = other.url
-			rec.source = &src
+		rec.URL = f.robotsURL
+		rec.Hops += uint8(hops)
+		if rec.Doc != nil && rec.From().URL == "" {
+			src := *rec.From()
+			src.URL = other.URL
+			rec.Source = &src
 		}
 		return &rec
 	}
@@ -234,7 +212,7 @@ type answer struct {
 }
 
 func (a answer) lifetime(now time.Time) time.Duration {
-	d, _ := lifetime(a.header, now)
+	d, _ := record.Lifetime(a.header, now)
 	return d
 }
 
@@ -250,7 +228,7 @@ func (a answer) statusText() string {
 // get sends one request and reads its body if that is a robots.txt. The
 // request is the same whoever asks: no cookie, no header of a caller's, no
 // context of a caller's. Its time runs from the end of its wait for a slot.
-func (c *Checker) get(f *flight, u *url.URL, host string, prev *record) (ans answer, err error) {
+func (c *Checker) get(f *flight, u *url.URL, host string, prev *record.Record) (ans answer, err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	timeout := c.cfg.RobotsTimeout
@@ -272,12 +250,12 @@ func (c *Checker) get(f *flight, u *url.URL, host string, prev *record) (ans ans
 			"Accept":     {"text/plain, */*;q=0.5"},
 		},
 	}).WithContext(ctx)
-	if src := prev.validates(u.String()); src != nil {
-		if tag := src.etag; tag != "" {
+	if src := prev.Validates(u.String()); src != nil {
+		if tag := src.ETag; tag != "" {
 			req.Header.Set("If-None-Match", tag)
 			ans.conditional = true
 		}
-		if mod := src.lastModified; mod != "" {
+		if mod := src.LastModified; mod != "" {
 			req.Header.Set("If-Modified-Since", mod)
 			ans.conditional = true
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // flight is one fetch of an origin's robots.txt, shared by all who need it.
@@ -19,12 +20,12 @@ import (
 type flight struct {
 	origin    string
 	robotsURL string
-	prev      *record // what was known before; nil: nothing
-	depth     int     // how many flights stand before it: it was begun for a redirect of another, and so on
+	prev      *record.Record // what was known before; nil: nothing
+	depth     int            // how many flights stand before it: it was begun for a redirect of another, and so on
 
 	body []byte        // of a robots.txt fetched now, for the Store
 	done chan struct{} // closed at the end; then rec and err are set
-	rec  *record
+	rec  *record.Record
 	err  error // *politeness.DelayError: not tried at all
 
 	mu    sync.Mutex    // guards the two below
@@ -34,7 +35,7 @@ type flight struct {
 	behind *flight // the one whose end this one awaits, because of a redirect; guarded by Checker.links
 }
 
-func newFlight(origin, robotsURL string, prev *record) *flight {
+func newFlight(origin, robotsURL string, prev *record.Record) *flight {
 	return &flight{
 		origin: origin, robotsURL: robotsURL, prev: prev,
 		done: make(chan struct{}), moved: make(chan struct{}),
@@ -62,7 +63,7 @@ func (f *flight) expected() (until time.Time, moved <-chan struct{}) {
 // wait is for a caller with a context: it ends with the flight, with the
 // context, or at once if the flight cannot begin before the context's
 // deadline.
-func (f *flight) wait(ctx context.Context) (*record, error) {
+func (f *flight) wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
 		until, moved := f.expected()
@@ -86,7 +87,7 @@ func (f *flight) wait(ctx context.Context) (*record, error) {
 
 // waitBehind is wait for another flight: f goes on when other has ended, and
 // passes on to its own callers how long that will take.
-func (f *flight) waitBehind(other *flight) (*record, error) {
+func (f *flight) waitBehind(other *flight) (*record.Record, error) {
 	for {
 		until, moved := other.expected()
 		f.expect(until)
@@ -105,13 +106,13 @@ var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without 
 // ends: a panic there counts as a failed fetch.
 func (c *Checker) launch(f *flight) {
 	go func() {
-		var rec *record
+		var rec *record.Record
 		var err error = errEndedEarly
 		keep := func() {}
 		defer func() {
 			if p := recover(); p != nil {
 				c.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.robotsURL, "panic", p, "stack", string(debug.Stack()))
-				rec, err = f.prev.failed(f.robotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0), nil
+				rec, err = f.prev.Failed(f.robotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0), nil
 			}
 			c.cache.end(f, rec, time.Now())
 			f.rec, f.err = rec, err
@@ -125,17 +126,17 @@ func (c *Checker) launch(f *flight) {
 // obtain has the record from the Store if somebody else has fetched it, else
 // from the origin. keep, to be called when the callers have their answer,
 // puts it into the Store.
-func (c *Checker) obtain(f *flight) (rec *record, keep func(), err error) {
+func (c *Checker) obtain(f *flight) (rec *record.Record, keep func(), err error) {
 	if c.store == nil {
 		rec, err = c.fetch(f, f.prev)
 		return rec, func() {}, err
 	}
 	prev, forgets := f.prev, c.store.forgets.Load()
-	if stored := c.store.get(f.origin, f.robotsURL); stored.newerThan(prev) {
+	if stored := c.store.get(f.origin); stored.NewerThan(prev) {
 		// One whose refresh is due is fit for those who wait; the next
 		// check begins the refresh.
 		now := time.Now()
-		if u := stored.use(now); u.asIs() || u == useAndRefresh && f.prev.use(now) == useFetch {
+		if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.prev.Use(now) == record.UseFetch {
 			return stored, func() {}, nil
 		}
 		prev = stored
@@ -167,10 +168,10 @@ func (c *Checker) obtain(f *flight) (rec *record, keep func(), err error) {
 // error, that f has to ask there itself: there is no room to keep the other's
 // record, or redirects have led from flight to flight so often that a chain
 // without an end must be feared.
-func (c *Checker) follow(f *flight, origin string) (rec *record, loop bool, err error) {
+func (c *Checker) follow(f *flight, origin string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
 	known := c.cache.get([]byte(origin))
-	if known.use(now).asIs() {
+	if known.Use(now).AsIs() {
 		return known, false, nil
 	}
 	if f.depth >= c.cfg.MaxRedirects {
@@ -195,7 +196,7 @@ func (c *Checker) follow(f *flight, origin string) (rec *record, loop bool, err 
 	c.links.Lock()
 	f.behind = nil
 	c.links.Unlock()
-	if err != nil && known.use(now) != useFetch {
+	if err != nil && known.Use(now) != record.UseFetch {
 		return known, false, nil
 	}
 	return rec, false, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -162,15 +162,10 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored is the stored form of a record, which may say anything.
-func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
-	t.Helper()
-	s.Version, s.Origin = storedVersion, origin
-	head, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(append(head, '\n'), body...)
+// stored is the stored form of a record of a robots.txt.
+func stored(origin, body string, rec record.Record) []byte {
+	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
+	return record.Encode(origin, &rec, []byte(body))
 }
 
 func hashOf(s string) string {

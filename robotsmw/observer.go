@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // An Observer is told what happens, for metrics and logs. Each function is
@@ -122,14 +124,14 @@ const (
 )
 
 // finish fills in what follows from the record that the fetch led to.
-func (e *Fetch) finish(rec *record, now time.Time) {
+func (e *Fetch) finish(rec *record.Record, now time.Time) {
 	e.Duration = now.Sub(e.Started)
-	e.Status, e.Redirects = int(rec.status), int(rec.hops)
-	e.Next = rec.expires
+	e.Status, e.Redirects = int(rec.Status), int(rec.Hops)
+	e.Next = rec.Expires
 	switch {
-	case rec.failure != nil:
-		e.Outcome, e.Status, e.Cause, e.Next = FetchUnreachable, rec.failure.status, rec.failure.cause, rec.failure.retry
-	case rec.state == stateGood:
+	case rec.Failure != nil:
+		e.Outcome, e.Status, e.Cause, e.Next = FetchUnreachable, rec.Failure.Status, rec.Failure.Cause, rec.Failure.Retry
+	case rec.State == record.Good:
 		e.Outcome = FetchSuccessful
 	default:
 		e.Outcome = FetchUnavailable

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -123,7 +124,7 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	tr := newTestTransport(t, nil)
 	c := tr.Checker()
 	f := newFlight("http://a.example", "http://a.example/robots.txt", nil)
-	other := &record{url: "http://b.example/robots.txt", state: stateGood, doc: c.document(nil), fetched: time.Now().Add(-time.Hour), expires: time.Now().Add(-time.Nanosecond)}
+	other := &record.Record{URL: "http://b.example/robots.txt", State: record.Good, Doc: c.kind.Document(nil), Fetched: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Nanosecond)}
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("panic: %v", p)

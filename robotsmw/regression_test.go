@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,49 +16,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
-
-// 10: .NET writes DateTime.MinValue as Expires: it means "expired".
-func TestExpiresInTheYear1(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
-	h := http.Header{"Expires": {"Mon, 01 Jan 0001 00:00:00 GMT"}, "Date": {"Fri, 02 Jan 2026 03:04:05 GMT"}}
-	if d, _ := lifetime(h, now); d != minLifetime {
-		t.Errorf("%v, want %v", d, minLifetime)
-	}
-	h = http.Header{"Expires": {"Mon, 01 Jan 0001 00:00:00 GMT"}, "Age": {"5"}}
-	if d, _ := lifetime(h, now); d != minLifetime {
-		t.Errorf("%v, want %v", d, minLifetime)
-	}
-}
-
-// A count at the end of the range crashes the process.
-func TestStoredCountOverflows(t *testing.T) {
-	if os.Getenv("ATTACK_CHILD") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAttackStoredCountOverflows$")
-		cmd.Env = append(os.Environ(), "ATTACK_CHILD=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("the process died: %v\n%s", err, out[:min(len(out), 600)])
-		}
-		return
-	}
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		web.Handle("a.example", status(503))
-		s := &memoryStore{}
-		ago := time.Now().Add(-time.Hour)
-		s.Put(t.Context(), "http://a.example", stored(t, "http://a.example", storedRecord{State: "none",
-			Failure: &storedFailure{Since: ago, Last: ago, Count: math.MaxInt, Cause: "x", Retry: ago.Add(time.Minute)}}, ""), 0)
-		c := newTestTransport(t, &web, withStore(s)).Checker()
-		d := decide(t, c, "http://a.example/")
-		if !d.NextTry.After(time.Now()) {
-			t.Errorf("the next try is at once: %v", d.NextTry)
-		}
-		time.Sleep(time.Second)
-		decide(t, c, "http://a.example/")
-		synctest.Wait()
-		decide(t, c, "http://a.example/")
-		synctest.Wait()
-	})
-}
 
 // A validator as long as a header may be is sent back, and the refusal
 // of that request (431) opens the site.

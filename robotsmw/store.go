@@ -1,19 +1,16 @@
 package robotsmw
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // A Store keeps robots.txt records beyond the life of a process, or shares
@@ -58,7 +55,7 @@ type keeper struct {
 	store   Store
 	locker  Locker // nil: the Store is none
 	lockTTL time.Duration
-	decode  func(name, robotsURL string, value []byte) (*record, error)
+	kind    *record.Kind
 	failed  func(op string, err error)
 	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
 	forgets atomic.Int64 // how often forget was called
@@ -74,7 +71,7 @@ func (k *keeper) forget(name string) {
 // putUnlessForgotten is put for a flight that began when forget had been
 // called the given number of times. If any origin was forgotten since, nothing
 // stays in the Store: that may cost a fetch.
-func (k *keeper) putUnlessForgotten(forgets int64, name string, rec *record, body []byte) {
+func (k *keeper) putUnlessForgotten(forgets int64, name string, rec *record.Record, body []byte) {
 	if k.forgets.Load() != forgets {
 		return
 	}
@@ -84,12 +81,12 @@ func (k *keeper) putUnlessForgotten(forgets int64, name string, rec *record, bod
 }
 
 // get is the stored record, or nil.
-func (k *keeper) get(name, robotsURL string) *record {
+func (k *keeper) get(name string) *record.Record {
 	value := k.getValue(name)
 	if value == nil {
 		return nil
 	}
-	rec, err := k.decode(name, robotsURL, value)
+	rec, err := k.kind.Decode(name, value, k.bodyOf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -115,24 +112,24 @@ func (k *keeper) getValue(name string) []byte {
 // or whose fetch failed, has no body with it: that is the one stored before.
 // One that shares the robots.txt of another origin is stored without: the
 // body is with that origin.
-func (k *keeper) put(name string, rec *record, body []byte) {
-	if rec.failure != nil && rec.failure.delay != nil {
+func (k *keeper) put(name string, rec *record.Record, body []byte) {
+	if rec.Failure != nil && rec.Failure.Delay != nil {
 		return // it is about a limiter, not about the origin
 	}
-	if rec.state == stateGood {
-		if _, shared := origin.OfRobotsTxt(rec.from().url); shared {
+	if rec.State == record.Good {
+		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
 			body = nil
 		} else if body == nil {
-			if body = k.bodyOf(name, rec.doc.hash); body == nil {
+			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
 				return // it is not there any more; the next start fetches it
 			}
 		}
 	}
-	ttl := thirtyDays
-	if rec.state != stateGood && rec.failure == nil {
-		ttl = max(time.Until(rec.expires), minLifetime)
+	ttl := record.ThirtyDays
+	if rec.State != record.Good && rec.Failure == nil {
+		ttl = max(time.Until(rec.Expires), record.MinLifetime)
 	}
-	value := encodeRecord(name, rec, body)
+	value := record.Encode(name, rec, body)
 	_, err := try(k, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, k.store.Put(ctx, name, value, ttl)
 	})
@@ -140,13 +137,9 @@ func (k *keeper) put(name string, rec *record, body []byte) {
 }
 
 // bodyOf is the stored robots.txt of an origin if it has the hash; nil if it
-// is not there. An empty one is not nil.
+// is not there.
 func (k *keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
-	_, body, ok := bytes.Cut(k.getValue(name), []byte{'\n'})
-	if !ok || sha256.Sum256(body) != hash {
-		return nil
-	}
-	return body
+	return record.Body(k.getValue(name), hash)
 }
 
 func (k *keeper) delete(name string) {
@@ -159,14 +152,14 @@ func (k *keeper) delete(name string) {
 // lock makes sure that only one member of a fleet fetches: it returns when
 // this one may, or with the record that another has meanwhile stored. A
 // holder that died is waited for until its lock expires.
-func (k *keeper) lock(f *flight, prev *record) (rec *record, unlock func()) {
+func (k *keeper) lock(f *flight, prev *record.Record) (rec *record.Record, unlock func()) {
 	none := func() {}
 	if k.locker == nil {
 		return nil, none
 	}
-	fresh := func() *record {
-		rec := k.get(f.origin, f.robotsURL)
-		if rec.newerThan(prev) && rec.use(time.Now()).asIs() {
+	fresh := func() *record.Record {
+		rec := k.get(f.origin)
+		if rec.NewerThan(prev) && rec.Use(time.Now()).AsIs() {
 			return rec
 		}
 		return nil
@@ -245,123 +238,4 @@ func try[T any](k *keeper, call func(context.Context) (T, error)) (T, error) {
 		k.pause.Store(now.Add(storeTimeout + storePause).UnixNano())
 		return zero, fmt.Errorf("robotsmw: the store did not answer: %w", ctx.Err())
 	}
-}
-
-// storedRecord is the first line of a stored value, as JSON; the body of the
-// robots.txt follows, as it was served, so that a crawler with other product
-// tokens can use it too.
-type storedRecord struct {
-	Version      int            `json:"v"`
-	Origin       string         `json:"origin"`
-	State        string         `json:"state"` // good, unavailable, none
-	Status       int            `json:"status,omitzero"`
-	Redirects    int            `json:"redirects,omitzero"`
-	URL          string         `json:"url,omitempty"`
-	ETag         string         `json:"etag,omitempty"`
-	LastModified string         `json:"last_modified,omitempty"`
-	SHA256       string         `json:"sha256,omitempty"`
-	Fetched      time.Time      `json:"fetched,omitzero"`
-	Expires      time.Time      `json:"expires,omitzero"`
-	Failure      *storedFailure `json:"failure,omitempty"`
-}
-
-type storedFailure struct {
-	Since  time.Time `json:"since"`
-	Last   time.Time `json:"last"`
-	Count  int       `json:"count"`
-	Status int       `json:"status,omitzero"`
-	Cause  string    `json:"cause"`
-	Retry  time.Time `json:"retry"`
-}
-
-const storedVersion = 1
-
-func encodeRecord(name string, rec *record, body []byte) []byte {
-	s := storedRecord{
-		Version: storedVersion, Origin: name, Status: int(rec.status), Redirects: int(rec.hops),
-		Fetched: rec.fetched, Expires: rec.expires,
-	}
-	switch rec.state {
-	case stateGood:
-		s.State = "good"
-		s.URL, s.ETag, s.LastModified = rec.from().url, rec.from().etag, rec.from().lastModified
-		s.SHA256 = hex.EncodeToString(rec.doc.hash[:])
-	case stateNone:
-		s.State = "none"
-	default:
-		s.State = "unavailable"
-	}
-	if s.State != "good" {
-		body = nil
-	}
-	if f := rec.failure; f != nil {
-		s.Failure = &storedFailure{f.since, f.last, f.count, f.status, f.cause, f.retry}
-	}
-	head, err := json.Marshal(s)
-	if err != nil { // a year beyond 9999: no such time comes from a clock
-		panic(err)
-	}
-	return append(append(head, '\n'), body...)
-}
-
-// decodeRecord reads a stored value and trusts nothing in it: it must be of
-// this origin, its body must have the hash it says, and no lifetime or pause
-// may be longer than one that this package would have given.
-func (c *Checker) decodeRecord(name, robotsURL string, value []byte) (*record, error) {
-	head, body, ok := bytes.Cut(value, []byte{'\n'})
-	if !ok {
-		return nil, errors.New("it has no first line")
-	}
-	var s storedRecord
-	if err := json.Unmarshal(head, &s); err != nil {
-		return nil, fmt.Errorf("its first line is not JSON: %w", err)
-	}
-	switch {
-	case s.Version != storedVersion:
-		return nil, fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
-	case s.Origin != name:
-		return nil, fmt.Errorf("it is of the origin %q", s.Origin)
-	case s.Expires.Sub(s.Fetched) > maxLifetime:
-		return nil, fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
-	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
-		return nil, fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
-	}
-	rec := &record{
-		url: robotsURL, hops: uint8(s.Redirects), status: int16(s.Status),
-		fetched: s.Fetched, expires: s.Expires,
-	}
-	switch s.State {
-	case "good":
-		rec.state = stateGood
-		var hash [sha256.Size]byte
-		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
-			return nil, fmt.Errorf("its hash is %q", s.SHA256)
-		}
-		if other, shared := origin.OfRobotsTxt(s.URL); shared && other != name && c.store != nil {
-			if body = c.store.bodyOf(other, hash); body == nil {
-				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
-			}
-		} else if sha256.Sum256(body) != hash {
-			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
-		}
-		rec.doc = c.document(body)
-		if src := (source{s.URL, validator(s.ETag), validator(s.LastModified)}); src != (source{}) {
-			rec.source = &src
-		}
-	case "unavailable":
-		rec.state = c.stateWithoutFile(s.Status)
-	case "none":
-		if s.Failure == nil {
-			return nil, errors.New("it says nothing")
-		}
-	default:
-		return nil, fmt.Errorf("its state is %q", s.State)
-	}
-	if f := s.Failure; f != nil {
-		if f.Retry.Sub(f.Last) > maxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count > math.MaxInt32 {
-			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
-		}
-		rec.failure = &failure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry, nil}
-	}
-	return rec, nil
 }

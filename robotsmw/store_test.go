@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -308,29 +309,24 @@ func TestForgetReachesTheStore(t *testing.T) {
 	})
 }
 
-func FuzzStoredRecord(f *testing.F) {
-	var web robotstest.Internet
-	web.Handle("a.example", robots(someRules))
-	c := newTestTransport(f, &web).Checker()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good := &record{state: stateGood, status: http.StatusOK, doc: c.document([]byte(someRules)), fetched: now, expires: now.Add(time.Hour)}
-	f.Add(encodeRecord("http://a.example", good, []byte(someRules)))
-	f.Add(encodeRecord("http://a.example", good.failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
-	f.Add(encodeRecord("http://a.example", (*record)(nil).failed("", now, 0, "reset", 0), nil))
-	f.Fuzz(func(t *testing.T, value []byte) {
-		rec, err := c.decodeRecord("http://a.example", "http://a.example/robots.txt", value)
-		if err != nil {
-			return
+// A count of failures at the end of the range does not overflow.
+func TestStoredCountOverflows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(503))
+		s := &memoryStore{}
+		ago := time.Now().Add(-time.Hour)
+		rec := &record.Record{Failure: &record.Failure{Since: ago, Last: ago, Count: math.MaxInt, Cause: "x", Retry: ago.Add(time.Minute)}}
+		s.Put(t.Context(), "http://a.example", record.Encode("http://a.example", rec, nil), 0)
+		c := newTestTransport(t, &web, withStore(s)).Checker()
+		d := decide(t, c, "http://a.example/")
+		if !d.NextTry.After(time.Now()) {
+			t.Errorf("the next try is at once: %v", d.NextTry)
 		}
-		if rec.expires.Sub(rec.fetched) > maxLifetime {
-			t.Errorf("a lifetime of %v", rec.expires.Sub(rec.fetched))
-		}
-		_, body, _ := bytes.Cut(value, []byte{'\n'})
-		again, err := c.decodeRecord("http://a.example", rec.url, encodeRecord("http://a.example", rec, body))
-		if err != nil || again.state != rec.state || !again.expires.Equal(rec.expires) || !again.fetched.Equal(rec.fetched) {
-			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
-		}
-		u := mustURL(t, "http://a.example/private/")
-		c.judge(new(Decision), u, rec, now)
+		time.Sleep(time.Second)
+		decide(t, c, "http://a.example/")
+		synctest.Wait()
+		decide(t, c, "http://a.example/")
+		synctest.Wait()
 	})
 }

@@ -1,4 +1,4 @@
-package robotsmw
+package record
 
 import (
 	"net/http"
@@ -23,6 +23,7 @@ func TestLifetime(t *testing.T) {
 		{"max-age on the second line", http.Header{"Cache-Control": {"public", "max-age=3600"}}, time.Hour, false},
 		{"max-age above the greatest", http.Header{"Cache-Control": {"max-age=604800"}}, 24 * time.Hour, false},
 		{"max-age that overflows", http.Header{"Cache-Control": {"max-age=99999999999999999999"}}, 24 * time.Hour, false},
+		{"max-age of thousands of years", http.Header{"Cache-Control": {"max-age=10000000000"}}, 24 * time.Hour, false},
 		{"max-age below the least", http.Header{"Cache-Control": {"max-age=1"}}, 5 * time.Minute, false},
 		{"max-age zero", http.Header{"Cache-Control": {"max-age=0"}}, 5 * time.Minute, false},
 		{"max-age that is no number", http.Header{"Cache-Control": {"max-age=soon"}}, 5 * time.Minute, false},
@@ -45,11 +46,13 @@ func TestLifetime(t *testing.T) {
 		{"Expires by the server's own clock", http.Header{"Expires": {at(-9 * time.Hour)}, "Date": {at(-10 * time.Hour)}}, 5 * time.Minute, false},
 		{"Expires by a server's clock that is fast", http.Header{"Expires": {at(11 * time.Hour)}, "Date": {at(10 * time.Hour)}}, time.Hour, false},
 		{"Expires in the past", http.Header{"Expires": {at(-time.Hour)}}, 5 * time.Minute, false},
+		{"Expires of the year 1: DateTime.MinValue of .NET", http.Header{"Expires": {"Mon, 01 Jan 0001 00:00:00 GMT"}, "Date": {at(0)}}, 5 * time.Minute, false},
+		{"Expires of the year 1, less Age", http.Header{"Expires": {"Mon, 01 Jan 0001 00:00:00 GMT"}, "Age": {"5"}}, 5 * time.Minute, false},
 		{"Expires 0", http.Header{"Expires": {"0"}}, 5 * time.Minute, false},
 		{"max-age before Expires", http.Header{"Cache-Control": {"max-age=3600"}, "Expires": {at(-time.Hour)}}, time.Hour, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, stated := lifetime(tt.header, now)
+			got, stated := Lifetime(tt.header, now)
 			if got != tt.want || stated == tt.silent {
 				t.Errorf("%v (stated: %v), want %v (stated: %v)", got, stated, tt.want, !tt.silent)
 			}
@@ -78,7 +81,7 @@ func FuzzLifetime(f *testing.F) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, cc, age, date, expires string) {
 		h := http.Header{"Cache-Control": {cc}, "Age": {age}, "Date": {date}, "Expires": {expires}}
-		if d, _ := lifetime(h, now); d < minLifetime || d > maxLifetime {
+		if d, _ := Lifetime(h, now); d < MinLifetime || d > MaxLifetime {
 			t.Errorf("lifetime %v of %v", d, h)
 		}
 	})

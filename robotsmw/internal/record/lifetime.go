@@ -1,4 +1,4 @@
-package robotsmw
+package record
 
 import (
 	"net/http"
@@ -12,20 +12,20 @@ import (
 // site's headers from asking for a fetch a second, or for a rule that never
 // changes.
 const (
-	minLifetime  = 5 * time.Minute
-	maxLifetime  = 24 * time.Hour
-	loopLifetime = time.Hour // after a redirect loop: probably a mistake that will be mended
+	MinLifetime  = 5 * time.Minute
+	MaxLifetime  = 24 * time.Hour
+	LoopLifetime = time.Hour // after a redirect loop: probably a mistake that will be mended
 )
 
-// lifetime is how long from now a response with the header h, received now,
+// Lifetime is how long from now a response with the header h, received now,
 // may be used (RFC 9111 §4.2), between 5 minutes and 24 hours. stated
 // reports whether the header says anything about it; without a word it is 24
 // hours. s-maxage is not for us: a crawler's cache is a private one.
-func lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
+func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	cc := parseCacheControl(h.Values("Cache-Control"))
 	switch {
 	case cc.noStore || cc.invalid:
-		return minLifetime, true
+		return MinLifetime, true
 	case cc.hasMaxAge:
 		d = cc.maxAge
 	case h.Get("Expires") != "":
@@ -35,15 +35,15 @@ func lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 		}
 		expires, err := http.ParseTime(h.Get("Expires"))
 		if err != nil { // "0" and its like: already expired (RFC 9111 §5.3)
-			return minLifetime, true
+			return MinLifetime, true
 		}
 		d = expires.Sub(date)
 	default:
-		return maxLifetime, false
+		return MaxLifetime, false
 	}
 	// Only a positive d can have an age taken off without wrapping around:
 	// some servers send an Expires of the year 1.
-	return min(max(max(d, 0)-currentAge(h, now), minLifetime), maxLifetime), true
+	return min(max(max(d, 0)-currentAge(h, now), MinLifetime), MaxLifetime), true
 }
 
 // currentAge is the age of a response on its arrival (RFC 9111 §4.2.3): what
@@ -110,7 +110,7 @@ const maxDuration = time.Duration(1<<63 - 1)
 // asked for is cut to 24 hours, as a copy's lifetime is.
 func nextTry(n int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
-		return min(retryAfter, maxLifetime)
+		return min(retryAfter, MaxLifetime)
 	}
 	const first, longest = time.Minute, time.Hour
 	if n > 6 {

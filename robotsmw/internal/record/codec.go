@@ -1,0 +1,159 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+)
+
+// storedRecord is the first line of a stored value, as JSON; the body of the
+// robots.txt follows, as it was served, so that a crawler with other product
+// tokens can use it too.
+type storedRecord struct {
+	Version      int            `json:"v"`
+	Origin       string         `json:"origin"`
+	State        string         `json:"state"` // good, unavailable, none
+	Status       int            `json:"status,omitzero"`
+	Redirects    int            `json:"redirects,omitzero"`
+	URL          string         `json:"url,omitempty"`
+	ETag         string         `json:"etag,omitempty"`
+	LastModified string         `json:"last_modified,omitempty"`
+	SHA256       string         `json:"sha256,omitempty"`
+	Fetched      time.Time      `json:"fetched,omitzero"`
+	Expires      time.Time      `json:"expires,omitzero"`
+	Failure      *storedFailure `json:"failure,omitempty"`
+}
+
+type storedFailure struct {
+	Since  time.Time `json:"since"`
+	Last   time.Time `json:"last"`
+	Count  int       `json:"count"`
+	Status int       `json:"status,omitzero"`
+	Cause  string    `json:"cause"`
+	Retry  time.Time `json:"retry"`
+}
+
+const storedVersion = 1
+
+// Encode is the stored form of an origin's record and of the body it came from.
+func Encode(name string, rec *Record, body []byte) []byte {
+	s := storedRecord{
+		Version: storedVersion, Origin: name, Status: int(rec.Status), Redirects: int(rec.Hops),
+		Fetched: rec.Fetched, Expires: rec.Expires,
+	}
+	switch rec.State {
+	case Good:
+		s.State = "good"
+		s.URL, s.ETag, s.LastModified = rec.From().URL, rec.From().ETag, rec.From().LastModified
+		s.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
+	case None:
+		s.State = "none"
+	default:
+		s.State = "unavailable"
+	}
+	if s.State != "good" {
+		body = nil
+	}
+	if f := rec.Failure; f != nil {
+		s.Failure = &storedFailure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry}
+	}
+	head, err := json.Marshal(s)
+	if err != nil { // a year beyond 9999: no such time comes from a clock
+		panic(err)
+	}
+	return append(append(head, '\n'), body...)
+}
+
+// Decode reads a stored value of an origin and trusts nothing in it: it must be
+// of this origin, its body must have the hash it says, and no lifetime or pause
+// may be longer than one that this package would have given. elsewhere returns
+// the body stored for another origin, whose file this one shares; nil if it is not
+// there. If the error is fs.ErrNotExist, a part of the record was not there.
+func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
+	head, body, ok := bytes.Cut(value, []byte{'\n'})
+	if !ok {
+		return nil, errors.New("it has no first line")
+	}
+	var s storedRecord
+	if err := json.Unmarshal(head, &s); err != nil {
+		return nil, fmt.Errorf("its first line is not JSON: %w", err)
+	}
+	switch {
+	case s.Version != storedVersion:
+		return nil, fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
+	case s.Origin != name:
+		return nil, fmt.Errorf("it is of the origin %q", s.Origin)
+	case s.Expires.Sub(s.Fetched) > MaxLifetime:
+		return nil, fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
+	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
+		return nil, fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
+	}
+	rec := &Record{
+		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
+		Fetched: s.Fetched, Expires: s.Expires,
+	}
+	switch s.State {
+	case "good":
+		rec.State = Good
+		var hash [sha256.Size]byte
+		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
+			return nil, fmt.Errorf("its hash is %q", s.SHA256)
+		}
+		if other, shared := origin.OfRobotsTxt(s.URL); shared && other != name {
+			if body = elsewhere(other, hash); body == nil {
+				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
+			}
+		} else if sha256.Sum256(body) != hash {
+			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
+		}
+		rec.Doc = k.Document(body)
+		if src := (Source{s.URL, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
+			rec.Source = &src
+		}
+	case "unavailable":
+		rec.State = k.WithoutFile(s.Status)
+	case "none":
+		if s.Failure == nil {
+			return nil, errors.New("it says nothing")
+		}
+	default:
+		return nil, fmt.Errorf("its state is %q", s.State)
+	}
+	if f := s.Failure; f != nil {
+		if f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count > math.MaxInt32 {
+			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
+		}
+		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry, nil}
+	}
+	return rec, nil
+}
+
+// Body is the robots.txt in a stored value if it has the hash; nil if it is not
+// there. An empty one is not nil.
+func Body(value []byte, hash [sha256.Size]byte) []byte {
+	_, body, ok := bytes.Cut(value, []byte{'\n'})
+	if !ok || sha256.Sum256(body) != hash {
+		return nil
+	}
+	return body
+}
+
+// Validator is a validator fit to be sent back, else "". A server may refuse
+// a header of some kilobytes with a 4xx, which would read as "no robots.txt".
+func Validator(s string) string {
+	const longest = 1 << 10
+	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {
+		return ""
+	}
+	return strings.Clone(s)
+}

@@ -1,0 +1,105 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+)
+
+const someRules = "User-agent: *\nDisallow: /private/\n"
+
+// stored is the stored form of a record, which may say anything.
+func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
+	t.Helper()
+	s.Version, s.Origin = storedVersion, origin
+	head, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append(head, '\n'), body...)
+}
+
+func hashOf(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:])
+}
+
+// of is an elsewhere that has this body alone.
+func of(body []byte) func(string, [sha256.Size]byte) []byte {
+	return func(_ string, hash [sha256.Size]byte) []byte {
+		if sha256.Sum256(body) != hash {
+			return nil
+		}
+		return body
+	}
+}
+
+// The longest pause is 24 hours, failures are in order and counted from 1.
+func TestStoredFailuresAreChecked(t *testing.T) {
+	const origin = "http://a.example"
+	k := &Kind{Tokens: []string{"ExampleBot"}}
+	now := time.Now()
+	for name, f := range map[string]storedFailure{
+		"a pause of 25 hours":   {Since: now, Last: now, Count: 1, Retry: now.Add(25 * time.Hour)},
+		"the last before first": {Since: now, Last: now.Add(-time.Hour), Count: 1, Retry: now},
+		"none of them":          {Since: now, Last: now, Retry: now},
+		"more than are counted": {Since: now, Last: now, Count: math.MaxInt, Retry: now},
+	} {
+		if rec, err := k.Decode(origin, stored(t, origin, storedRecord{State: "none", Failure: &f}, ""), of(nil)); err == nil {
+			t.Errorf("%s: %+v", name, rec)
+		}
+	}
+}
+
+// A shared robots.txt that has changed since is no longer the one shared.
+func TestSharedFileThatHasChanged(t *testing.T) {
+	const a, b = "http://a.example", "http://b.example"
+	now := time.Now()
+	k := &Kind{Tokens: []string{"ExampleBot"}}
+	value := stored(t, a, storedRecord{State: "good", URL: b + "/robots.txt", SHA256: hashOf("old"), Fetched: now, Expires: now.Add(time.Hour)}, "")
+	if rec, err := k.Decode(a, value, of([]byte("new"))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	if rec, err := k.Decode(a, value, of([]byte("old"))); err != nil || rec.Doc.Size != len("old") {
+		t.Errorf("unchanged: %+v, %v", rec, err)
+	}
+}
+
+func FuzzStoredRecord(f *testing.F) {
+	k := &Kind{Tokens: []string{"ExampleBot"}}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	good := &Record{State: Good, Status: http.StatusOK, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour)}
+	f.Add(Encode("http://a.example", good, []byte(someRules)))
+	f.Add(Encode("http://a.example", good.Failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
+	f.Add(Encode("http://a.example", (*Record)(nil).Failed("", now, 0, "reset", 0), nil))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		_, body, _ := bytes.Cut(value, []byte{'\n'})
+		rec, err := k.Decode("http://a.example", value, of(body))
+		if err != nil {
+			return
+		}
+		if rec.Expires.Sub(rec.Fetched) > MaxLifetime {
+			t.Errorf("a lifetime of %v", rec.Expires.Sub(rec.Fetched))
+		}
+		again, err := k.Decode("http://a.example", Encode("http://a.example", rec, body), of(body))
+		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
+			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
+		}
+		// What whoever judges by it relies on.
+		switch rec.InForce(now) {
+		case Good:
+			rec.Doc.Rules.Match("/private/")
+		case None:
+			_ = rec.Failure.Cause
+		case Override:
+			t.Errorf("%+v: an override cannot be stored", rec)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package record
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// moments are some after the fetch of what lives so long: all of a day, and closely around its refresh.
+func moments(lifetime time.Duration) (after []time.Duration) {
+	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
+		after = append(after, at)
+	}
+	for _, unit := range []time.Duration{time.Nanosecond, time.Millisecond, 100 * time.Millisecond} {
+		for n := range time.Duration(41) {
+			after = append(after, lifetime/5*4+(n-20)*unit)
+		}
+	}
+	return after
+}
+
+// The quick answer is the same as the thorough one, whatever the clocks say.
+func TestCalmRecordsAreFresh(t *testing.T) {
+	quick := 0
+	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {
+		for _, lifetime := range []time.Duration{0, time.Nanosecond, 5 * time.Minute, time.Hour, MaxLifetime - 1, MaxLifetime, -time.Hour} {
+			for _, r := range []*Record{
+				{State: Good, Fetched: fetched, Expires: fetched.Add(lifetime)},
+				{State: Unavailable, Fetched: fetched, Expires: fetched.Add(lifetime)},
+				{State: Forbidden, Fetched: fetched, Expires: fetched.Add(lifetime)},
+				(&Record{State: Good, Fetched: fetched, Expires: fetched.Add(lifetime)}).Failed("", fetched.Add(time.Minute), 503, "", 0),
+				(*Record)(nil).Failed("", fetched, 503, "", 0),
+			} {
+				for _, at := range moments(lifetime) {
+					for _, now := range []time.Time{fetched.Add(at), fetched.Add(at).Round(0)} {
+						if !r.calm(now) {
+							continue
+						}
+						quick++
+						if r.Expired(now) || r.Waiting(now) || r.refreshable(now) || r.Failure != nil {
+							t.Fatalf("%+v is calm at %v", r, now)
+						}
+					}
+				}
+			}
+		}
+	}
+	if quick == 0 {
+		t.Error("none is ever calm")
+	}
+}
+
+// A laptop that slept, or a clock set back: neither keeps a file for ever.
+func TestClocks(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want Use
+	}{
+		{"fresh", now.Add(time.Minute), UseFresh},
+		{"to be refreshed", now.Add(48 * time.Minute), UseAndRefresh},
+		{"expired", now.Add(time.Hour), UseFetch},
+		{"fetched a moment from now, by another member's clock", now.Add(-time.Second), UseFresh},
+		{"fetched in the future: another clock's record", now.Add(-time.Hour), UseFetch},
+	} {
+		if got := rec.Use(tt.at); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	failing := (*Record)(nil).Failed("", now, 503, "", time.Hour)
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want Use
+	}{
+		{"failing, the next try not due", now.Add(time.Minute), UseStale},
+		{"failing, the next try due", now.Add(time.Hour), UseFetch},
+		{"failing since the future", now.Add(-time.Hour), UseFetch},
+	} {
+		if got := failing.Use(tt.at); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// apart is t with its two clocks moved apart, as a laptop's are that slept (the wall clock goes on, the monotonic one
+// stops), or those of a machine whose clock was set. Nothing exported makes such a time.
+func apart(t time.Time, wall, mono time.Duration) time.Time {
+	t = t.Add(wall)
+	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading
+	return t
+}
+
+// A file is fresh only as long as both clocks agree that it is.
+func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
+	now := time.Now()
+	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
+	for _, tt := range []struct {
+		name       string
+		wall, mono time.Duration
+		want       Use
+	}{
+		{"fresh", time.Minute, time.Minute, UseFresh},
+		{"slept until the refresh is due", 50 * time.Minute, time.Minute, UseAndRefresh},
+		{"slept beyond the end", 2 * time.Hour, time.Minute, UseFetch},
+		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, UseAndRefresh},
+		{"clock set back, its time is over", time.Minute, 2 * time.Hour, UseFetch},
+		{"clock set back before the fetch", -time.Hour, time.Minute, UseFresh}, // the monotonic clock knows better
+	} {
+		at := apart(now, tt.wall, tt.mono)
+		if got := at.Sub(now); got != tt.mono {
+			t.Fatalf("time.Time is made otherwise now: %v", got)
+		}
+		if got := rec.Use(at); got != tt.want {
+			t.Errorf("%s: use %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// By Failure.Last, not Since.
+func TestNewerIsByTheLatestFailure(t *testing.T) {
+	now := time.Now()
+	old := (*Record)(nil).Failed("u", now, 503, "x", 0)
+	again := old.Failed("u", now.Add(time.Hour), 503, "x", 0)
+	if !again.NewerThan(old) || old.NewerThan(again) {
+		t.Error("the record of the later failure is the newer one")
+	}
+}
