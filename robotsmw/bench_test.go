@@ -7,12 +7,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // typicalRobots has a group of 45 literal and 15 wildcard rules.
@@ -29,17 +29,15 @@ func typicalRobots() string {
 
 func warm(tb testing.TB) *Transport {
 	tb.Helper()
+	text := typicalRobots()
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, http.StatusOK, text), nil
+		}
 		return &http.Response{StatusCode: 200, Header: emptyHeader, Body: http.NoBody, Request: r}, nil
 	})
 	tr := newTestTransport(tb, base)
-	c := tr.Checker()
-	now := time.Now()
-	for _, origin := range []string{"https://example.com"} {
-		_, f, _, _ := c.begin(origin, now, false)
-		rec := c.accepted(f, mustURL(tb, f.robotsURL), 0, answer{status: 200, header: http.Header{}, body: []byte(typicalRobots())}, now)
-		c.cache.end(f, rec, now)
-	}
+	decide(tb, tr.Checker(), "https://example.com/")
 	return tr
 }
 
@@ -138,20 +136,19 @@ func TestAllocationBudgets(t *testing.T) {
 // what each costs. Run it with -benchtime=1000000x.
 func BenchmarkMillionOrigins(b *testing.B) {
 	files := corpusFiles(b)
-	c := newTestTransport(b, roundTripperFunc(nil), func(o *Options) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		return answerOf(r, http.StatusOK, string(files[rnd.IntN(len(files))])), nil
+	})
+	c := newTestTransport(b, base, func(o *Options) {
 		o.MaxOrigins, o.MaxBytes = 1<<30, 1<<40
 	}).Checker()
-	rnd := rand.New(rand.NewPCG(1, 2))
 	before := heapInUse()
-	now := time.Now()
 	n := 0
-	for b.Loop() {
-		_, f, _, err := c.begin(fmt.Sprintf("https://host-%d.example", n), now, false)
-		if err != nil {
+	for b.Loop() { // one after another: rnd is the fetch's alone
+		if _, err := c.Check(b.Context(), &url.URL{Scheme: "https", Host: fmt.Sprintf("host-%d.example", n), Path: "/"}); err != nil {
 			b.Fatal(err)
 		}
-		rec := c.accepted(f, mustURL(b, f.robotsURL), 0, answer{status: 200, header: http.Header{}, body: files[rnd.IntN(len(files))]}, now)
-		c.cache.end(f, rec, now)
 		n++
 	}
 	b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/origin")

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw/internal/origin"
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -104,145 +101,4 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-}
-
-// Whatever happens, the cache keeps its bounds and its books agree.
-func TestCacheInvariants(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for seed := range uint64(50) {
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		k := &record.Kind{Tokens: []string{"ExampleBot"}}
-		c := newCache(8, 4000, &k.Documents)
-		var flights []*flight
-		for range 2000 {
-			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
-			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
-			switch rnd.IntN(5) {
-			case 0, 1:
-				_, f, started, _ := c.begin(name, now, rnd.IntN(2) == 0, func(prev *record.Record) *flight {
-					return newFlight(name, origin.RobotsTxt(name), prev)
-				})
-				if started {
-					flights = append(flights, f)
-				}
-			case 2, 3:
-				if len(flights) == 0 {
-					continue
-				}
-				i := rnd.IntN(len(flights))
-				f := flights[i]
-				flights = append(flights[:i], flights[i+1:]...)
-				var rec *record.Record
-				switch rnd.IntN(5) {
-				case 0:
-				case 1:
-					rec = f.prev.Failed(f.robotsURL, now, 503, "status 503", 0)
-				case 2:
-					doc := k.Document(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)))
-					rec = &record.Record{State: record.Good, Doc: doc, URL: f.robotsURL, Fetched: now, Expires: now.Add(time.Hour)}
-				default:
-					rec = &record.Record{State: record.Unavailable, URL: f.robotsURL, Fetched: now, Expires: now.Add(time.Hour)}
-				}
-				c.end(f, rec, now)
-			case 4:
-				if rnd.IntN(10) == 0 {
-					c.forget(name)
-				}
-				c.get([]byte(name))
-			}
-			c.audit(t)
-			if t.Failed() {
-				t.Fatalf("seed %d", seed)
-			}
-		}
-	}
-}
-
-// audit counts everything again.
-func (c *cache) audit(t *testing.T) {
-	t.Helper()
-	var bytes int64
-	docs := make(map[*record.Document]int)
-	count := func(e *entry) {
-		bytes += e.cost()
-		if d := e.rec.Load().Doc; d != nil {
-			docs[d]++
-		}
-	}
-	spare := 0 // entries that could go to make room
-	for i := range c.shards {
-		s := &c.shards[i]
-		idle, flying := 0, 0
-		for e := s.lru.next; e != &s.lru; e = e.next {
-			idle++
-			count(e)
-			if e.flight != nil || e.at != 0 || s.entries[e.origin] != e {
-				t.Errorf("%s is in the list, and should not be", e.origin)
-			}
-		}
-		for j, e := range s.held {
-			count(e)
-			if e.at != j+1 || e.flight != nil || e.next != nil || s.entries[e.origin] != e {
-				t.Errorf("%s is in the heap, and should not be", e.origin)
-			}
-		}
-		for _, e := range s.entries {
-			if e.flight != nil {
-				flying++
-			}
-		}
-		if idle != s.idle || idle+len(s.held)+flying != len(s.entries) {
-			t.Errorf("%d idle, %d held, %d in flight; the books say %d idle, %d entries", idle, len(s.held), flying, s.idle, len(s.entries))
-		}
-		if idle > 0 && idle+len(s.held) > s.maxCount {
-			t.Errorf("%d origins, with %d that could go", idle+len(s.held), idle)
-		}
-		if hot := s.hot.Load(); hot != nil && s.entries[hot.origin] != hot {
-			t.Errorf("%s was forgotten, and is found", hot.origin)
-		}
-		spare += max(idle-1, 0)
-	}
-	for d, n := range docs {
-		bytes += d.Cost()
-		if held := c.docs.Held(d); held != n {
-			t.Errorf("a document of %d origins has %d in the books", n, held)
-		}
-	}
-	if bytes != c.bytes.Load() || c.docs.Len() > len(docs) {
-		t.Errorf("%d octets and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), c.docs.Len())
-	}
-	if len(c.shards) == 1 && spare > 0 && bytes > c.maxBytes {
-		t.Errorf("%d octets, with %d origins that could go", bytes, spare)
-	}
-}
-
-func TestCacheUnderContention(t *testing.T) {
-	c := newCache(5000, 1<<19, new(record.Documents))
-	if len(c.shards) < 2 {
-		t.Fatal("one shard alone")
-	}
-	now := time.Now()
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Go(func() {
-			rnd := rand.New(rand.NewPCG(uint64(g), 2))
-			for range 5000 {
-				name := fmt.Sprintf("http://h%d.example", rnd.IntN(8000))
-				if c.get([]byte(name)) != nil {
-					continue
-				}
-				_, f, started, err := c.begin(name, now, false, func(prev *record.Record) *flight {
-					return newFlight(name, origin.RobotsTxt(name), prev)
-				})
-				if err == nil && started {
-					c.end(f, &record.Record{State: record.Unavailable, Fetched: now, Expires: now.Add(time.Hour)}, now)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	c.audit(t)
-	if n, bytes := c.size(); n == 0 || n > 5000 || bytes > 1<<19+int64(len(c.shards))*2000 {
-		t.Errorf("%d origins, %d octets", n, bytes)
-	}
 }

@@ -112,11 +112,11 @@ func TestChaos(t *testing.T) {
 			wg.Wait()
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			c.cache.audit(t)
-			for origin, e := range c.cache.shards[0].entries {
-				if e.flight != nil {
-					t.Errorf("%s: a flight is left", origin)
-				}
+			if err := c.cache.Audit(); err != nil {
+				t.Error(err)
+			}
+			if n := c.cache.UnderWay(); n != 0 {
+				t.Errorf("%d flights are left", n)
 			}
 		})
 	}

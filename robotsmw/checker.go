@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/cache"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -26,9 +27,8 @@ type Checker struct {
 	cfg       *config
 	overrides map[string]*record.Record // by origin
 	kind      *record.Kind
-	cache     *cache
-	store     *keeper // nil: none
-	links     sync.Mutex
+	cache     *cache.Cache
+	store     *store.Keeper // nil: none
 	refused   atomic.Int64
 }
 
@@ -36,19 +36,13 @@ func newChecker(cfg *config) *Checker {
 	kind := &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden}
 	c := &Checker{
 		cfg: cfg, overrides: make(map[string]*record.Record), kind: kind,
-		cache: newCache(cfg.MaxOrigins, cfg.MaxBytes, &kind.Documents),
+		cache: cache.New(cfg.MaxOrigins, cfg.MaxBytes, &kind.Documents),
 	}
 	for name, text := range cfg.overrides {
 		c.overrides[name] = &record.Record{State: record.Override, Doc: kind.Document([]byte(text))}
 	}
 	if cfg.Store != nil {
-		c.store = &keeper{
-			store:   cfg.Store,
-			lockTTL: cfg.RobotsTimeout + 10*time.Second,
-			kind:    kind,
-			failed:  c.storeFailed,
-		}
-		c.store.locker, _ = cfg.Store.(Locker)
+		c.store = store.New(cfg.Store, cfg.RobotsTimeout+10*time.Second, kind, c.storeFailed)
 	}
 	return c
 }
@@ -110,7 +104,7 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 		return nil
 	}
 	now := time.Now()
-	rec := c.cache.get(name)
+	rec := c.cache.Get(name)
 	switch rec.Use(now) {
 	case record.UseFresh:
 		c.observeLookup(ctx, LookupHit)
@@ -132,19 +126,12 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	return nil
 }
 
-// begin is the cache's, for this checker's flights.
-func (c *Checker) begin(name string, now time.Time, background bool) (*record.Record, *flight, bool, error) {
-	return c.cache.begin(name, now, background, func(prev *record.Record) *flight {
-		return newFlight(name, origin.RobotsTxt(name), prev)
-	})
-}
-
 // load has the origin's record fetched and waits for it.
 func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record.Record, error) {
 	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
 		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
-	rec, f, started, err := c.begin(name, now, false)
+	rec, f, started, err := c.cache.Begin(name, now, false)
 	switch {
 	case err != nil:
 		c.refused.Add(1)
@@ -159,12 +146,12 @@ func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record
 	default:
 		c.observeLookup(ctx, LookupJoined)
 	}
-	return f.wait(ctx)
+	return f.Wait(ctx)
 }
 
 // refresh begins a fetch that nobody waits for, unless one is under way.
 func (c *Checker) refresh(name string, now time.Time) {
-	if _, f, started, err := c.begin(name, now, true); err == nil && started {
+	if _, f, started, err := c.cache.Begin(name, now, true); err == nil && started {
 		c.launch(f)
 	}
 }
@@ -292,7 +279,7 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 		return slices.Clone(rec.Doc.Sitemaps), nil
 	}
 	now := time.Now()
-	rec := c.cache.get([]byte(name))
+	rec := c.cache.Get([]byte(name))
 	if rec.Use(now) == record.UseFetch {
 		if rec, err = c.load(ctx, name, now); err != nil {
 			return nil, err
@@ -326,7 +313,7 @@ func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
 	}
 	rec := c.overrides[name]
 	if rec == nil {
-		rec = c.cache.get([]byte(name))
+		rec = c.cache.Get([]byte(name))
 	}
 	if rec == nil || rec.Doc == nil {
 		return 0, false
@@ -345,9 +332,9 @@ func (c *Checker) Forget(u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	c.cache.forget(name)
+	c.cache.Forget(name)
 	if c.store != nil {
-		c.store.forget(name)
+		c.store.Forget(name)
 	}
 	return nil
 }
@@ -373,7 +360,7 @@ type Stats struct {
 // Stats counts.
 func (c *Checker) Stats() Stats {
 	var s Stats
-	s.Origins, s.Bytes = c.cache.size()
+	s.Origins, s.Bytes = c.cache.Size()
 	s.Refused = c.refused.Load()
 	return s
 }

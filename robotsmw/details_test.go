@@ -5,7 +5,6 @@ package robotsmw
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -42,29 +41,6 @@ func TestHeldOriginsFillTheOctets(t *testing.T) {
 		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(d.Until) != time.Minute {
 			t.Errorf("%v", err)
 		}
-	})
-}
-
-// What is due again is dropped at once where there is no room.
-func TestReleasedOriginsAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var web robotstest.Internet
-		for i := range 3 {
-			web.Handle(fmt.Sprintf("h%d.example", i), status(503))
-		}
-		web.Handle("a.example", robotstest.Hang{})
-		c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes = 1000; o.MaxOrigins = 8 }).Checker()
-		for i := range 2 {
-			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
-		}
-		c.cache.maxBytes = 1 // as if large documents had come
-		time.Sleep(2 * time.Minute)
-		go c.Check(t.Context(), mustURL(t, "http://a.example/"))
-		synctest.Wait()
-		if n, _ := c.cache.size(); n != 1 {
-			t.Errorf("%d origins", n)
-		}
-		time.Sleep(time.Minute)
 	})
 }
 
@@ -127,7 +103,7 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 		if d := decide(t, c, "http://b.example/"); d.Allowed {
 			t.Errorf("%v", d)
 		}
-		if n, _ := c.cache.size(); n != 1 {
+		if n := c.Stats().Origins; n != 1 {
 			t.Errorf("%d origins kept, want the one that is not overridden", n)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/cache"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
@@ -24,8 +25,8 @@ import (
 // fetch asks the origin for its robots.txt, follows redirects, and makes the
 // next record of the answer (RFC 9309 §2.3.1). The error is a
 // *politeness.DelayError: nothing was asked, so nothing is known.
-func (c *Checker) fetch(f *flight, prev *record.Record) (rec *record.Record, err error) {
-	event := Fetch{Origin: f.origin, URL: f.robotsURL, Started: time.Now()}
+func (c *Checker) fetch(f *cache.Flight, prev *record.Record) (rec *record.Record, body []byte, err error) {
+	event := Fetch{Origin: f.Origin, URL: f.RobotsURL, Started: time.Now()}
 	defer func() {
 		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
 			event.finish(rec, time.Now())
@@ -33,7 +34,7 @@ func (c *Checker) fetch(f *flight, prev *record.Record) (rec *record.Record, err
 		}
 	}()
 
-	u, host := origin.RobotsURL(f.origin)
+	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
 		ans, err := c.get(f, u, host, prev)
@@ -45,22 +46,22 @@ func (c *Checker) fetch(f *flight, prev *record.Record) (rec *record.Record, err
 		event.Bytes += len(ans.body)
 		switch {
 		case err != nil && hops == 0 && isDelay(err):
-			return nil, err
+			return nil, nil, err
 		case err != nil:
-			return prev.AfterError(f.robotsURL, now, ans.status, err, ans.retryAfter(now)), nil
+			return prev.AfterError(f.RobotsURL, now, ans.status, err, ans.retryAfter(now)), nil, nil
 		}
 		switch {
 		case ans.status == http.StatusNotModified && ans.conditional:
 			event.Renewed = true
-			return prev.Renewed(ans.header, now), nil
+			return prev.Renewed(ans.header, now), nil, nil
 		case ans.status >= 200 && ans.status <= 299:
-			return c.accepted(f, u, hops, ans, now), nil
+			return c.accepted(f, u, hops, ans, now), ans.body, nil
 		case isRedirect(ans.status):
 			// below
 		case ans.status == http.StatusTooManyRequests || ans.status < 400 || ans.status > 499:
-			return prev.Failed(f.robotsURL, now, ans.status, ans.statusText(), ans.retryAfter(now)), nil
+			return prev.Failed(f.RobotsURL, now, ans.status, ans.statusText(), ans.retryAfter(now)), nil, nil
 		default:
-			return c.withoutFile(f, ans.status, hops, ans.lifetime(now), now), nil
+			return c.withoutFile(f, ans.status, hops, ans.lifetime(now), now), nil, nil
 		}
 
 		next, ok := redirectTarget(u, ans.header)
@@ -68,18 +69,18 @@ func (c *Checker) fetch(f *flight, prev *record.Record) (rec *record.Record, err
 			host = ""
 		}
 		if !ok || hops == c.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
-			return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil
+			return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil, nil
 		}
 		seen = append(seen, requestKey(next, host))
-		if name, ok := c.isOriginFile(next, host); ok && name != f.origin {
+		if name, ok := c.isOriginFile(next, host); ok && name != f.Origin {
 			other, loop, err := c.follow(f, name)
 			switch {
 			case loop:
-				return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil
+				return c.withoutFile(f, ans.status, hops, record.LoopLifetime, now), nil, nil
 			case err != nil:
-				return prev.AfterError(f.robotsURL, now, ans.status, err, 0), nil
+				return prev.AfterError(f.RobotsURL, now, ans.status, err, 0), nil, nil
 			case other != nil:
-				return c.redirected(f, prev, other, hops+1, ans.status), nil
+				return c.redirected(f, prev, other, hops+1, ans.status), nil, nil
 			}
 			// That origin gets no flight of its own now: ask it here.
 		}
@@ -95,17 +96,16 @@ func isDelay(err error) bool {
 }
 
 // accepted is the record of a 2xx answer.
-func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now time.Time) *record.Record {
-	f.body = ans.body
+func (c *Checker) accepted(f *cache.Flight, from *url.URL, hops int, ans answer, now time.Time) *record.Record {
 	src := record.Source{
 		ETag:         record.Validator(ans.header.Get("ETag")),
 		LastModified: record.Validator(ans.header.Get("Last-Modified")),
 	}
-	if s := from.String(); s != f.robotsURL {
+	if s := from.String(); s != f.RobotsURL {
 		src.URL = s
 	}
 	rec := &record.Record{
-		URL: f.robotsURL, State: record.Good, Hops: uint8(min(hops, 255)), Status: int16(ans.status),
+		URL: f.RobotsURL, State: record.Good, Hops: uint8(min(hops, 255)), Status: int16(ans.status),
 		Doc: c.kind.Document(ans.body), Fetched: now, Expires: now.Add(ans.lifetime(now)),
 	}
 	if src != (record.Source{}) {
@@ -115,9 +115,9 @@ func (c *Checker) accepted(f *flight, from *url.URL, hops int, ans answer, now t
 }
 
 // withoutFile is the record of an origin that has no robots.txt to read.
-func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
+func (c *Checker) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
 	return &record.Record{
-		URL: f.robotsURL, State: c.kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
+		URL: f.RobotsURL, State: c.kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
 		Fetched: now, Expires: now.Add(lifetime),
 	}
 }
@@ -125,7 +125,7 @@ func (c *Checker) withoutFile(f *flight, status, hops int, lifetime time.Duratio
 // redirected is the record of an origin whose robots.txt redirects to that
 // of another: what the other has, for as long as the other has it, stale or
 // not; and where that cannot be had anew, its next try is this one's too.
-func (c *Checker) redirected(f *flight, prev, other *record.Record, hops, status int) *record.Record {
+func (c *Checker) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
 	case hops+int(other.Hops) > c.cfg.MaxRedirects:
@@ -133,12 +133,12 @@ func (c *Checker) redirected(f *flight, prev, other *record.Record, hops, status
 	case other.InForce(now) == record.None:
 		why := other.Failure
 		if why.Delay != nil {
-			return prev.Delayed(f.robotsURL, now, why.Delay)
+			return prev.Delayed(f.RobotsURL, now, why.Delay)
 		}
-		return prev.Failed(f.robotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
+		return prev.Failed(f.RobotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
 	default:
 		rec := *other
-		rec.URL = f.robotsURL
+		rec.URL = f.RobotsURL
 		rec.Hops += uint8(hops)
 		if rec.Doc != nil && rec.From().URL == "" {
 			src := *rec.From()
@@ -228,7 +228,7 @@ func (a answer) statusText() string {
 // get sends one request and reads its body if that is a robots.txt. The
 // request is the same whoever asks: no cookie, no header of a caller's, no
 // context of a caller's. Its time runs from the end of its wait for a slot.
-func (c *Checker) get(f *flight, u *url.URL, host string, prev *record.Record) (ans answer, err error) {
+func (c *Checker) get(f *cache.Flight, u *url.URL, host string, prev *record.Record) (ans answer, err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	timeout := c.cfg.RobotsTimeout
@@ -236,11 +236,11 @@ func (c *Checker) get(f *flight, u *url.URL, host string, prev *record.Record) (
 		cancel(fmt.Errorf("no whole robots.txt within %v", timeout))
 	})
 	defer timer.Stop()
-	defer f.expect(time.Time{})
+	defer f.Expect(time.Time{})
 	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
 	ctx = politeness.WithTrace(ctx, &politeness.Trace{
-		Queued:  func(until time.Time) { timer.Stop(); f.expect(until) },
-		Granted: func(time.Time) { timer.Reset(timeout); f.expect(time.Time{}) },
+		Queued:  func(until time.Time) { timer.Stop(); f.Expect(until) },
+		Granted: func(time.Time) { timer.Reset(timeout); f.Expect(time.Time{}) },
 	})
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: host,

@@ -123,7 +123,7 @@ func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
 func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	tr := newTestTransport(t, nil)
 	c := tr.Checker()
-	f := newFlight("http://a.example", "http://a.example/robots.txt", nil)
+	_, f, _, _ := c.cache.Begin("http://a.example", time.Now(), false)
 	other := &record.Record{URL: "http://b.example/robots.txt", State: record.Good, Doc: c.kind.Document(nil), Fetched: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Nanosecond)}
 	defer func() {
 		if p := recover(); p != nil {

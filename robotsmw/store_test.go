@@ -214,7 +214,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 							t.Errorf("%v", d)
 						}
 					}
-					limit := 2*storeTimeout + 2*time.Second
+					limit := 2*2*time.Second + 2*time.Second
 					if locks && name != "hangs" && name != "hangs and is deaf" {
 						limit = 2 * time.Minute // as long as a lock that never comes free
 					}

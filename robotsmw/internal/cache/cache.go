@@ -1,4 +1,14 @@
-package robotsmw
+// Package cache holds the record of each origin in memory, and the fetch under way
+// for it, which all who need its result share:
+//
+//	rec := c.Get(origin)                // of nearly every call, the end
+//	rec, f, started, err := c.Begin(…)  // a record after all, or a Flight
+//	if started { go … c.End(f, …) }     // whoever began it flies it
+//	rec, err = f.Wait(ctx)              // and all wait for it
+//
+// A redirect may make one flight wait for another (Queue, WaitBehind). The
+// package fetches nothing itself, and has no goroutine.
+package cache
 
 import (
 	"container/heap"
@@ -12,7 +22,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// cache holds the record of each origin and the fetch under way for it, in
+// A Cache holds the record of each origin and the fetch under way for it, in
 // memory, in least-recently-used order, bounded by origins and by octets.
 //
 // It is sharded, so that many goroutines can look origins up at once. A
@@ -25,7 +35,9 @@ import (
 // request would then hit a server in trouble. Such origins leave the
 // LRU list for a heap; a shard full of them refuses new origins until the
 // first of them is due.
-type cache struct {
+type Cache struct {
+	queues
+
 	seed     maphash.Seed
 	shards   []shard
 	docs     *record.Documents // shared with the crawler's record.Kind
@@ -45,7 +57,7 @@ type shard struct {
 	held     retryHeap // entries whose failure forbids dropping them
 	idle     int       // entries in the LRU list
 	maxCount int
-	cache    *cache
+	cache    *Cache
 }
 
 // entry is an origin in the cache. It is in the LRU list or in the heap, and
@@ -53,7 +65,7 @@ type shard struct {
 type entry struct {
 	origin     string
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
-	flight     *flight                       // nil unless a fetch is under way
+	flight     *Flight                       // nil unless a fetch is under way
 	prev, next *entry                        // non-nil in the LRU list
 	at         int                           // 1 + index in the heap; 0: not there
 }
@@ -67,12 +79,13 @@ const (
 	maxShards       = 64
 )
 
-func newCache(maxOrigins int, maxBytes int64, docs *record.Documents) *cache {
+// New makes a cache for so many origins and octets. It keeps the books of docs.
+func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
 		n *= 2
 	}
-	c := &cache{seed: maphash.MakeSeed(), shards: make([]shard, n), docs: docs, maxBytes: maxBytes}
+	c := &Cache{seed: maphash.MakeSeed(), shards: make([]shard, n), docs: docs, maxBytes: maxBytes}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.entries = make(map[string]*entry)
@@ -84,15 +97,15 @@ func newCache(maxOrigins int, maxBytes int64, docs *record.Documents) *cache {
 }
 
 // shard is where the origin belongs, as octets or as a string.
-func (c *cache) shard(origin []byte) *shard {
+func (c *Cache) shard(origin []byte) *shard {
 	if len(c.shards) == 1 {
 		return &c.shards[0]
 	}
 	return &c.shards[maphash.Bytes(c.seed, origin)&uint64(len(c.shards)-1)]
 }
 
-// get is the origin's record, nil if there is none.
-func (c *cache) get(origin []byte) *record.Record {
+// Get is the origin's record, nil if there is none.
+func (c *Cache) Get(origin []byte) *record.Record {
 	s := c.shard(origin)
 	if e := s.hot.Load(); e != nil && e.origin == string(origin) {
 		return e.rec.Load()
@@ -108,11 +121,12 @@ func (c *cache) get(origin []byte) *record.Record {
 	return e.rec.Load()
 }
 
-// begin returns the fetch under way for the origin, or makes a new one of
-// newFlight, which its caller must start. If meanwhile there is a record
-// that needs no fetch, that is returned. With a shard full of origins that
-// must not be dropped, a new one is refused.
-func (c *cache) begin(name string, now time.Time, background bool, newFlight func(prev *record.Record) *flight) (rec *record.Record, f *flight, started bool, err error) {
+// Begin returns the fetch under way for the origin or, with started, a new one,
+// which its caller must fly and End. If meanwhile there is a record that needs
+// no fetch (in the background: none but a refresh), that is returned instead. With
+// a shard full of origins that must not be dropped, a new one is refused with a
+// *politeness.DelayError.
+func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,17 +148,22 @@ func (c *cache) begin(name string, now time.Time, background bool, newFlight fun
 		}
 	}
 	s.drop(e)
-	e.flight = newFlight(e.rec.Load())
+	e.flight = newFlight(name, e.rec.Load())
 	return nil, e.flight, true, nil
 }
 
-// end puts what a flight found in the place of what was there; nil leaves
-// that as it was.
-func (c *cache) end(f *flight, rec *record.Record, now time.Time) {
-	s := c.shard([]byte(f.origin))
+// End ends a flight: what it found is put in the place of what was there, and
+// told to all who wait. A nil rec leaves that as it was; err says why.
+func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
+	c.land(f, rec, now)
+	f.end(rec, err)
+}
+
+func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
+	s := c.shard([]byte(f.Origin))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.entries[f.origin]
+	e := s.entries[f.Origin]
 	if e == nil || e.flight != f { // forgotten while it was under way
 		return
 	}
@@ -154,28 +173,28 @@ func (c *cache) end(f *flight, rec *record.Record, now time.Time) {
 	}
 	if e.rec.Load() == nil {
 		s.cool(e)
-		delete(s.entries, f.origin)
+		delete(s.entries, f.Origin)
 		return
 	}
 	s.place(e, now)
 	s.shrink()
 }
 
-// forget drops the origin; a fetch under way ends for those who wait for it
+// Forget drops the origin; a fetch under way ends for those who wait for it
 // and is not kept.
-func (c *cache) forget(origin string) {
-	s := c.shard([]byte(origin))
+func (c *Cache) Forget(name string) {
+	s := c.shard([]byte(name))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.entries[origin]; e != nil {
+	if e := s.entries[name]; e != nil {
 		s.drop(e)
 		s.cool(e)
-		delete(s.entries, origin)
+		delete(s.entries, name)
 	}
 }
 
-// size counts the origins and octets held.
-func (c *cache) size() (origins int, bytes int64) {
+// Size counts the origins and octets held.
+func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()

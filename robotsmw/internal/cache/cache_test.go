@@ -1,0 +1,114 @@
+package cache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+// Whatever happens, the cache keeps its bounds and its books agree.
+func TestCacheInvariants(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		k := &record.Kind{Tokens: []string{"ExampleBot"}}
+		c := New(8, 4000, &k.Documents)
+		var flights []*Flight
+		for range 2000 {
+			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
+			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
+			switch rnd.IntN(5) {
+			case 0, 1:
+				_, f, started, _ := c.Begin(name, now, rnd.IntN(2) == 0)
+				if started {
+					flights = append(flights, f)
+				}
+			case 2, 3:
+				if len(flights) == 0 {
+					continue
+				}
+				i := rnd.IntN(len(flights))
+				f := flights[i]
+				flights = append(flights[:i], flights[i+1:]...)
+				var rec *record.Record
+				switch rnd.IntN(5) {
+				case 0:
+				case 1:
+					rec = f.Prev.Failed(f.RobotsURL, now, 503, "status 503", 0)
+				case 2:
+					doc := k.Document(fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", rnd.IntN(5)))
+					rec = &record.Record{State: record.Good, Doc: doc, URL: f.RobotsURL, Fetched: now, Expires: now.Add(time.Hour)}
+				default:
+					rec = &record.Record{State: record.Unavailable, URL: f.RobotsURL, Fetched: now, Expires: now.Add(time.Hour)}
+				}
+				c.End(f, rec, nil, now)
+			case 4:
+				if rnd.IntN(10) == 0 {
+					c.Forget(name)
+				}
+				c.Get([]byte(name))
+			}
+			if err := c.Audit(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+func TestCacheUnderContention(t *testing.T) {
+	c := New(5000, 1<<19, new(record.Documents))
+	if len(c.shards) < 2 {
+		t.Fatal("one shard alone")
+	}
+	now := time.Now()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(g), 2))
+			for range 5000 {
+				name := fmt.Sprintf("http://h%d.example", rnd.IntN(8000))
+				if c.Get([]byte(name)) != nil {
+					continue
+				}
+				_, f, started, err := c.Begin(name, now, false)
+				if err == nil && started {
+					c.End(f, &record.Record{State: record.Unavailable, Fetched: now, Expires: now.Add(time.Hour)}, nil, now)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := c.Audit(); err != nil {
+		t.Error(err)
+	}
+	if n, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19+int64(len(c.shards))*2000 {
+		t.Errorf("%d origins, %d octets", n, bytes)
+	}
+}
+
+// What is due again is dropped at once where there is no room.
+func TestReleasedOriginsAreDropped(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := New(8, 10_000, new(record.Documents))
+	for i := range 2 {
+		_, f, _, err := c.Begin(fmt.Sprintf("http://h%d.example", i), now, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.End(f, f.Prev.Failed(f.RobotsURL, now, 503, "status 503", 0), nil, now)
+	}
+	if n, _ := c.Size(); n != 2 {
+		t.Fatalf("%d origins", n)
+	}
+	c.maxBytes = 1 // as if large documents had come
+	if _, _, _, err := c.Begin("http://a.example", now.Add(2*time.Minute), false); err != nil {
+		t.Error(err)
+	}
+	if n, _ := c.Size(); n != 1 {
+		t.Errorf("%d origins", n)
+	}
+}

@@ -1,0 +1,237 @@
+// Package store puts records into a Store, and shields the crawl from a Store that
+// fails, hangs or lies. None of its calls returns an error or takes longer than
+// two seconds (Lock: than the lock lasts); what goes wrong is told to a function,
+// and costs a fetch.
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+const (
+	timeout    = 2 * time.Second  // for each call
+	pauseAfter = 10 * time.Second // without calls, after one that did not end in time
+)
+
+// A Store is robotsmw.Store, whose doc says what it must do.
+type Store interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
+	Delete(ctx context.Context, key string) error
+}
+
+// A Locker is robotsmw.Locker, which a Store may be too.
+type Locker interface {
+	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
+}
+
+// A Keeper puts records into a Store and gets them back, and shields the
+// crawl from whatever the Store does.
+type Keeper struct {
+	store   Store
+	locker  Locker // nil: the Store is none
+	lockTTL time.Duration
+	kind    *record.Kind
+	failed  func(op string, err error)
+	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
+	forgets atomic.Int64 // how often Forget was called
+}
+
+// New makes the Keeper of a Store, whose records are read as kind says. lockTTL
+// is how long a lock lasts whose holder has died: longer than a fetch takes.
+// failed is told what the Store did wrong, and at which of "get", "put",
+// "delete", "lock" and "unlock".
+func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
+	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
+	k.locker, _ = s.(Locker)
+	return k
+}
+
+// Forget deletes the origin's record. What a fetch under way has learnt is
+// not kept: see Put.
+func (k *Keeper) Forget(name string) {
+	k.forgets.Add(1)
+	k.delete(name)
+}
+
+// Forgotten counts the calls of Forget, for Put.
+func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
+
+// Put stores what a fetch found that began when Forgotten was forgotten. If any
+// origin was forgotten since, nothing stays in the Store: that may cost a fetch.
+func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
+	if k.forgets.Load() != forgotten {
+		return
+	}
+	if k.put(name, rec, body); k.forgets.Load() != forgotten {
+		k.delete(name)
+	}
+}
+
+// Get is the stored record, or nil.
+func (k *Keeper) Get(name string) *record.Record {
+	value := k.getValue(name)
+	if value == nil {
+		return nil
+	}
+	rec, err := k.kind.Decode(name, value, k.bodyOf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		k.failed("get", fmt.Errorf("robotsmw: the stored record of %s cannot be used: %w", name, err))
+		return nil
+	}
+	return rec
+}
+
+func (k *Keeper) getValue(name string) []byte {
+	value, err := try(k, func(ctx context.Context) ([]byte, error) { return k.store.Get(ctx, name) })
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			k.report("get", err)
+		}
+		return nil
+	}
+	return value
+}
+
+// put stores a record with the body it came from. A record that was renewed,
+// or whose fetch failed, has no body with it: that is the one stored before.
+// One that shares the robots.txt of another origin is stored without: the
+// body is with that origin.
+func (k *Keeper) put(name string, rec *record.Record, body []byte) {
+	if rec.Failure != nil && rec.Failure.Delay != nil {
+		return // it is about a limiter, not about the origin
+	}
+	if rec.State == record.Good {
+		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
+			body = nil
+		} else if body == nil {
+			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
+				return // it is not there any more; the next start fetches it
+			}
+		}
+	}
+	ttl := record.ThirtyDays
+	if rec.State != record.Good && rec.Failure == nil {
+		ttl = max(time.Until(rec.Expires), record.MinLifetime)
+	}
+	value := record.Encode(name, rec, body)
+	_, err := try(k, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, k.store.Put(ctx, name, value, ttl)
+	})
+	k.report("put", err)
+}
+
+// bodyOf is the stored robots.txt of an origin if it has the hash; nil if it
+// is not there.
+func (k *Keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
+	return record.Body(k.getValue(name), hash)
+}
+
+func (k *Keeper) delete(name string) {
+	_, err := try(k, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, k.store.Delete(ctx, name)
+	})
+	k.report("delete", err)
+}
+
+// Lock makes sure that only one member of a fleet fetches: it returns when
+// this one may, or with the record that another has meanwhile stored, newer than
+// prev. A holder that died is waited for until its lock expires; without patience
+// no holder is waited for, and two members may fetch. unlock is never nil.
+func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (rec *record.Record, unlock func()) {
+	none := func() {}
+	if k.locker == nil {
+		return nil, none
+	}
+	fresh := func() *record.Record {
+		rec := k.Get(name)
+		if rec.NewerThan(prev) && rec.Use(time.Now()).AsIs() {
+			return rec
+		}
+		return nil
+	}
+	type lock struct {
+		unlock func()
+		ok     bool
+	}
+	start := time.Now()
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		got, err := try(k, func(ctx context.Context) (lock, error) {
+			unlock, ok, err := k.locker.TryLock(ctx, name, k.lockTTL)
+			return lock{unlock, ok}, err
+		})
+		switch {
+		case err != nil:
+			k.report("lock", err)
+			return nil, none
+		case got.ok:
+			unlock = func() {
+				_, err := try(k, func(context.Context) (struct{}, error) { got.unlock(); return struct{}{}, nil })
+				k.report("unlock", err)
+			}
+			return fresh(), unlock
+		case !patient:
+			return nil, none
+		case time.Since(start) > k.lockTTL+time.Second:
+			return nil, none
+		}
+		time.Sleep(pause)
+		if rec := fresh(); rec != nil {
+			return rec, none
+		}
+	}
+}
+
+func (k *Keeper) report(op string, err error) {
+	if err != nil {
+		k.failed(op, err)
+	}
+}
+
+var errStorePaused = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
+
+// try calls the Store in a goroutine of its own, so that one which hangs
+// and does not obey its context, or panics, costs its time limit and no more.
+func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
+	var zero T
+	now := time.Now()
+	if now.UnixNano() < k.pause.Load() {
+		return zero, errStorePaused
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("robotsmw: the store panicked: %v", p)
+			}
+			done <- r
+		}()
+		r.value, r.err = call(ctx)
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		k.pause.Store(now.Add(timeout + pauseAfter).UnixNano())
+		return zero, fmt.Errorf("robotsmw: the store did not answer: %w", ctx.Err())
+	}
+}
