@@ -69,7 +69,8 @@ func TestCacheIsBoundedByOctets(t *testing.T) {
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = 3 }).Checker()
+		ev := new(events)
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins, o.Observer = 3, ev.observer() }).Checker()
 		for i, retry := range []string{"300", "100", "200"} {
 			host := fmt.Sprintf("down%d.example", i)
 			web.Handle(host, status(503, "Retry-After: "+retry))
@@ -90,8 +91,8 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		if n := len(web.Log()); n != 3 {
 			t.Errorf("%d fetches, want 3", n)
 		}
-		if s := c.Stats(); s.Refused != 1 || s.Origins != 3 {
-			t.Errorf("%+v", s)
+		if s := c.Stats(); ev.lookups[LookupRefused] != 1 || s.Origins != 3 {
+			t.Errorf("%+v, %v", s, ev.lookups)
 		}
 		time.Sleep(100 * time.Second)
 		if d := decide(t, c, "http://new.example/private/"); d.Allowed {
@@ -99,6 +100,54 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		}
 		if s := c.Stats(); s.Origins != 3 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// S.idle > 1: the origin used last stays, however large.
+func TestOneOriginFitsInto1Octet(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(someRules))
+	c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes = 1 }).Checker()
+	decide(t, c, "http://a.example/")
+	decide(t, c, "http://a.example/")
+	if n := robotsFetches(&web, ""); n != 1 {
+		t.Errorf("%d fetches", n)
+	}
+}
+
+// With nothing left to drop and too heavy, a new origin is refused.
+func TestHeldOriginsFillTheOctets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("down.example", status(503))
+		web.Handle("a.example", robots(someRules))
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes, o.MaxOrigins = 1, 8 }).Checker()
+		decide(t, c, "http://down.example/")
+		_, err := c.Check(t.Context(), mustURL(t, "http://a.example/"))
+		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(d.Until) != time.Minute {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// The origin in constant use is dropped as if it were the least recently used.
+func TestHotOriginIsEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("hot.example", robots(someRules))
+		for i := range 40 {
+			web.Handle(fmt.Sprintf("h%d.example", i), robots(someRules))
+		}
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = 3 }).Checker()
+		decide(t, c, "http://hot.example/")
+		decide(t, c, "http://hot.example/")
+		for i := range 40 {
+			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
+			decide(t, c, "http://hot.example/")
+		}
+		if n := robotsFetches(&web, "hot.example"); n != 1 {
+			t.Errorf("%d fetches of the origin in constant use", n)
 		}
 	})
 }

@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/goodbots/courtesy/robotsmw/internal/cache"
+	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
-	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -24,26 +24,30 @@ import (
 // obeys it; a crawler that plans ahead may ask it too. All methods are safe
 // for concurrent use.
 type Checker struct {
-	cfg       *config
-	overrides map[string]*record.Record // by origin
-	kind      *record.Kind
-	cache     *cache.Cache
-	store     *store.Keeper // nil: none
-	refused   atomic.Int64
+	cfg    *config
+	loader *load.Loader
 }
 
 func newChecker(cfg *config) *Checker {
-	kind := &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden}
-	c := &Checker{
-		cfg: cfg, overrides: make(map[string]*record.Record), kind: kind,
-		cache: cache.New(cfg.MaxOrigins, cfg.MaxBytes, &kind.Documents),
+	c := &Checker{cfg: cfg}
+	lc := load.Config{
+		Base:         cfg.Base,
+		UserAgent:    cfg.UserAgent,
+		Timeout:      cfg.RobotsTimeout,
+		Kind:         &record.Kind{Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
+		Store:        cfg.Store,
+		Override:     cfg.overrides,
+		MaxRedirects: cfg.MaxRedirects,
+		MaxOrigins:   cfg.MaxOrigins,
+		MaxBytes:     cfg.MaxBytes,
+		Logger:       cfg.Logger,
+		Fetched:      c.observeFetch,
+		StoreFailed:  c.storeFailed,
 	}
-	for name, text := range cfg.overrides {
-		c.overrides[name] = &record.Record{State: record.Override, Doc: kind.Document([]byte(text))}
+	if o := cfg.Observer; o != nil && o.Looked != nil {
+		lc.Looked = func(ctx context.Context, l load.Lookup) { o.Looked(ctx, Lookup(l)) }
 	}
-	if cfg.Store != nil {
-		c.store = store.New(cfg.Store, cfg.RobotsTimeout+10*time.Second, kind, c.storeFailed)
-	}
+	c.loader = load.New(lc)
 	return c
 }
 
@@ -93,67 +97,20 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	if err != nil {
 		return err
 	}
-	if len(c.overrides) > 0 {
-		if rec := c.overrides[string(name)]; rec != nil {
-			c.judge(d, u, rec, time.Now())
-			return nil
-		}
+	if rec := c.loader.Override(name); rec != nil {
+		c.judge(d, u, rec, time.Now())
+		return nil
 	}
 	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
 		d.URL, d.Allowed, d.Reason = u, true, IsRobotsTxt
 		return nil
 	}
-	now := time.Now()
-	rec := c.cache.Get(name)
-	switch rec.Use(now) {
-	case record.UseFresh:
-		c.observeLookup(ctx, LookupHit)
-	case record.UseStale:
-		c.observeLookup(ctx, LookupStale)
-	case record.UseAndRefresh:
-		c.observeLookup(ctx, LookupHit)
-		c.refresh(string(name), now)
-	case record.UseFetch:
-		if rec, err = c.load(ctx, string(name), now); err != nil {
-			return err
-		}
-		now = time.Now()
-	}
-	if err := rec.Postponed(now); err != nil {
+	rec, now, err := c.loader.Load(ctx, name)
+	if err != nil {
 		return err
 	}
 	c.judge(d, u, rec, now)
 	return nil
-}
-
-// load has the origin's record fetched and waits for it.
-func (c *Checker) load(ctx context.Context, name string, now time.Time) (*record.Record, error) {
-	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
-		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
-	}
-	rec, f, started, err := c.cache.Begin(name, now, false)
-	switch {
-	case err != nil:
-		c.refused.Add(1)
-		c.observeLookup(ctx, LookupRefused)
-		return nil, err
-	case rec != nil: // fetched just now
-		c.observeLookup(ctx, LookupHit)
-		return rec, nil
-	case started:
-		c.launch(f)
-		c.observeLookup(ctx, LookupMiss)
-	default:
-		c.observeLookup(ctx, LookupJoined)
-	}
-	return f.Wait(ctx)
-}
-
-// refresh begins a fetch that nobody waits for, unless one is under way.
-func (c *Checker) refresh(name string, now time.Time) {
-	if _, f, started, err := c.cache.Begin(name, now, true); err == nil && started {
-		c.launch(f)
-	}
 }
 
 // judge applies a record to a URL, and fills d, which is zero, with that.
@@ -199,6 +156,26 @@ func target(buf []byte, u *url.URL) string {
 	}
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
 	return unsafe.String(unsafe.SliceData(buf), len(buf))
+}
+
+func (c *Checker) observeFetch(f load.Fetch) {
+	e := fetchOf(f)
+	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
+		// Nobody's request is on this goroutine: a panic would end the
+		// process, or be taken for a failed fetch.
+		func() {
+			defer c.recoverFrom("Observer.Fetched")
+			o.Fetched(context.Background(), e)
+		}()
+	}
+	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "outcome", string(e.Outcome), "status", e.Status,
+		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+}
+
+func (c *Checker) recoverFrom(what string) {
+	if p := recover(); p != nil {
+		c.cfg.Logger.Error("robotsmw: panic in "+what, "panic", p, "stack", string(debug.Stack()))
+	}
 }
 
 func (c *Checker) storeFailed(op string, err error) {
@@ -275,19 +252,11 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rec := c.overrides[name]; rec != nil {
-		return slices.Clone(rec.Doc.Sitemaps), nil
-	}
-	now := time.Now()
-	rec := c.cache.Get([]byte(name))
-	if rec.Use(now) == record.UseFetch {
-		if rec, err = c.load(ctx, name, now); err != nil {
+	rec, now := c.loader.Override([]byte(name)), time.Now()
+	if rec == nil {
+		if rec, now, err = c.loader.Load(ctx, []byte(name)); err != nil {
 			return nil, err
 		}
-	}
-	now = time.Now()
-	if err := rec.Postponed(now); err != nil {
-		return nil, err
 	}
 	if rec.InForce(now) == record.None {
 		var d Decision
@@ -311,10 +280,7 @@ func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	rec := c.overrides[name]
-	if rec == nil {
-		rec = c.cache.Get([]byte(name))
-	}
+	rec := c.loader.Known([]byte(name))
 	if rec == nil || rec.Doc == nil {
 		return 0, false
 	}
@@ -332,10 +298,7 @@ func (c *Checker) Forget(u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	c.cache.Forget(name)
-	if c.store != nil {
-		c.store.Forget(name)
-	}
+	c.loader.Forget(name)
 	return nil
 }
 
@@ -354,13 +317,11 @@ func rootOf(u *url.URL) (*url.URL, error) {
 type Stats struct {
 	Origins int   // with a record
 	Bytes   int64 // that they take in memory, roughly
-	Refused int64 // checks refused because memory was full of origins that must not be forgotten
 }
 
 // Stats counts.
 func (c *Checker) Stats() Stats {
 	var s Stats
-	s.Origins, s.Bytes = c.cache.Size()
-	s.Refused = c.refused.Load()
+	s.Origins, s.Bytes = c.loader.Size()
 	return s
 }

@@ -203,3 +203,29 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// The hash of a decision is over one octet more than the 500 KiB that its comment spoke of.
+func TestHashOfALargeFile(t *testing.T) {
+	var web robotstest.Internet
+	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 70_000)
+	web.Handle("a.example", robots(text))
+	c := newTestTransport(t, &web).Checker()
+	d := decide(t, c, "http://a.example/a")
+	if d.SHA256() != hashOf(text[:robotstxt.MaxSize+1]) { // before patch 09 the comment said MaxSize
+		t.Errorf("SHA256 is not what its comment says")
+	}
+}
+
+// Robots.txt writes to the terminal.
+func TestControlCharactersInString(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots("User-agent: *\nDisallow: /\x1b[2J\x07\n"))
+	c := newTestTransport(t, &web).Checker()
+	d := decide(t, c, "http://a.example/%1B[2J%07")
+	if d.Allowed {
+		t.Fatal(d)
+	}
+	if strings.ContainsAny(d.String(), "\x1b\x07") {
+		t.Errorf("%q", d.String())
+	}
+}

@@ -169,3 +169,19 @@ func TestForget(t *testing.T) {
 		}
 	})
 }
+
+// An ended context asks the network.
+func TestEndedContextStartsAFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		c := newTestTransport(t, &web).Checker()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := c.Check(ctx, mustURL(t, "http://a.example/"))
+		synctest.Wait()
+		if n := robotsFetches(&web, ""); n != 0 || err == nil {
+			t.Errorf("%d fetches for a caller that had gone before, %v", n, err)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -166,6 +168,11 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))
+}
+
+func isDelay(err error) bool {
+	_, ok := errors.AsType[*politeness.DelayError](err)
+	return ok
 }
 
 func hashOf(s string) string {

@@ -268,3 +268,68 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 		}
 	})
 }
+
+// A 304 ends an outage.
+func TestRenewalEndsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		var h switchable
+		h.set(robots(someRules, `ETag: "e"`))
+		web.Handle("a.example", &h)
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		h.set(status(503))
+		time.Sleep(25 * time.Hour)
+		if d := decide(t, c, "http://a.example/"); !d.Stale {
+			t.Fatal(d)
+		}
+		h.set(status(304))
+		time.Sleep(2 * time.Minute)
+		if d := decide(t, c, "http://a.example/"); d.Stale || d.Cause != "" || !d.NextTry.IsZero() {
+			t.Errorf("%v, next try %v", d, d.NextTry)
+		}
+	})
+}
+
+// A validator as long as a header may be is sent back, and the refusal
+// of that request (431) opens the site.
+func TestHugeETag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if len(r.Header.Get("If-None-Match")) > 8<<10 {
+				w.WriteHeader(431)
+				return
+			}
+			w.Header().Set("ETag", `"`+strings.Repeat("e", 9<<10)+`"`)
+			io.WriteString(w, someRules)
+		}))
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(25 * time.Hour)
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+			t.Errorf("a missed Disallow: %v", d)
+		}
+	})
+}
+
+// The same for servers that answer 412 to If-None-Match.
+func TestPreconditionFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(412)
+				return
+			}
+			w.Header().Set("ETag", `"e"`)
+			io.WriteString(w, someRules)
+		}))
+		c := newTestTransport(t, &web).Checker()
+		decide(t, c, "http://a.example/")
+		time.Sleep(25 * time.Hour)
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+			t.Errorf("a missed Disallow: %v", d)
+		}
+	})
+}

@@ -2,10 +2,9 @@ package robotsmw
 
 import (
 	"context"
-	"log/slog"
-	"runtime/debug"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
@@ -123,11 +122,13 @@ const (
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten
 )
 
-// finish fills in what follows from the record that the fetch led to.
-func (e *Fetch) finish(rec *record.Record, now time.Time) {
-	e.Duration = now.Sub(e.Started)
-	e.Status, e.Redirects = int(rec.Status), int(rec.Hops)
-	e.Next = rec.Expires
+// fetchOf is what the loader tells of a fetch, for an Observer.
+func fetchOf(f load.Fetch) Fetch {
+	rec := f.Record
+	e := Fetch{
+		Origin: f.Origin, URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
+		Started: f.Started, Duration: f.Duration, Next: rec.Expires,
+	}
 	switch {
 	case rec.Failure != nil:
 		e.Outcome, e.Status, e.Cause, e.Next = FetchUnreachable, rec.Failure.Status, rec.Failure.Cause, rec.Failure.Retry
@@ -136,29 +137,5 @@ func (e *Fetch) finish(rec *record.Record, now time.Time) {
 	default:
 		e.Outcome = FetchUnavailable
 	}
-}
-
-func (c *Checker) observeFetch(e Fetch) {
-	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// Nobody's request is on this goroutine: a panic would end the
-		// process, or be taken for a failed fetch.
-		func() {
-			defer c.recoverFrom("Observer.Fetched")
-			o.Fetched(context.Background(), e)
-		}()
-	}
-	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "outcome", string(e.Outcome), "status", e.Status,
-		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
-}
-
-func (c *Checker) recoverFrom(what string) {
-	if p := recover(); p != nil {
-		c.cfg.Logger.Error("robotsmw: panic in "+what, "panic", p, "stack", string(debug.Stack()))
-	}
-}
-
-func (c *Checker) observeLookup(ctx context.Context, l Lookup) {
-	if o := c.cfg.Observer; o != nil && o.Looked != nil {
-		o.Looked(ctx, l)
-	}
+	return e
 }

@@ -1,11 +1,14 @@
 package robotsmw
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -94,6 +97,33 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 			if !events[want] {
 				t.Errorf("no %v among %v", want, events)
 			}
+		}
+	})
+}
+
+// Options.Logger says that blocked requests are logged at debug level.
+func TestBlockedRequestsAreLogged(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(someRules))
+	var buf bytes.Buffer
+	tr := newTestTransport(t, &web, func(o *Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	req, _ := http.NewRequest("GET", "http://a.example/private/", nil)
+	tr.RoundTrip(req)
+	if !strings.Contains(buf.String(), "/private/") {
+		t.Errorf("not logged: %s", buf.String())
+	}
+}
+
+// An Observer that panics turns a good robots.txt into an unreachable one.
+func TestObserverPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		c := newTestTransport(t, &web, func(o *Options) { o.Observer = &Observer{Fetched: func(context.Context, Fetch) { panic("observer") }} }).Checker()
+		if d := decide(t, c, "http://a.example/"); !d.Allowed {
+			t.Errorf("wrongly blocked: %v", d)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -301,4 +302,23 @@ func TestCallersCrawlDelay(t *testing.T) {
 	if met["/"] != 3*time.Second || met["/robots.txt"] != 7*time.Second {
 		t.Errorf("the Limiter met %v", met)
 	}
+}
+
+// Deadlines and the slot of a redirect's second hop.
+func TestDeadlineAndTheSecondHop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
+		web.Handle("https://a.example", robots(someRules))
+		client, _ := NewClient(Options{UserAgent: testAgent, Base: &web, Limiter: &politeness.Limiter{Delay: 10 * time.Second}, Logger: slog.New(slog.DiscardHandler)})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		req, _ := http.NewRequestWithContext(ctx, "GET", "http://a.example/", nil)
+		start := time.Now()
+		_, err := client.Do(req)
+		if !isDelay(err) || time.Since(start) > time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		time.Sleep(time.Minute)
+	})
 }

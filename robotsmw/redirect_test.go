@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -119,20 +118,6 @@ func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
 	})
 }
 
-// The target's record runs out between follow and redirected.
-func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
-	tr := newTestTransport(t, nil)
-	c := tr.Checker()
-	_, f, _, _ := c.cache.Begin("http://a.example", time.Now(), false)
-	other := &record.Record{URL: "http://b.example/robots.txt", State: record.Good, Doc: c.kind.Document(nil), Fetched: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Nanosecond)}
-	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("panic: %v", p)
-		}
-	}()
-	c.redirected(f, nil, other, 1, 301)
-}
-
 // An absolute Location names the Host to ask with.
 func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -224,4 +209,51 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 			t.Errorf("%d fetches of the first origin's robots.txt in 50 s", n)
 		}
 	})
+}
+
+// The next try is the target's.
+func TestNextTryBehindARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(301, "Location: http://b.example/robots.txt"))
+		web.Handle("b.example", status(503, "Retry-After: 7200"))
+		c := newTestTransport(t, &web).Checker()
+		d := decide(t, c, "http://a.example/")
+		if got := time.Until(d.NextTry); got != 2*time.Hour {
+			t.Errorf("the next try is in %v", got)
+		}
+	})
+}
+
+// A redirect to an overridden origin reads what is served there.
+func TestRedirectToAnOverriddenOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(301, "Location: http://b.example/robots.txt"))
+		web.Handle("b.example", robots("User-agent: *\nDisallow: /private/\n"))
+		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": DisallowAll} }).Checker()
+		if d := decide(t, c, "http://a.example/"); !d.Allowed {
+			t.Errorf("%v", d)
+		}
+		if d := decide(t, c, "http://b.example/"); d.Allowed {
+			t.Errorf("%v", d)
+		}
+		if n := c.Stats().Origins; n != 1 {
+			t.Errorf("%d origins kept, want the one that is not overridden", n)
+		}
+	})
+}
+
+// A user name in a Location is not sent.
+func TestUserinfoOfALocation(t *testing.T) {
+	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.User != nil {
+			t.Errorf("asked %s", r.URL)
+		}
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, 302, "", "Location: http://u:p@a.example/r.txt"), nil
+		}
+		return answerOf(r, 200, someRules), nil
+	})
+	decide(t, newTestTransport(t, web).Checker(), "http://a.example/")
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -329,4 +330,165 @@ func TestStoredCountOverflows(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		synctest.Wait()
 	})
+}
+
+// What another stored between our look and our lock is taken.
+func TestStoredJustBeforeTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		s := &lateStore{}
+		s.late = func() {
+			decide(t, newTestTransport(t, &web, withStore(&s.memoryStore)).Checker(), "http://a.example/")
+			synctest.Wait()
+		}
+		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
+		synctest.Wait()
+		if n := robotsFetches(&web, ""); n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+type lateStore struct {
+	memoryStore
+	late func()
+}
+
+func (s *lateStore) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
+	done := make(chan struct{})
+	go func() { defer close(done); s.late() }()
+	<-done
+	return s.memoryStore.TryLock(ctx, key, ttl)
+}
+
+// A fleet's clocks differ by a second or two: that is not "another clock".
+func TestClockSkewInAFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		s := &memoryStore{}
+		ahead := time.Now().Add(2 * time.Second)
+		s.Put(t.Context(), "http://a.example", stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
+		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
+		synctest.Wait()
+		if n := robotsFetches(&web, ""); n != 0 {
+			t.Errorf("%d fetches of what a member whose clock is 2 s ahead has just fetched", n)
+		}
+	})
+}
+
+// A record in the last fifth of its time is still fresh, but a restart fetches it.
+func TestWarmStartInTheLastFifth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		s := &memoryStore{}
+		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
+		synctest.Wait()
+		time.Sleep(20 * time.Hour)
+		start := time.Now()
+		slow := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return web.RoundTrip(r)
+		})
+		decide(t, newTestTransport(t, slow, withStore(s)).Checker(), "http://a.example/")
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("the caller waited %v for a fetch, although the stored record is fresh for 4 hours", d)
+		}
+		synctest.Wait()
+	})
+}
+
+// Forget while what was fetched is on its way into the Store.
+func TestForgetWhileKeeping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		s := &slowPut{}
+		c := newTestTransport(t, &web, withStore(s)).Checker()
+		decide(t, c, "http://a.example/")
+		c.Forget(mustURL(t, "http://a.example/"))
+		time.Sleep(10 * time.Second)
+		decide(t, c, "http://a.example/")
+		if n := robotsFetches(&web, ""); n != 2 {
+			t.Errorf("%d fetches: the check after Forget did not fetch", n)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}
+
+// Forget while the fetch is under way.
+func TestForgetWhileFetching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		slow := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			resp, err := web.RoundTrip(r)
+			time.Sleep(time.Second)
+			return resp, err
+		})
+		c := newTestTransport(t, slow, withStore(&memoryStore{})).Checker()
+		go c.Check(t.Context(), mustURL(t, "http://a.example/"))
+		time.Sleep(500 * time.Millisecond)
+		c.Forget(mustURL(t, "http://a.example/"))
+		time.Sleep(10 * time.Second)
+		decide(t, c, "http://a.example/")
+		if n := robotsFetches(&web, ""); n != 2 {
+			t.Errorf("%d fetches: the check after Forget did not fetch", n)
+		}
+		synctest.Wait()
+	})
+}
+
+type slowPut struct{ memoryStore }
+
+func (s *slowPut) Put(ctx context.Context, key string, v []byte, ttl time.Duration) error {
+	time.Sleep(time.Second)
+	return s.memoryStore.Put(ctx, key, v, ttl)
+}
+
+// A panic of Base while a Store lock is held.
+func TestPanicKeepsTheStoreLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &memoryStore{}
+		bad := roundTripperFunc(func(r *http.Request) (*http.Response, error) { panic("boom") })
+		decide(t, newTestTransport(t, bad, withStore(s)).Checker(), "http://a.example/")
+		synctest.Wait()
+		if len(s.locks) != 0 {
+			t.Errorf("the lock is still held")
+		}
+	})
+}
+
+// An origin whose address has an IPv6 zone is never found in the Store.
+func TestStoreAndIPv6Zone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			n++
+			return answerOf(r, 200, someRules), nil
+		})
+		s := &memoryStore{}
+		decide(t, newTestTransport(t, web, withStore(s)).Checker(), "http://[fe80::1%25eth0]/")
+		synctest.Wait()
+		decide(t, newTestTransport(t, web, withStore(s)).Checker(), "http://[fe80::1%25eth0]/")
+		synctest.Wait()
+		if n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+// Rubbish validators in the Store.
+func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
+	srv := newLoopback(t)
+	s := &memoryStore{}
+	ago := time.Now().Add(-25 * time.Hour)
+	old := "User-agent: *\nDisallow: /new\n"
+	s.Put(t.Context(), srv, stored(srv, old, record.Record{Source: &record.Source{ETag: "a\nb"}, Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
+	d := decide(t, newTestTransport(t, http.DefaultTransport, withStore(s)).Checker(), srv+"/new")
+	if !d.Allowed || d.Stale {
+		t.Errorf("%v", d)
+	}
 }

@@ -1,9 +1,13 @@
 package robotsmw
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // What the rules are matched with is what net/http sends.
@@ -22,4 +26,36 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 			t.Errorf("%s: %q, want %q", raw, got, u.RequestURI())
 		}
 	}
+}
+
+// The target in all its shapes.
+func TestShapesOfURLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots("User-agent: *\nDisallow: /private\nDisallow: //double\nDisallow: /*?x\nDisallow: /q?$\n"))
+		c := newTestTransport(t, &web).Checker()
+		for _, tc := range []struct {
+			edit func(r *http.Request)
+		}{
+			{func(r *http.Request) { r.URL.Opaque = "/private/x"; r.URL.Path = "" }},
+			{func(r *http.Request) { r.URL.Opaque = "//a.example/private/x"; r.URL.Path = "" }},
+			{func(r *http.Request) { r.URL.Scheme = "HTTP"; r.URL.Path = "/private" }},
+			{func(r *http.Request) { r.URL.Host = "A.Example.:80"; r.URL.Path = "/private" }},
+			{func(r *http.Request) { r.URL.Path = "//double" }},
+			{func(r *http.Request) { r.URL.Path = "/q"; r.URL.ForceQuery = true }},
+			{func(r *http.Request) { r.URL.Path = "/private"; r.URL.Fragment = "x" }},
+			{func(r *http.Request) { r.URL.Path = "private" }},
+			{func(r *http.Request) { r.URL.Path = "/"; r.URL.RawQuery = "x=1" }},
+			{func(r *http.Request) { r.URL.Path = ""; r.URL.RawQuery = "x=1" }},
+			{func(r *http.Request) { r.URL.Path = "/private"; r.Host = "A.EXAMPLE." }},
+		} {
+			req, _ := http.NewRequest("GET", "http://a.example/", nil)
+			tc.edit(req)
+			var d Decision
+			err := c.check(t.Context(), req.URL, req.Host, &d)
+			if err != nil || d.Allowed {
+				t.Errorf("%+v: %v %v", req.URL, d, err)
+			}
+		}
+	})
 }

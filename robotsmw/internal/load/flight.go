@@ -1,4 +1,4 @@
-package robotsmw
+package load
 
 import (
 	"errors"
@@ -14,33 +14,33 @@ var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without 
 
 // launch runs a flight to its end. Whatever happens in Base, the flight
 // ends: a panic there counts as a failed fetch.
-func (c *Checker) launch(f *cache.Flight) {
+func (l *Loader) launch(f *cache.Flight) {
 	go func() {
 		var rec *record.Record
 		var err error = errEndedEarly
 		keep := func() {}
 		defer func() {
 			if p := recover(); p != nil {
-				c.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
+				l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
 				rec, err = f.Prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0), nil
 			}
-			c.cache.End(f, rec, err, time.Now())
+			l.cache.End(f, rec, err, time.Now())
 			keep()
 		}()
-		rec, keep, err = c.obtain(f)
+		rec, keep, err = l.obtain(f)
 	}()
 }
 
 // obtain has the record from the Store if somebody else has fetched it, else
 // from the origin. keep, to be called when the callers have their answer,
 // puts it into the Store.
-func (c *Checker) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
-	if c.store == nil {
-		rec, _, err = c.fetch(f, f.Prev)
+func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
+	if l.store == nil {
+		rec, _, err = l.ask(f, f.Prev)
 		return rec, func() {}, err
 	}
-	prev, forgotten := f.Prev, c.store.Forgotten()
-	if stored := c.store.Get(f.Origin); stored.NewerThan(prev) {
+	prev, forgotten := f.Prev, l.store.Forgotten()
+	if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
 		// One whose refresh is due is fit for those who wait; the next
 		// check begins the refresh.
 		now := time.Now()
@@ -51,7 +51,7 @@ func (c *Checker) obtain(f *cache.Flight) (rec *record.Record, keep func(), err 
 	}
 	// A flight for which another waits must not wait for a lock: the other has
 	// a lock too, for which the holder of this one may be waiting.
-	stored, unlock := c.store.Lock(f.Origin, prev, f.Depth == 0)
+	stored, unlock := l.store.Lock(f.Origin, prev, f.Depth == 0)
 	if stored != nil {
 		return stored, unlock, nil
 	}
@@ -61,12 +61,12 @@ func (c *Checker) obtain(f *cache.Flight) (rec *record.Record, keep func(), err 
 			unlock()
 		}
 	}()
-	rec, body, err := c.fetch(f, prev)
+	rec, body, err := l.ask(f, prev)
 	panicked = false
 	return rec, func() {
 		defer unlock()
 		if rec != nil {
-			c.store.Put(f.Origin, rec, body, forgotten)
+			l.store.Put(f.Origin, rec, body, forgotten)
 		}
 	}, err
 }
@@ -78,31 +78,31 @@ func (c *Checker) obtain(f *cache.Flight) (rec *record.Record, keep func(), err 
 // error, that f has to ask there itself: there is no room to keep the other's
 // record, or redirects have led from flight to flight so often that a chain
 // without an end must be feared.
-func (c *Checker) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
+func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
-	known := c.cache.Get([]byte(name))
+	known := l.cache.Get([]byte(name))
 	if known.Use(now).AsIs() {
 		return known, false, nil
 	}
-	if f.Depth >= c.cfg.MaxRedirects {
+	if f.Depth >= l.cfg.MaxRedirects {
 		return nil, false, nil
 	}
 	// A refresh of the other's that is due comes first: the record that f
 	// makes of it would be due at once.
-	rec, other, started, err := c.cache.Begin(name, now, true)
+	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil
 	}
 	if started {
 		other.Depth = f.Depth + 1
 	}
-	if !c.cache.Queue(f, other) {
+	if !l.cache.Queue(f, other) {
 		return nil, true, nil
 	}
 	if started {
-		c.launch(other)
+		l.launch(other)
 	}
-	rec, err = c.cache.WaitBehind(f, other)
+	rec, err = l.cache.WaitBehind(f, other)
 	if err != nil && known.Use(now) != record.UseFetch {
 		return known, false, nil
 	}

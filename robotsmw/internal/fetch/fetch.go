@@ -1,0 +1,114 @@
+// Package fetch asks a server for a robots.txt: one question, and its answer,
+// decoded. It follows no redirect, decides nothing and knows no records: what an
+// answer means is for package load to say.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A Client asks. It is safe for concurrent use.
+type Client struct {
+	Base      http.RoundTripper
+	UserAgent string
+	Timeout   time.Duration // of each question, without its wait for a slot
+}
+
+// A Question is one request for a robots.txt.
+type Question struct {
+	URL  *url.URL
+	Host string // to ask with; "": the URL's own
+
+	// The validators of the copy at hand; "": none.
+	ETag         string
+	LastModified string
+
+	// Expect is told when the question's slot is due, and the zero time when
+	// it waits no more. Nil: nobody is.
+	Expect func(until time.Time)
+}
+
+// Ask sends one request and reads its body if that is a robots.txt. The
+// request is the same whoever asks: no cookie, no header of a caller's, no
+// context of a caller's. Its time runs from the end of its wait for a slot.
+// With an error, the Answer has what came before it.
+func (c *Client) Ask(q Question) (ans Answer, err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	timeout, expect := c.Timeout, q.Expect
+	if expect == nil {
+		expect = func(time.Time) {}
+	}
+	timer := time.AfterFunc(timeout, func() {
+		cancel(fmt.Errorf("no whole robots.txt within %v", timeout))
+	})
+	defer timer.Stop()
+	defer expect(time.Time{})
+	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
+	ctx = politeness.WithTrace(ctx, &politeness.Trace{
+		Queued:  func(until time.Time) { timer.Stop(); expect(until) },
+		Granted: func(time.Time) { timer.Reset(timeout); expect(time.Time{}) },
+	})
+	req := (&http.Request{
+		Method: http.MethodGet, URL: q.URL, Host: q.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"User-Agent": {c.UserAgent},
+			"Accept":     {"text/plain, */*;q=0.5"},
+		},
+	}).WithContext(ctx)
+	if q.ETag != "" {
+		req.Header.Set("If-None-Match", q.ETag)
+		ans.Conditional = true
+	}
+	if q.LastModified != "" {
+		req.Header.Set("If-Modified-Since", q.LastModified)
+		ans.Conditional = true
+	}
+
+	resp, err := c.Base.RoundTrip(req)
+	if err != nil {
+		return ans, causeOf(ctx, err)
+	}
+	if resp == nil {
+		return ans, errors.New("the transport returned neither a response nor an error")
+	}
+	ans.Status, ans.Header = resp.StatusCode, resp.Header
+	if resp.Body == nil {
+		return ans, nil
+	}
+	defer resp.Body.Close()
+	if ans.Status < 200 || ans.Status > 299 {
+		// A short body read to its end leaves the connection to the pages.
+		if resp.ContentLength >= 0 && resp.ContentLength <= 2<<10 {
+			io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
+		}
+		return ans, nil
+	}
+	body, err := decoded(resp)
+	if err == nil {
+		// One octet more tells the parser that the file goes on.
+		ans.Body, err = io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
+	}
+	if err != nil {
+		return ans, causeOf(ctx, fmt.Errorf("reading robots.txt: %w", err))
+	}
+	return ans, nil
+}
+
+// causeOf says why a request failed: our own time limit, if that was it.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package load
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/cache"
+	"github.com/goodbots/courtesy/robotsmw/internal/fetch"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+// ask asks the origin for its robots.txt, follows redirects, and makes the
+// next record of the answer (RFC 9309 §2.3.1). body is the robots.txt, if one was
+// fetched now. The error is a *politeness.DelayError: nothing was asked, so
+// nothing is known.
+func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, body []byte, err error) {
+	event := Fetch{Origin: f.Origin, URL: f.RobotsURL, Started: time.Now()}
+	defer func() {
+		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
+			event.Record, event.Duration = rec, time.Since(event.Started)
+			l.fetched(event)
+		}
+	}()
+
+	u, host := origin.RobotsURL(f.Origin)
+	seen := []string{requestKey(u, host)}
+	for hops := 0; ; hops++ {
+		ans, err := l.put(f, u, host, prev)
+		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
+			// The answer is about our question, not about the file: ask plainly.
+			ans, err = l.put(f, u, host, nil)
+		}
+		now := time.Now()
+		event.Bytes += len(ans.Body)
+		switch {
+		case err != nil && hops == 0 && isDelay(err):
+			return nil, nil, err
+		case err != nil:
+			return prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now)), nil, nil
+		}
+		switch {
+		case ans.Status == http.StatusNotModified && ans.Conditional:
+			event.Renewed = true
+			return prev.Renewed(ans.Header, now), nil, nil
+		case ans.Status >= 200 && ans.Status <= 299:
+			return l.accepted(f, u, hops, ans, now), ans.Body, nil
+		case ans.IsRedirect():
+			// below
+		case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
+			return prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now)), nil, nil
+		default:
+			return l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now), nil, nil
+		}
+
+		next, ok := ans.Target(u)
+		if ans.NamesHost() {
+			host = ""
+		}
+		if !ok || hops == l.cfg.MaxRedirects || slices.Contains(seen, requestKey(next, host)) {
+			return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
+		}
+		seen = append(seen, requestKey(next, host))
+		if name, ok := l.isOriginFile(next, host); ok && name != f.Origin {
+			other, loop, err := l.follow(f, name)
+			switch {
+			case loop:
+				return l.withoutFile(f, ans.Status, hops, record.LoopLifetime, now), nil, nil
+			case err != nil:
+				return prev.AfterError(f.RobotsURL, now, ans.Status, err, 0), nil, nil
+			case other != nil:
+				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
+			}
+			// That origin gets no flight of its own now: ask it here.
+		}
+		u = next
+	}
+}
+
+// put puts one question of a flight, with the validators that prev has for it.
+func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record) (fetch.Answer, error) {
+	q := fetch.Question{URL: u, Host: host, Expect: f.Expect}
+	if src := prev.Validates(u.String()); src != nil {
+		q.ETag, q.LastModified = src.ETag, src.LastModified
+	}
+	return l.client.Ask(q)
+}
+
+func lifetime(ans fetch.Answer, now time.Time) time.Duration {
+	d, _ := record.Lifetime(ans.Header, now)
+	return d
+}
+
+// isDelay reports that the limiter refused the wait: nothing was sent, so
+// nothing is known of the origin.
+func isDelay(err error) bool {
+	_, ok := errors.AsType[*politeness.DelayError](err)
+	return ok
+}
+
+// accepted is the record of a 2xx answer.
+func (l *Loader) accepted(f *cache.Flight, from *url.URL, hops int, ans fetch.Answer, now time.Time) *record.Record {
+	src := record.Source{
+		ETag:         record.Validator(ans.Header.Get("ETag")),
+		LastModified: record.Validator(ans.Header.Get("Last-Modified")),
+	}
+	if s := from.String(); s != f.RobotsURL {
+		src.URL = s
+	}
+	rec := &record.Record{
+		URL: f.RobotsURL, State: record.Good, Hops: uint8(min(hops, 255)), Status: int16(ans.Status),
+		Doc: l.cfg.Kind.Document(ans.Body), Fetched: now, Expires: now.Add(lifetime(ans, now)),
+	}
+	if src != (record.Source{}) {
+		rec.Source = &src
+	}
+	return rec
+}
+
+// withoutFile is the record of an origin that has no robots.txt to read.
+func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
+	return &record.Record{
+		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
+		Fetched: now, Expires: now.Add(lifetime),
+	}
+}
+
+// redirected is the record of an origin whose robots.txt redirects to that
+// of another: what the other has, for as long as the other has it, stale or
+// not; and where that cannot be had anew, its next try is this one's too.
+func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
+	now := time.Now()
+	switch {
+	case hops+int(other.Hops) > l.cfg.MaxRedirects:
+		return l.withoutFile(f, status, hops, record.LoopLifetime, now)
+	case other.InForce(now) == record.None:
+		why := other.Failure
+		if why.Delay != nil {
+			return prev.Delayed(f.RobotsURL, now, why.Delay)
+		}
+		return prev.Failed(f.RobotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
+	default:
+		rec := *other
+		rec.URL = f.RobotsURL
+		rec.Hops += uint8(hops)
+		if rec.Doc != nil && rec.From().URL == "" {
+			src := *rec.From()
+			src.URL = other.URL
+			rec.Source = &src
+		}
+		return &rec
+	}
+}
+
+// isOriginFile reports whether u is the robots.txt of an origin, as that
+// origin's own fetch would ask for it.
+func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
+	name, err := origin.Of(u, host)
+	if err != nil || l.overrides[name] != nil {
+		return "", false
+	}
+	own, ownHost := origin.RobotsURL(name)
+	return name, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
+}
+
+// requestKey is the same for all spellings of one request.
+func requestKey(u *url.URL, host string) string {
+	name, _ := origin.Of(u, host)
+	return name + " " + u.RequestURI()
+}

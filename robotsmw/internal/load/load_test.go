@@ -1,0 +1,192 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/internal/store"
+)
+
+// Everything at once: random redirects among origins that fail, hang and
+// change, a tiny cache, a Store, Forget, callers that give up. Nobody hangs.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			rng := rand.New(rand.NewPCG(seed, 1))
+			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return rng.IntN(n) }
+			const hosts = 12
+			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				select {
+				case <-time.After(time.Duration(draw(3000)) * time.Millisecond):
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				}
+				switch draw(12) {
+				case 0:
+					return nil, io.ErrUnexpectedEOF
+				case 1:
+					panic("base")
+				case 2:
+					return nil, &politeness.DelayError{Host: "x", Until: time.Now().Add(time.Minute)}
+				case 3:
+					return answerOf(r, 503, ""), nil
+				case 4:
+					return answerOf(r, 404, ""), nil
+				case 5, 6, 7, 8:
+					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
+				case 9:
+					return nil, nil
+				}
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300", `ETag: "x"`), nil
+			})
+			var s store.Store
+			if seed%2 == 1 {
+				s = &memoryStore{}
+			}
+			l := newLoader(web, func(c *Config) { c.Store, c.MaxOrigins = s, 1+int(seed)*2 })
+			var wg sync.WaitGroup
+			for range 30 {
+				wg.Go(func() {
+					for range 200 {
+						name := fmt.Sprintf("http://h%d.example", draw(hosts))
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(10_000))*time.Millisecond)
+						if draw(3) == 0 {
+							ctx = context.Background()
+						}
+						start := time.Now()
+						l.Load(ctx, []byte(name))
+						if d := time.Since(start); d > 5*time.Minute {
+							t.Errorf("Load took %v", d)
+						}
+						cancel()
+						if draw(30) == 0 {
+							l.Forget(name)
+						}
+						if draw(50) == 0 {
+							time.Sleep(time.Duration(draw(600)) * time.Second)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if err := l.cache.Audit(); err != nil {
+				t.Error(err)
+			}
+			if n := l.cache.UnderWay(); n != 0 {
+				t.Errorf("%d flights are left", n)
+			}
+		})
+	}
+}
+
+// The record that f follows runs out between follow and redirected.
+func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
+	l := newLoader(nil)
+	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
+	other := &record.Record{URL: "http://b.example/robots.txt", State: record.Good, Doc: l.cfg.Kind.Document(nil), Fetched: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Nanosecond)}
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v", p)
+		}
+	}()
+	l.redirected(f, nil, other, 1, 301)
+}
+
+// newLoader is a Loader over web, with quiet logs.
+func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
+	cfg := Config{
+		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
+		MaxRedirects: 5, MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, f := range edit {
+		f(&cfg)
+	}
+	return New(cfg)
+}
+
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// answerOf is a response to r, for transports without a server.
+func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
+	h := http.Header{}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Set(name, value)
+	}
+	return &http.Response{
+		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Request: r,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// memoryStore is a Store and a Locker, as a fleet has one.
+type memoryStore struct {
+	mu     sync.Mutex
+	values map[string][]byte
+	locks  map[string]time.Time
+}
+
+func (s *memoryStore) Get(_ context.Context, key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.values[key]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return bytes.Clone(v), nil
+}
+
+func (s *memoryStore) Put(_ context.Context, key string, value []byte, _ time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = make(map[string][]byte)
+	}
+	s.values[key] = bytes.Clone(value)
+	return nil
+}
+
+func (s *memoryStore) Delete(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, key)
+	return nil
+}
+
+func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) (func(), bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.locks[key]) {
+		return nil, false, nil
+	}
+	if s.locks == nil {
+		s.locks = make(map[string]time.Time)
+	}
+	until := time.Now().Add(ttl)
+	s.locks[key] = until
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.locks[key].Equal(until) {
+			delete(s.locks, key)
+		}
+	}, true, nil
+}
