@@ -21,7 +21,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"golang.org/x/sync/errgroup", "politeness", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta", "robotsmw/robotstxt"},
+		[]string{"golang.org/x/sync/errgroup", "politeness", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin": {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
@@ -30,6 +30,7 @@ var arrows = map[string]struct {
 	"robotsmw/internal/store":  {[]string{"robotsmw/internal/origin", "robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":  {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
 	"robotsmw/internal/load":   {[]string{"politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
+	"robotsmw/internal/page":   {[]string{"robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
 	"robotsmw/robotstxt": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
+	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
 // Options says who the crawler is and how it treats robots.txt. UserAgent
@@ -153,6 +154,7 @@ type config struct {
 	Options
 	tokens    []string
 	overrides map[string]string // by canonical origin
+	page      page.Options
 }
 
 func (o Options) config() (*config, error) {
@@ -164,6 +166,10 @@ func (o Options) config() (*config, error) {
 		return nil, err
 	}
 	c := &config{Options: o, tokens: tokens}
+	c.page = page.Options{
+		Tokens: tokens, Off: o.Page.Off, HeadOnly: o.Page.HeadOnly, Decoder: o.Page.Decoder,
+		ReadAhead: o.Page.ReadAhead, ReadAheadBytes: orDefault(o.Page.ReadAheadBytes, defaultReadAheadBytes),
+	}
 	if c.Base, err = o.base(); err != nil {
 		return nil, err
 	}

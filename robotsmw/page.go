@@ -1,13 +1,11 @@
 package robotsmw
 
 import (
-	"context"
-	"net/http"
+	"fmt"
+	"io"
 	"time"
 
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
-	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
 // A Page is what a response says about itself, as far as it is known: its
@@ -59,97 +57,44 @@ func (s PageState) String() string {
 	return "not examined"
 }
 
-// PageDirectives returns what resp, which a Transport delivered, says about
-// itself to the Transport's product tokens. It neither reads nor delays
-// resp.Body: what is in the page is known once the caller has read it.
-//
-// What is said holds for that response, whatever its status: after a 304
-// (Not Modified) what the page said before holds on, and a redirect's header
-// is not its target's. Only the last hop's is told here.
-//
-// Of a response that came through no Transport it returns what the header
-// says to everybody, with PageNotExamined.
-//
-// It may be called any number of times, also while another goroutine reads
-// the body and after the body was closed.
-func PageDirectives(resp *http.Response) Page {
-	if resp == nil {
-		return Page{}
-	}
-	p := pageOf(resp)
-	if p == nil {
-		return Page{Directives: robotsmeta.ParseHeader(resp.Header)}
-	}
-	d := robotsmeta.ParseHeader(resp.Header, p.cfg.tokens...)
-	if p.body == nil {
-		return Page{d, p.state}
-	}
-	found, state := p.body.directives()
-	return Page{d.Union(found), state}
+// PageOptions says how the robots metas of a page are read. The zero value
+// looks into every HTML page while the caller reads it.
+type PageOptions struct {
+	// Off leaves bodies alone; PageDirectives then tells what the header
+	// says. It is for callers who look into the page themselves
+	// (htmlmeta.Scan). False: bodies are looked into.
+	Off bool
+
+	// HeadOnly counts only the metas that a browser would put into the
+	// page's head, for sites whose visitors write into the body. False: all
+	// of them count, since a meta can only restrict.
+	HeadOnly bool
+
+	// ReadAhead makes RoundTrip read an HTML page up to the end of its
+	// head, for at most this long, before it returns, so that PageDirectives
+	// knows the head's metas before the caller reads a byte. The caller
+	// still reads everything. 0: RoundTrip returns as soon as Base does.
+	ReadAhead time.Duration
+
+	// ReadAheadBytes limits what ReadAhead reads, in octets as sent. 0: 64 KiB.
+	ReadAheadBytes int
+
+	// Decoder returns a reader that undoes a Content-Encoding such as "br"
+	// or "zstd" (in lower case), for callers who set Accept-Encoding
+	// themselves. It is given the beginning of the body and works on a copy,
+	// in memory; an error, or a nil reader, leaves the page unexamined. It
+	// must not call PageDirectives. Nil: gzip and deflate alone are known.
+	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 
-// pageOf finds a response's page through the context of the request that
-// was sent, because http.Client wraps the body.
-func pageOf(resp *http.Response) *page {
-	if resp.Request == nil {
-		b, _ := resp.Body.(*pageBody)
-		if b == nil {
-			return nil
-		}
-		return b.page
-	}
-	p, _ := resp.Request.Context().Value(pageKey{}).(*page)
-	return p
-}
+const defaultReadAheadBytes = 64 << 10
 
-// A page is the state of one request. It is the context that the request is
-// sent with, which also tells the Limiter the Crawl-delay, so that all of that
-// costs one allocation.
-type page struct {
-	context.Context
-	cfg   *config
-	state PageState // where body is nil
-	body  *pageBody // set where there is HTML to look at
-
-	tells      bool          // the Crawl-delay
-	crawlDelay time.Duration // 0, which is told too: none
-}
-
-type pageKey struct{}
-
-func (p *page) Value(key any) any {
-	switch key {
-	case pageKey{}:
-		return p
-	case politeness.CrawlDelayKey{}:
-		if p.tells {
-			return &p.crawlDelay
-		}
-	}
-	return p.Context.Value(key)
-}
-
-// attach has resp, the answer to req, looked at while the caller reads it.
-// It replaces resp.Body at most.
-func (p *page) attach(resp *http.Response, req *http.Request) {
+func (o PageOptions) check() error {
 	switch {
-	case resp == nil:
-		return
-	case !hasHTML(resp, req.Method):
-		p.state = PageHeaderOnly
-		return
-	case p.cfg.Page.Off:
-		return
+	case o.ReadAhead < 0:
+		return fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.ReadAhead)
+	case o.ReadAheadBytes < 0:
+		return fmt.Errorf("robotsmw: Page.ReadAheadBytes %d is negative; leave it 0 for %d", o.ReadAheadBytes, defaultReadAheadBytes)
 	}
-	decode, known := p.cfg.Page.decoder(resp.Header)
-	if !known {
-		return
-	}
-	b := &pageBody{ReadCloser: resp.Body, page: p, decode: decode, left: resp.ContentLength}
-	b.scanner = htmlmeta.Scanner{Tokens: p.cfg.tokens, HeadOnly: p.cfg.Page.HeadOnly, Charset: charset(resp.Header)}
-	p.body = b
-	if p.cfg.Page.ReadAhead > 0 {
-		b.readAhead(p.Context, p.cfg.Page)
-	}
-	resp.Body = b
+	return nil
 }

@@ -513,9 +513,9 @@ func TestPageAllocations(t *testing.T) {
 		body := io.NopCloser(strings.NewReader(""))
 		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: -1}
 		got := testing.AllocsPerRun(100, func() {
-			p := &page{Context: req.Context(), cfg: tr.cfg}
+			s := &sent{Context: req.Context(), opts: &tr.cfg.page}
 			resp.Body = body
-			p.attach(resp, req)
+			s.look(resp, req)
 		})
 		if got > want {
 			t.Errorf("%s: %v allocations, want %v", kind, got, want)

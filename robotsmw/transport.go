@@ -55,7 +55,7 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // RoundTrip sends the request if robots.txt allows it. The errors of its own
 // are *DisallowedError, *IdentityError, and those of Checker.Check.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	out, page, err := t.prepare(req)
+	out, s, err := t.prepare(req)
 	if err != nil {
 		if req.Body != nil {
 			req.Body.Close()
@@ -66,12 +66,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	page.attach(resp, out)
+	s.look(resp, out)
 	return resp, nil
 }
 
 // prepare decides about a request and makes the one to send.
-func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
+func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	agent := ""
 	if lines := req.Header["User-Agent"]; len(lines) > 0 { // Header.Get would look at the name first
 		agent = lines[0]
@@ -95,8 +95,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 		return nil, nil, &DisallowedError{Decision: d}
 	}
 	// That there is no Crawl-delay is said too: the limiter keeps what it was last told.
-	p := &page{Context: req.Context(), cfg: t.cfg, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
-	out := req.WithContext(p)
+	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
+	out := req.WithContext(s)
 	if agent == "" {
 		out.Header = make(http.Header, len(req.Header)+1)
 		for k, v := range req.Header {
@@ -104,7 +104,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *page, error) {
 		}
 		out.Header["User-Agent"] = []string{t.cfg.UserAgent}
 	}
-	return out, p, nil
+	return out, s, nil
 }
 
 // identify reports a User-Agent under which robots.txt was not read.

@@ -1,4 +1,4 @@
-package robotsmw
+package page
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// A pageBody is the body of an HTML page, handed on as it is read. It keeps
+// A Body is the body of an HTML page, handed on as it is read. It keeps
 // a copy of the beginning. Reading costs that copy and a search of it for
 // tags that may speak (in no coding); the rest is left to the call that asks
 // for directives.
-type pageBody struct {
+type Body struct {
 	io.ReadCloser
-	page   *page
+	opts   *Options
 	decode decodeFunc // nil: the body is in no coding
 
 	mu      sync.Mutex // never held while reading from the body
@@ -27,9 +27,9 @@ type pageBody struct {
 	left    int64  // octets of the body still to come; negative: not known
 	ended   ending
 
-	// What directives has found.
+	// What Directives has found.
 	found   robotsmeta.Directives
-	state   PageState
+	state   State
 	final   bool // nothing can be added; the copy of the page is dropped
 	decoded int  // how much of coded was looked at
 
@@ -53,8 +53,11 @@ const (
 // much as is looked at.
 const maxCoded = htmlmeta.Window + 4<<10
 
-func (b *pageBody) Read(p []byte) (n int, err error) {
-	if b.page.cfg.Page.ReadAhead > 0 {
+// Tokens are the product tokens for which directives are looked for.
+func (b *Body) Tokens() []string { return b.opts.Tokens }
+
+func (b *Body) Read(p []byte) (n int, err error) {
+	if b.opts.ReadAhead > 0 {
 		if n, err, ok := b.readFromAhead(p); ok {
 			return n, err
 		}
@@ -67,7 +70,7 @@ func (b *pageBody) Read(p []byte) (n int, err error) {
 }
 
 // Close closes the body at once: nothing is drained.
-func (b *pageBody) Close() error {
+func (b *Body) Close() error {
 	err := b.ReadCloser.Close()
 	b.mu.Lock()
 	b.closed = true
@@ -82,7 +85,7 @@ func (b *pageBody) Close() error {
 }
 
 // saw takes note of what a Read returned.
-func (b *pageBody) saw(p []byte, err error) {
+func (b *Body) saw(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != notEnded {
@@ -112,28 +115,28 @@ func (b *pageBody) saw(p []byte, err error) {
 	}
 }
 
-// directives looks at what has been read since it was last called.
-func (b *pageBody) directives() (robotsmeta.Directives, PageState) {
+// Directives looks at what has been read since it was last called.
+func (b *Body) Directives() (robotsmeta.Directives, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.final {
 		return b.found, b.state
 	}
-	b.state = PagePending
+	b.state = Pending
 	switch b.ended {
 	case endedWhole:
-		b.state = PageComplete
+		b.state = Complete
 	case endedEarly:
-		b.state = PagePartial
+		b.state = Partial
 	}
 	if b.decode != nil {
 		b.scanCoded()
 	}
 	b.found = b.scanner.Directives()
 	if b.scanner.Done() {
-		b.state = PageComplete
+		b.state = Complete
 	}
-	if b.state != PagePending {
+	if b.state != Pending {
 		b.final, b.scanner, b.coded = true, htmlmeta.Scanner{}, nil
 	}
 	return b.found, b.state
@@ -142,7 +145,7 @@ func (b *pageBody) directives() (robotsmeta.Directives, PageState) {
 // scanCoded decodes the beginning of the body anew, as far as there is one.
 // The decoder sees a cut end, which is no fault; and it is asked for no more
 // than is looked at, however much it would give.
-func (b *pageBody) scanCoded() {
+func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return
 	}
@@ -154,7 +157,7 @@ func (b *pageBody) scanCoded() {
 		case b.ended == notEnded: // its header may be cut
 		case b.ended == endedEarly && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
 		default:
-			b.state = PageNotExamined
+			b.state = NotExamined
 		}
 		return
 	}
@@ -167,14 +170,14 @@ func (b *pageBody) scanCoded() {
 	case err == nil:
 		// To the coded page's own end, even if the caller stopped there
 		// and did not wait for the body's.
-		b.state = PageComplete
+		b.state = Complete
 	default:
-		b.state = PagePartial
+		b.state = Partial
 	}
 }
 
 // headDone reports whether the page's head was read.
-func (b *pageBody) headDone() bool {
+func (b *Body) headDone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.decode != nil {
@@ -188,13 +191,13 @@ type aheadRead struct {
 	err  error
 }
 
-// readAhead reads up to the end of the page's head, within the limits of o.
+// readAhead reads up to the end of the page's head, within the limits of the options.
 // A read that blocks beyond the time limit is left to itself: it ends when
 // data comes or the caller closes the body, and the caller's next Read takes
 // what it brings.
-func (b *pageBody) readAhead(ctx context.Context, o PageOptions) {
-	limit := orDefault(o.ReadAheadBytes, defaultReadAheadBytes)
-	timer := time.NewTimer(o.ReadAhead)
+func (b *Body) readAhead(ctx context.Context) {
+	limit := b.opts.ReadAheadBytes
+	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()
 	for len(b.ahead) < limit && b.aheadErr == nil && !b.headDone() {
 		done := make(chan aheadRead, 1)
@@ -217,14 +220,14 @@ func (b *pageBody) readAhead(ctx context.Context, o PageOptions) {
 	}
 }
 
-func (b *pageBody) takeAhead(r aheadRead) {
+func (b *Body) takeAhead(r aheadRead) {
 	b.saw(r.data, r.err)
 	b.ahead, b.aheadErr = append(b.ahead, r.data...), r.err
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
 // error that ended it.
-func (b *pageBody) readFromAhead(p []byte) (n int, err error, ok bool) {
+func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed
 	b.mu.Unlock()

@@ -1,0 +1,87 @@
+package robotsmw
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/page"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
+)
+
+// PageDirectives returns what resp, which a Transport delivered, says about
+// itself to the Transport's product tokens. It neither reads nor delays
+// resp.Body: what is in the page is known once the caller has read it.
+//
+// What is said holds for that response, whatever its status: after a 304
+// (Not Modified) what the page said before holds on, and a redirect's header
+// is not its target's. Only the last hop's is told here.
+//
+// Of a response that came through no Transport it returns what the header
+// says to everybody, with PageNotExamined.
+//
+// It may be called any number of times, also while another goroutine reads
+// the body and after the body was closed.
+func PageDirectives(resp *http.Response) Page {
+	if resp == nil {
+		return Page{}
+	}
+	tokens, body, state := lookedAt(resp)
+	d := robotsmeta.ParseHeader(resp.Header, tokens...)
+	if body != nil {
+		var found robotsmeta.Directives
+		found, state = body.Directives()
+		d = d.Union(found)
+	}
+	return Page{d, PageState(state)}
+}
+
+// lookedAt finds what look left of a response through the context of the
+// request that was sent, because http.Client wraps the body.
+func lookedAt(resp *http.Response) (tokens []string, body *page.Body, state page.State) {
+	if resp.Request == nil {
+		if body, _ = resp.Body.(*page.Body); body != nil {
+			tokens = body.Tokens()
+		}
+		return tokens, body, page.NotExamined
+	}
+	s, _ := resp.Request.Context().Value(sentKey{}).(*sent)
+	if s == nil {
+		return nil, nil, page.NotExamined
+	}
+	return s.opts.Tokens, s.body, s.state
+}
+
+// A sent is the state of one request. It is the context that the request is
+// sent with, which also tells the Limiter the Crawl-delay, so that all of that
+// costs one allocation.
+type sent struct {
+	context.Context
+	opts  *page.Options
+	state page.State // where body is nil
+	body  *page.Body // set where there is HTML to look at
+
+	tells      bool          // the Crawl-delay
+	crawlDelay time.Duration // 0, which is told too: none
+}
+
+type sentKey struct{}
+
+func (s *sent) Value(key any) any {
+	switch key {
+	case sentKey{}:
+		return s
+	case politeness.CrawlDelayKey{}:
+		if s.tells {
+			return &s.crawlDelay
+		}
+	}
+	return s.Context.Value(key)
+}
+
+// look has resp, the answer to req, looked at while the caller reads it.
+// It replaces resp.Body at most.
+func (s *sent) look(resp *http.Response, req *http.Request) {
+	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
+}

@@ -1,0 +1,50 @@
+package page
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// A decodeFunc undoes a content coding.
+type decodeFunc func(io.Reader) (io.Reader, error)
+
+// decoder returns what undoes the coding of a body, nil if it has none.
+// known is false for one that nobody can undo.
+func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
+	lines := h["Content-Encoding"]
+	if len(lines) == 0 {
+		return nil, true
+	}
+	coding := strings.ToLower(strings.TrimSpace(lines[0]))
+	switch {
+	case len(lines) > 1 || strings.Contains(coding, ","):
+		return nil, false
+	case coding == "" || coding == "identity":
+		return nil, true
+	case coding == "gzip" || coding == "x-gzip":
+		return func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, true
+	case coding == "deflate":
+		return inflate, true
+	case o.Decoder == nil:
+		return nil, false
+	}
+	return func(r io.Reader) (io.Reader, error) { return o.Decoder(coding, r) }, true
+}
+
+// inflate undoes "deflate", which is zlib's format (RFC 9110 §8.4.1.2) and
+// on some servers the bare one.
+func inflate(r io.Reader) (io.Reader, error) {
+	b := r.(io.ReadSeeker)
+	z, err := zlib.NewReader(b)
+	if err == nil {
+		return z, nil
+	}
+	if _, err := b.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return flate.NewReader(b), nil
+}

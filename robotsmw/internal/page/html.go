@@ -1,0 +1,50 @@
+package page
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// hasHTML reports whether resp has an HTML body of which at least the
+// beginning is there. A body without a type may be HTML.
+func hasHTML(resp *http.Response, method string) bool {
+	switch code := resp.StatusCode; {
+	case code < 200, code == http.StatusNoContent, code == http.StatusPartialContent, code == http.StatusNotModified:
+		return false
+	}
+	if resp.Body == nil || resp.Body == http.NoBody || method == http.MethodHead || method == http.MethodConnect {
+		return false
+	}
+	kinds := resp.Header["Content-Type"]
+	return len(kinds) == 0 || slices.ContainsFunc(kinds, mayBeHTML)
+}
+
+// mayBeHTML reports whether a Content-Type is that of HTML, or says nothing:
+// a body of no type, or of an unknown one, is HTML to a browser if it looks
+// so (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
+func mayBeHTML(contentType string) bool {
+	kind := strings.TrimSpace(contentType)
+	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
+		kind = kind[:end]
+	}
+	switch strings.ToLower(kind) {
+	case "text/html", "application/xhtml+xml", "unknown/unknown", "application/unknown", "*/*":
+		return true
+	}
+	return !strings.Contains(kind, "/")
+}
+
+// charset returns the one kind of charset that matters to htmlmeta.
+func charset(h http.Header) string {
+	kind := strings.ToLower(h.Get("Content-Type"))
+	switch {
+	case !strings.Contains(kind, "utf-16"):
+		return ""
+	case strings.Contains(kind, "utf-16le"):
+		return "utf-16le"
+	case strings.Contains(kind, "utf-16be"):
+		return "utf-16be"
+	}
+	return "utf-16"
+}
