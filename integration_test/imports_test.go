@@ -21,7 +21,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"golang.org/x/sync/errgroup", "politeness", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
+		[]string{"politeness", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin": {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
@@ -144,7 +144,7 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
 		{"politeness", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
-		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/sync", "golang.org/x/text", "golang.org/x/time"}},
+		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.imports, func(t *testing.T) {

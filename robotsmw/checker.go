@@ -8,10 +8,9 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
@@ -22,10 +21,22 @@ import (
 // the robots.txt of the URL's origin when it is first needed, keeps it for
 // as long as RFC 9309 §2.4 allows, and matches. A Transport has one and
 // obeys it; a crawler that plans ahead may ask it too. All methods are safe
-// for concurrent use.
+// for concurrent use. Make one with NewChecker.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
+}
+
+// NewChecker checks the options and makes a Checker of them, which fetches
+// robots.txt as they say and sends no page: for crawlers that fetch pages by
+// other means, such as a browser, or only plan. The error says which option is
+// wrong and what to write instead.
+func NewChecker(opts Options) (*Checker, error) {
+	cfg, err := opts.config()
+	if err != nil {
+		return nil, err
+	}
+	return newChecker(cfg), nil
 }
 
 func newChecker(cfg *config) *Checker {
@@ -212,17 +223,18 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 		}
 		byOrigin[key] = append(byOrigin[key], i)
 	}
-	var g errgroup.Group
-	g.SetLimit(parallelOrigins)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallelOrigins)
 	for _, indexes := range byOrigin {
-		g.Go(func() error {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
 			for _, i := range indexes {
 				answers[i].Decision, answers[i].Err = c.Check(ctx, urls[i])
 			}
-			return nil
 		})
 	}
-	g.Wait()
+	wg.Wait()
 	return answers
 }
 

@@ -90,14 +90,32 @@ func ExampleNewTransport() {
 
 type retries struct{ http.RoundTripper }
 
+// A crawler that fetches pages with a browser asks first, and waits as long as
+// the owner wishes.
+func ExampleNewChecker() {
+	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	u, _ := url.Parse("https://shop.example/")
+	decision, err := checker.Check(context.Background(), u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if decision.Allowed {
+		fmt.Println("open", u, "and wait", decision.CrawlDelay)
+	}
+	// Output: open https://shop.example/ and wait 2s
+}
+
 // Deciding before anything is queued.
 func ExampleChecker_Check() {
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
 		log.Fatal(err)
 	}
 	u, _ := url.Parse("https://shop.example/cart?add=1")
-	decision, err := transport.Checker().Check(context.Background(), u)
+	decision, err := checker.Check(context.Background(), u)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +129,7 @@ func ExampleChecker_Check() {
 // Many URLs at once: each origin's robots.txt is fetched once, different
 // origins at the same time.
 func ExampleChecker_CheckAll() {
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -120,7 +138,7 @@ func ExampleChecker_CheckAll() {
 		u, _ := url.Parse(s)
 		urls = append(urls, u)
 	}
-	for _, answer := range transport.Checker().CheckAll(context.Background(), urls) {
+	for _, answer := range checker.CheckAll(context.Background(), urls) {
 		if answer.Err != nil {
 			log.Fatal(answer.Err)
 		}
@@ -133,23 +151,23 @@ func ExampleChecker_CheckAll() {
 }
 
 func ExampleChecker_Sitemaps() {
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
+	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
 		log.Fatal(err)
 	}
 	u, _ := url.Parse("https://shop.example/")
-	sitemaps, err := transport.Checker().Sitemaps(context.Background(), u)
+	sitemaps, err := checker.Sitemaps(context.Background(), u)
 	if err != nil {
 		log.Fatal(err)
 	}
-	delay, _ := transport.Checker().CrawlDelay(u)
+	delay, _ := checker.CrawlDelay(u)
 	fmt.Println(sitemaps, delay)
 	// Output: [https://shop.example/map.xml] 2s
 }
 
 // A decision as one line of a log that proves what was obeyed.
 func ExampleDecision_MarshalJSON() {
-	transport, err := robotsmw.NewTransport(robotsmw.Options{
+	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
 		Override:  map[string]string{"https://mine.example": "User-agent: *\nDisallow: /admin\n"},
 	})
@@ -157,7 +175,7 @@ func ExampleDecision_MarshalJSON() {
 		log.Fatal(err)
 	}
 	u, _ := url.Parse("https://mine.example/admin")
-	decision, err := transport.Checker().Check(context.Background(), u)
+	decision, err := checker.Check(context.Background(), u)
 	if err != nil {
 		log.Fatal(err)
 	}
