@@ -55,7 +55,7 @@ type Documents struct {
 }
 
 // of is the document of a body: one in the cache, or a new one.
-func (ds *Documents) of(body []byte, k *Kind) *Document {
+func (ds *Documents) of(body []byte, tokens []string, keepFile bool) *Document {
 	hash := sha256.Sum256(body)
 	ds.mu.Lock()
 	d := ds.byHash[hash]
@@ -63,7 +63,7 @@ func (ds *Documents) of(body []byte, k *Kind) *Document {
 	if d != nil {
 		return d
 	}
-	return newDocument(hash, body, k.Tokens, k.KeepFiles)
+	return newDocument(hash, body, tokens, keepFile)
 }
 
 // Add notes that one more origin in the cache has the document, and returns

@@ -13,7 +13,9 @@ type Kind struct {
 }
 
 // Document is what a body says to this crawler.
-func (k *Kind) Document(body []byte) *Document { return k.Documents.of(body, k) }
+func (k *Kind) Document(body []byte) *Document {
+	return k.Documents.of(body, k.Tokens, k.KeepFiles)
+}
 
 // WithoutFile is what a status says that means there is no robots.txt.
 func (k *Kind) WithoutFile(status int) State {
