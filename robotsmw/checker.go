@@ -179,7 +179,7 @@ func (c *Checker) observeFetch(f load.Fetch) {
 			o.Fetched(context.Background(), e)
 		}()
 	}
-	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "outcome", string(e.Outcome), "status", e.Status,
+	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
 		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
 }
 

@@ -197,7 +197,7 @@ func TestRevalidation(t *testing.T) {
 				if last.Header.Get("If-None-Match")+last.Header.Get("If-Modified-Since") == "" {
 					t.Errorf("asked without a condition: %v", last.Header)
 				}
-				if f := ev.fetches[1]; !f.Renewed || f.Outcome != FetchSuccessful {
+				if f := ev.fetches[1]; !f.Renewed || f.Cause != "" || f.Status != 200 {
 					t.Errorf("%+v", f)
 				}
 				site.set(status(304, "Cache-Control: max-age=600"))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
-	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
 // An Observer is told what happens, for metrics and logs. Each function is
@@ -85,30 +84,22 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 	}
 }
 
-// Fetch is one fetch of a robots.txt, redirects included.
+// Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
+// what it came to (RFC 9309 §2.3.1): with a Cause, robots.txt is unreachable;
+// without, a Status of 2xx brought or confirmed a file, and any other means that
+// there is none.
 type Fetch struct {
 	Origin    string        // as in "https://example.com"
 	URL       string        // of its robots.txt
-	Outcome   Outcome       // what the answer means
-	Status    int           // of the last response; 0: none
+	Status    int           // of the last response, or of the one that was confirmed; 0: none
 	Renewed   bool          // 304: the copy at hand was confirmed
 	Redirects int           // followed
 	Bytes     int           // of the body, decoded
 	Started   time.Time     // including the wait for a slot
 	Duration  time.Duration // from Started to the last octet
-	Cause     string        // of an unreachable robots.txt
+	Cause     string        // why robots.txt is unreachable; "": it is not
 	Next      time.Time     // when it may be asked for again
 }
-
-// Outcome is what a fetch of robots.txt came to (RFC 9309 §2.3.1).
-type Outcome string
-
-// The outcomes of a fetch.
-const (
-	FetchSuccessful  Outcome = "successful"  // 2xx, or a 304 to our question
-	FetchUnavailable Outcome = "unavailable" // other 4xx; redirects that lead nowhere
-	FetchUnreachable Outcome = "unreachable" // 429, 5xx, others, network
-)
 
 // Lookup is what came of looking for an origin's record.
 type Lookup string
@@ -129,13 +120,8 @@ func fetchOf(f load.Fetch) Fetch {
 		Origin: f.Origin, URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
 		Started: f.Started, Duration: f.Duration, Next: rec.Expires,
 	}
-	switch {
-	case rec.Failure != nil:
-		e.Outcome, e.Status, e.Cause, e.Next = FetchUnreachable, rec.Failure.Status, rec.Failure.Cause, rec.Failure.Retry
-	case rec.State == record.Good:
-		e.Outcome = FetchSuccessful
-	default:
-		e.Outcome = FetchUnavailable
+	if f := rec.Failure; f != nil {
+		e.Status, e.Cause, e.Next = f.Status, f.Cause, f.Retry
 	}
 	return e
 }

@@ -67,7 +67,7 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 				attribute.String("robots.reason", d.Reason.String()), attribute.Bool("robots.allowed", d.Allowed)))
 		},
 		Fetched: func(ctx context.Context, f robotsmw.Fetch) {
-			outcome := attribute.String("robots.outcome", string(f.Outcome))
+			outcome := attribute.String("robots.outcome", outcomeOf(f))
 			fetches.Add(ctx, 1, metric.WithAttributes(outcome, attribute.Int("http.response.status_code", f.Status)))
 			duration.Record(ctx, f.Duration.Seconds(), metric.WithAttributes(outcome))
 		},
@@ -91,4 +91,15 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 		Unread:    count("unread"),
 	}
 	return robots, pace, nil
+}
+
+// outcomeOf is what a fetch of robots.txt came to (RFC 9309 §2.3.1).
+func outcomeOf(f robotsmw.Fetch) string {
+	switch {
+	case f.Cause != "":
+		return "unreachable"
+	case f.Status >= 200 && f.Status <= 299:
+		return "successful"
+	}
+	return "unavailable"
 }

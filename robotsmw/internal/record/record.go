@@ -178,6 +178,9 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 // Failed is the record after one more failed fetch: what was good stays,
 // until a fetch goes well.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
+	if cause == "" { // of an error without words: with one, whoever reads it knows that it failed
+		cause = "no reason given"
+	}
 	next := &Record{URL: url}
 	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: cause}
 	if r != nil {

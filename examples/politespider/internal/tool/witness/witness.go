@@ -100,12 +100,9 @@ func (w *Witness) Decided(_ context.Context, d robotsmw.Decision) {
 
 // Fetched takes down how a robots.txt came, as a robotsmw.Observer.
 func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
-	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects}
+	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: f.Cause}
 	if u, err := url.Parse(f.URL); err == nil {
 		r.Host = frontier.HostKey(u)
-	}
-	if f.Outcome == robotsmw.FetchUnreachable {
-		r.Error = f.Cause
 	}
 	r.Requests, r.PausedUntil = w.asked.take(f.URL), w.Pause(r.Host)
 	w.ledger.Add(r)
