@@ -89,14 +89,12 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 // without, a Status of 2xx brought or confirmed a file, and any other means that
 // there is none.
 type Fetch struct {
-	Origin    string        // as in "https://example.com"
 	URL       string        // of its robots.txt
 	Status    int           // of the last response, or of the one that was confirmed; 0: none
 	Renewed   bool          // 304: the copy at hand was confirmed
 	Redirects int           // followed
 	Bytes     int           // of the body, decoded
-	Started   time.Time     // including the wait for a slot
-	Duration  time.Duration // from Started to the last octet
+	Duration  time.Duration // to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is not
 	Next      time.Time     // when it may be asked for again
 }
@@ -117,8 +115,8 @@ const (
 func fetchOf(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{
-		Origin: f.Origin, URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
-		Started: f.Started, Duration: f.Duration, Next: rec.Expires,
+		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
+		Duration: f.Duration, Next: rec.Expires,
 	}
 	if f := rec.Failure; f != nil {
 		e.Status, e.Cause, e.Next = f.Status, f.Cause, f.Retry

@@ -19,10 +19,10 @@ import (
 // fetched now. The error is a *politeness.DelayError: nothing was asked, so
 // nothing is known.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, body []byte, err error) {
-	event := Fetch{Origin: f.Origin, URL: f.RobotsURL, Started: time.Now()}
+	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
 		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
-			event.Record, event.Duration = rec, time.Since(event.Started)
+			event.Record, event.Duration = rec, time.Since(start)
 			l.fetched(event)
 		}
 	}()

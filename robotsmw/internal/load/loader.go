@@ -45,13 +45,11 @@ const (
 
 // A Fetch is one fetch of a robots.txt, redirects included.
 type Fetch struct {
-	Origin   string
 	URL      string         // of its robots.txt
 	Record   *record.Record // what is known now
 	Renewed  bool           // 304: the copy at hand was confirmed
 	Bytes    int            // of the body, decoded
-	Started  time.Time      // including the wait for a slot
-	Duration time.Duration  // from Started to the last octet
+	Duration time.Duration  // to the last byte, including the wait for a slot
 }
 
 // A Loader loads records. It is safe for concurrent use.
