@@ -206,13 +206,14 @@ type Checked struct {
 	Err      error
 }
 
-// parallelOrigins is how many origins CheckAll and Preload ask at once: each
+// parallelOrigins is how many origins CheckAll asks at once: each
 // is another server, so this bounds sockets, not the load on anybody.
 const parallelOrigins = 64
 
 // CheckAll is Check for many URLs: the robots.txt files of up to 64 origins
 // are fetched at the same time. The answers are in the order of the URLs;
-// one that fails does not keep the others from being answered.
+// one that fails does not keep the others from being answered. To load the
+// robots.txt of many origins before a crawl, call it and leave the answers.
 func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	answers := make([]Checked, len(urls))
 	byOrigin := make(map[string][]int)
@@ -236,19 +237,6 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	}
 	wg.Wait()
 	return answers
-}
-
-// Preload loads the robots.txt of each URL's origin, up to 64 at a time, so
-// that later checks need not wait. The error joins those of the origins for
-// which Check would have returned one.
-func (c *Checker) Preload(ctx context.Context, urls ...*url.URL) error {
-	var errs []error
-	for _, a := range c.CheckAll(ctx, urls) {
-		if a.Err != nil {
-			errs = append(errs, a.Err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Sitemaps are the sitemaps that the robots.txt of u's origin names, as

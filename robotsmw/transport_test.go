@@ -398,8 +398,10 @@ func TestCheckAllKeepsOrderAndGoesOn(t *testing.T) {
 		if !errors.Is(got[1].Err, context.DeadlineExceeded) || got[4].Err == nil {
 			t.Errorf("errors %v, %v", got[1].Err, got[4].Err)
 		}
-		if err := c.Preload(t.Context(), urls[0], urls[2], urls[3]); err != nil {
-			t.Errorf("Preload: %v", err)
+		for _, a := range c.CheckAll(t.Context(), []*url.URL{urls[0], urls[2], urls[3]}) {
+			if a.Err != nil {
+				t.Errorf("again: %v", a.Err)
+			}
 		}
 		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 || s[0] != "https://a.example/s.xml" {
 			t.Errorf("Sitemaps: %q, %v", s, err)
