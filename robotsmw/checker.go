@@ -270,23 +270,6 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	return slices.Clone(rec.Doc.Sitemaps), nil
 }
 
-// CrawlDelay is the Crawl-delay that the robots.txt of u's origin asks of
-// this crawler, if that file is in memory: nothing is fetched.
-func (c *Checker) CrawlDelay(u *url.URL) (time.Duration, bool) {
-	if u == nil {
-		return 0, false
-	}
-	name, err := origin.Of(u, "")
-	if err != nil {
-		return 0, false
-	}
-	rec := c.loader.Known([]byte(name))
-	if rec == nil || rec.Doc == nil {
-		return 0, false
-	}
-	return rec.Doc.Rules.CrawlDelay()
-}
-
 // Forget drops what is known of the robots.txt of u's origin, in memory and
 // in the Store: the next check fetches it.
 func (c *Checker) Forget(u *url.URL) error {

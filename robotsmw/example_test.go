@@ -160,9 +160,8 @@ func ExampleChecker_Sitemaps() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	delay, _ := checker.CrawlDelay(u)
-	fmt.Println(sitemaps, delay)
-	// Output: [https://shop.example/map.xml] 2s
+	fmt.Println(sitemaps)
+	// Output: [https://shop.example/map.xml]
 }
 
 // A decision as one line of a log that proves what was obeyed.

@@ -240,8 +240,8 @@ func TestOverride(t *testing.T) {
 		if n := len(web.Log()); n != 1 {
 			t.Errorf("%d fetches, want that of http://mine.example alone", n)
 		}
-		if d, ok := c.CrawlDelay(mustURL(t, "https://mine.example/x")); !ok || d != 2*time.Second {
-			t.Errorf("Crawl-delay %v, %v", d, ok)
+		if d := decide(t, c, "https://mine.example/x"); d.CrawlDelay != 2*time.Second {
+			t.Errorf("Crawl-delay %v", d.CrawlDelay)
 		}
 	})
 	for _, bad := range []map[string]string{
@@ -306,9 +306,6 @@ func TestBadURLs(t *testing.T) {
 		}
 		if err := c.Forget(u); err == nil {
 			t.Errorf("%v: Forget gives no error", u)
-		}
-		if _, ok := c.CrawlDelay(u); ok {
-			t.Errorf("%v: it has a Crawl-delay", u)
 		}
 	}
 }

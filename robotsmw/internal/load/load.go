@@ -51,14 +51,6 @@ func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Ti
 	return rec, now, nil
 }
 
-// Known is what is known of the origin in memory, or its override; nil: nothing.
-func (l *Loader) Known(name []byte) *record.Record {
-	if rec := l.Override(name); rec != nil {
-		return rec
-	}
-	return l.cache.Get(name)
-}
-
 // Forget drops what is known of the origin, in memory and in the Store.
 func (l *Loader) Forget(name string) {
 	l.cache.Forget(name)
