@@ -52,7 +52,7 @@ func auditedSites(web *robotstest.Internet) []auditedSite {
 		{"rules, compressed", encoded("gzip", gzipped(auditRules)), public, 1},
 		{"rules, elsewhere on the host", redirectRobots("/static/robots.txt", good), public, 1},
 		{"rules, of another host", status(301, "Location: http://rules.example/robots.txt"), public, 1},
-		{"shut", robots(DisallowAll), nothing, 1},
+		{"shut", robots(shutRules), nothing, 1},
 		{"open", robots(""), everything, 1},
 		{"404", status(404), everything, 1},
 		{"403", status(403), everything, 1},

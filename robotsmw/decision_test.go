@@ -48,7 +48,7 @@ func TestDecisionSaysWhy(t *testing.T) {
 			text: "allowed: http://a.example/ (no group for this crawler in http://a.example/robots.txt)",
 		},
 		{
-			name: "robots.txt itself", robots: robots(DisallowAll), url: a,
+			name: "robots.txt itself", robots: robots(shutRules), url: a,
 			text: "allowed: http://a.example/robots.txt (robots.txt itself)",
 			json: `{"url":"http://a.example/robots.txt","allowed":true,"reason":"robots-txt"}`,
 		},
@@ -68,11 +68,11 @@ func TestDecisionSaysWhy(t *testing.T) {
 		},
 		{
 			name: "override", robots: status(500), url: "http://a.example/",
-			edit: func(o *Options) { o.Override = map[string]string{"http://a.example": DisallowAll} },
+			edit: func(o *Options) { o.Override = map[string]string{"http://a.example": shutRules} },
 			text: `disallowed: http://a.example/ (rule "Disallow: /", line 2 of the robots.txt set for this origin)`,
 		},
 		{
-			name: "dry run", robots: robots(DisallowAll), url: "http://a.example/", edit: func(o *Options) { o.DryRun = true },
+			name: "dry run", robots: robots(shutRules), url: "http://a.example/", edit: func(o *Options) { o.DryRun = true },
 			text: `would be disallowed: http://a.example/ (rule "Disallow: /", line 2 of http://a.example/robots.txt)`,
 		},
 		{

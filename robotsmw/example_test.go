@@ -188,7 +188,7 @@ func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
 		ProductTokens: []string{"ExampleBot", "ExampleBot-Image"},
-		Override:      map[string]string{"https://example.com": robotsmw.AllowAll},
+		Override:      map[string]string{"https://example.com": ""},
 		DryRun:        true,
 		RefuseAddress: robotsmw.PublicOnly,
 	})

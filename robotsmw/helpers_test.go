@@ -21,6 +21,8 @@ import (
 
 const testAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
+const shutRules = "User-agent: *\nDisallow: /\n"
+
 // newTestTransport is a Transport over web, with quiet logs.
 func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options)) *Transport {
 	t.Helper()

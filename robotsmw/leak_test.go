@@ -22,7 +22,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 	var servers []*httptest.Server
 	for i := range 10 {
-		h := []http.Handler{robots(someRules), status(404), status(503), robots(DisallowAll), redirectRobots("/static/robots.txt", nil)}[i%5]
+		h := []http.Handler{robots(someRules), status(404), status(503), robots(shutRules), redirectRobots("/static/robots.txt", nil)}[i%5]
 		servers = append(servers, httptest.NewServer(h))
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()

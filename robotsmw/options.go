@@ -114,8 +114,8 @@ type Options struct {
 	// Override maps an origin ("https://example.com") to the text of the
 	// robots.txt to obey there in place of the one served, which is then
 	// not fetched (but for an origin whose own robots.txt redirects to it).
-	// It is meant for the owner of that site; AllowAll and
-	// DisallowAll are ready-made values. Nil: none.
+	// It is meant for the owner of that site. "" allows everything there,
+	// and "User-agent: *\nDisallow: /\n" disallows everything. Nil: none.
 	Override map[string]string
 
 	// DryRun lets everything pass and only reports what would have been
@@ -134,12 +134,6 @@ type Options struct {
 	// debug level, fetches and blocked requests. Nil: slog.Default().
 	Logger *slog.Logger
 }
-
-// Ready-made robots.txt texts for Options.Override.
-const (
-	AllowAll    = ""
-	DisallowAll = "User-agent: *\nDisallow: /\n"
-)
 
 const (
 	defaultTimeout      = 30 * time.Second

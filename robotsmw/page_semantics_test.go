@@ -219,7 +219,7 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 			bare := &http.Client{Transport: test.base}
 			wrapped := &http.Client{Transport: newTestTransport(t, test.base, func(o *Options) {
 				o.Page = test.opts
-				o.Override = map[string]string{test.server.URL: AllowAll}
+				o.Override = map[string]string{test.server.URL: ""}
 			})}
 			for i, r := range responses {
 				t.Run(r.name, func(t *testing.T) {

@@ -231,7 +231,7 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", status(301, "Location: http://b.example/robots.txt"))
 		web.Handle("b.example", robots("User-agent: *\nDisallow: /private/\n"))
-		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": DisallowAll} }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": shutRules} }).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
 			t.Errorf("%v", d)
 		}

@@ -129,7 +129,7 @@ func TestQueryIsMatchedAsSent(t *testing.T) {
 func TestRobotsTxtItselfIsAlwaysAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("a.example", robots(DisallowAll))
+		web.Handle("a.example", robots(shutRules))
 		web.Handle("down.example", status(503))
 		client := &http.Client{Transport: newTestTransport(t, &web)}
 		for _, host := range []string{"a.example", "down.example"} {
@@ -219,13 +219,13 @@ func TestSeveralProductTokensInOrder(t *testing.T) {
 func TestOverride(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("mine.example", robots(DisallowAll))
-		web.Handle("other.example", robots(DisallowAll))
+		web.Handle("mine.example", robots(shutRules))
+		web.Handle("other.example", robots(shutRules))
 		c := newTestTransport(t, &web, func(o *Options) {
 			o.Override = map[string]string{
 				"https://mine.example":   "User-agent: ExampleBot\nDisallow: /admin\nCrawl-delay: 2\n",
-				"http://shut.example:80": DisallowAll,
-				"http://open.example/":   AllowAll,
+				"http://shut.example:80": shutRules,
+				"http://open.example/":   "",
 			}
 		}).Checker()
 		for u, want := range map[string]bool{
