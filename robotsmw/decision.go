@@ -104,17 +104,6 @@ func (r Reason) String() string {
 // MarshalText is String.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
-func (r *Reason) UnmarshalText(text []byte) error {
-	for i, name := range reasonNames {
-		if name == string(text) {
-			*r = Reason(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("robotsmw: %q is no reason of a decision", text)
-}
-
 // fromMatch translates the parser's reasons.
 var fromMatch = [...]Reason{
 	robotstxt.NoGroup:     NoGroup,
