@@ -161,7 +161,7 @@ func (o Options) config() (*config, error) {
 	c := &config{Options: o, tokens: tokens}
 	c.page = page.Options{
 		Tokens: tokens, Off: o.Page.Off, HeadOnly: o.Page.HeadOnly, Decoder: o.Page.Decoder,
-		ReadAhead: o.Page.ReadAhead, ReadAheadBytes: orDefault(o.Page.ReadAheadBytes, defaultReadAheadBytes),
+		ReadAhead: o.Page.ReadAhead,
 	}
 	if c.Base, err = o.base(); err != nil {
 		return nil, err

@@ -71,13 +71,10 @@ type PageOptions struct {
 	HeadOnly bool
 
 	// ReadAhead makes RoundTrip read an HTML page up to the end of its
-	// head, for at most this long, before it returns, so that PageDirectives
+	// head, for at most this long and 64 KiB, before it returns, so that PageDirectives
 	// knows the head's metas before the caller reads a byte. The caller
 	// still reads everything. 0: RoundTrip returns as soon as Base does.
 	ReadAhead time.Duration
-
-	// ReadAheadBytes limits what ReadAhead reads, in octets as sent. 0: 64 KiB.
-	ReadAheadBytes int
 
 	// Decoder returns a reader that undoes a Content-Encoding such as "br"
 	// or "zstd" (in lower case), for callers who set Accept-Encoding
@@ -87,14 +84,9 @@ type PageOptions struct {
 	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 
-const defaultReadAheadBytes = 64 << 10
-
 func (o PageOptions) check() error {
-	switch {
-	case o.ReadAhead < 0:
+	if o.ReadAhead < 0 {
 		return fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.ReadAhead)
-	case o.ReadAheadBytes < 0:
-		return fmt.Errorf("robotsmw: Page.ReadAheadBytes %d is negative; leave it 0 for %d", o.ReadAheadBytes, defaultReadAheadBytes)
 	}
 	return nil
 }

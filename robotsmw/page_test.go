@@ -327,7 +327,7 @@ func TestReadAhead(t *testing.T) {
 		{"up to the body", long, 100, PageOptions{ReadAhead: time.Minute}, 0, true},
 		{"a slow head", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute}, 5 * time.Second, true},
 		{"a head that is too slow", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: 3500 * time.Millisecond}, 3500 * time.Millisecond, false},
-		{"a head that is too long", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute, ReadAheadBytes: 300}, 2 * time.Second, false},
+		{"a head that is too long", strings.Repeat(" ", 70_000) + long, 30_000, PageOptions{ReadAhead: time.Minute}, 2 * time.Second, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -476,7 +476,7 @@ func TestPageDirectivesWhileReading(t *testing.T) {
 }
 
 func TestPageOptionsAreChecked(t *testing.T) {
-	for _, o := range []PageOptions{{ReadAhead: -1}, {ReadAheadBytes: -1}} {
+	for _, o := range []PageOptions{{ReadAhead: -1}} {
 		if _, err := NewTransport(Options{UserAgent: testAgent, Page: o}); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: Page.") {
 			t.Errorf("%+v: %v", o, err)
 		}

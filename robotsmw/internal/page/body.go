@@ -191,17 +191,19 @@ type aheadRead struct {
 	err  error
 }
 
-// readAhead reads up to the end of the page's head, within the limits of the options.
-// A read that blocks beyond the time limit is left to itself: it ends when
+// maxAhead bounds what is read ahead, in octets as sent.
+const maxAhead = 64 << 10
+
+// readAhead reads up to the end of the page's head, within the limits of time and
+// size. A read that blocks beyond the time limit is left to itself: it ends when
 // data comes or the caller closes the body, and the caller's next Read takes
 // what it brings.
 func (b *Body) readAhead(ctx context.Context) {
-	limit := b.opts.ReadAheadBytes
 	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()
-	for len(b.ahead) < limit && b.aheadErr == nil && !b.headDone() {
+	for len(b.ahead) < maxAhead && b.aheadErr == nil && !b.headDone() {
 		done := make(chan aheadRead, 1)
-		size := min(4096, limit-len(b.ahead))
+		size := min(4096, maxAhead-len(b.ahead))
 		go func() {
 			p := make([]byte, size)
 			n, err := b.ReadCloser.Read(p)

@@ -11,12 +11,11 @@ import (
 
 // Options say how bodies are looked into, as robotsmw.PageOptions does.
 type Options struct {
-	Tokens         []string // product tokens of the crawler
-	Off            bool
-	HeadOnly       bool
-	ReadAhead      time.Duration
-	ReadAheadBytes int
-	Decoder        func(coding string, body io.Reader) (io.Reader, error)
+	Tokens    []string // product tokens of the crawler
+	Off       bool
+	HeadOnly  bool
+	ReadAhead time.Duration
+	Decoder   func(coding string, body io.Reader) (io.Reader, error)
 }
 
 // A State says how much of a page its directives were taken from.
