@@ -18,10 +18,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// memoryStore is a Store and a Locker, as a fleet has one.
+// memoryStore is a Store and a Locker, as a fleet has one. It forgets a value
+// when its time is over.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte
+	until  map[string]time.Time
 	locks  map[string]time.Time
 }
 
@@ -29,19 +31,22 @@ func (s *memoryStore) Get(_ context.Context, key string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.values[key]
-	if !ok {
+	if until := s.until[key]; !ok || !until.IsZero() && !time.Now().Before(until) {
 		return nil, fs.ErrNotExist
 	}
 	return bytes.Clone(v), nil
 }
 
-func (s *memoryStore) Put(_ context.Context, key string, value []byte, _ time.Duration) error {
+func (s *memoryStore) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.values == nil {
-		s.values = make(map[string][]byte)
+		s.values, s.until = make(map[string][]byte), make(map[string]time.Time)
 	}
-	s.values[key] = bytes.Clone(value)
+	s.values[key], s.until[key] = bytes.Clone(value), time.Now().Add(ttl)
+	if ttl == 0 { // a test put it there
+		delete(s.until, key)
+	}
 	return nil
 }
 
@@ -270,6 +275,56 @@ func TestFleetFetchesOnce(t *testing.T) {
 			t.Errorf("%d fetches over two lifetimes", n)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// The lock outlasts a fetch, however slow: the others wait for its end.
+func TestSlowHolderOfTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", slowly(35*time.Second, robots(someRules)))
+		store := new(memoryStore)
+		var wg sync.WaitGroup
+		for range 2 {
+			c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.RobotsTimeout = 40 * time.Second }).Checker()
+			wg.Go(func() {
+				if d := decide(t, c, "http://a.example/private/"); d.Allowed {
+					t.Errorf("%v", d)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches by two members", n)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// That there is no robots.txt is known to the next process for as long as it is
+// believed, and a good copy for a month.
+func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("none.example", status(404))
+		web.Handle("good.example", robots(someRules))
+		store := new(memoryStore)
+		restart := func(url string) Decision {
+			d := decide(t, newTestTransport(t, &web, withStore(store)).Checker(), url)
+			synctest.Wait()
+			return d
+		}
+		restart("http://none.example/")
+		restart("http://good.example/")
+		web.Handle("good.example", status(503))
+		time.Sleep(19 * time.Hour)
+		if d := restart("http://none.example/"); d.Reason != Unavailable || robotsFetches(&web, "none.example") != 1 {
+			t.Errorf("after 19 hours: %v, %d fetches", d, robotsFetches(&web, "none.example"))
+		}
+		time.Sleep(28 * 24 * time.Hour)
+		if d := restart("http://good.example/private/"); d.Reason != ByRule || !d.Stale {
+			t.Errorf("after 28 days of an outage: %v", d)
+		}
 	})
 }
 

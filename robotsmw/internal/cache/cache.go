@@ -79,7 +79,7 @@ const (
 	maxShards       = 64
 )
 
-// New makes a cache for so many origins and octets. It keeps the books of docs.
+// New makes a cache for so many origins and bytes. It keeps the books of docs.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {

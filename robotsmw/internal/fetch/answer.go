@@ -15,7 +15,7 @@ import (
 type Answer struct {
 	Status      int // 0: none came
 	Header      http.Header
-	Body        []byte // of a 2xx, decoded, at most one octet more than is read of a file
+	Body        []byte // of a 2xx, decoded, at most one byte more than is read of a file
 	Conditional bool   // validators were sent
 }
 

@@ -59,7 +59,7 @@ func (l *Loader) Forget(name string) {
 	}
 }
 
-// Size counts the origins in memory, and the octets that they take, roughly.
+// Size counts the origins in memory, and the bytes that they take, roughly.
 func (l *Loader) Size() (origins int, bytes int64) { return l.cache.Size() }
 
 // wait has the origin's record fetched and waits for it.

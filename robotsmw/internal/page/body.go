@@ -191,7 +191,7 @@ type aheadRead struct {
 	err  error
 }
 
-// maxAhead bounds what is read ahead, in octets as sent.
+// maxAhead bounds what is read ahead, in bytes as sent.
 const maxAhead = 64 << 10
 
 // readAhead reads up to the end of the page's head, within the limits of time and
