@@ -83,6 +83,21 @@ func TestOneModule(t *testing.T) {
 	}
 }
 
+// What the module requires itself, each of its users has in their build list,
+// or at least in their go.sum.
+func TestFewRequirements(t *testing.T) {
+	const most = 10
+	var direct []string
+	for _, r := range goMod(t, ".").Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+	}
+	if len(direct) > most {
+		t.Errorf("go.mod has %d direct requirements, %d may be: %q. What tests alone need belongs in a nested module", len(direct), most, direct)
+	}
+}
+
 // A moduleFile is what the tests read of a go.mod.
 type moduleFile struct {
 	Module    struct{ Path string }
