@@ -17,12 +17,10 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness":                   {22, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
-	"politeness/redislimit":        {4, "a Backend and its slots call each other"},
-	"robotsmw/collyrobots":         {11, "an Extension is attached, asked and put back by its own callbacks"},
-	"robotsmw/internal/load":       {1, "a flight asks, and a redirect to another origin begins a flight of that"},
-	"robotsmw/robotsmeta":          {1, "dates share the grammar's character classes"},
-	"robotsmw/robotsmeta/htmlmeta": {1, "Scan is a Scanner's first user"},
+	"politeness":             {22, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness/redislimit":  {4, "a Backend and its slots call each other"},
+	"robotsmw/collyrobots":   {11, "an Extension is attached, asked and put back by its own callbacks"},
+	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
 }
 
 // Within a package files use each other in one direction: an arrow that runs

@@ -10,25 +10,6 @@ const (
 	maxLines = 64 << 10 // octets read of all lines of one field
 )
 
-const space = " \t\r\n\f"
-
-// octets tells of each octet what it parts, or ends.
-var octets = func() (e [256]uint8) {
-	for _, c := range []byte(space) {
-		e[c] = partsWords
-	}
-	e[','], e[';'], e[':'] = partsItems, partsItems, endsName
-	return e
-}()
-
-const (
-	partsWords = 1 << iota
-	partsItems
-	endsName // that of a scope, or of a directive with a value
-)
-
-func isSpace(c byte) bool { return octets[c]&partsWords != 0 }
-
 // A reader reads texts (header lines, a meta's content) into its Directives.
 //
 //	text   = item *( ( "," / ";" ) item )
@@ -300,10 +281,6 @@ func lastWord(s string) string {
 	}
 	return s[i:]
 }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // isName reports whether s can be a robot's name: letters and digits, then also "_.-/" and spaces; or "*".
 func isName(s string) bool {

@@ -28,20 +28,5 @@
 // decoded. Nothing is read beyond the first 256 KiB, counted after decoding.
 package htmlmeta
 
-import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
-
 // Window is how much of a page is looked at, in octets (of UTF-8, where the page is UTF-16).
 const Window = 256 << 10
-
-// Scan returns what the page says to everybody, and to the robot with these product tokens.
-// page may be any bytes.
-func Scan(page []byte, tokens ...string) robotsmeta.Directives {
-	s := Scanner{Tokens: tokens}
-	if sniff(page, "") == eightBit {
-		s.buf = page[:min(len(page), Window)] // read in place
-	} else {
-		s.Write(page)
-		s.Finish()
-	}
-	return s.Directives()
-}

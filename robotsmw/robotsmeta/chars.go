@@ -1,0 +1,24 @@
+package robotsmeta
+
+const space = " \t\r\n\f"
+
+// octets tells of each octet what it parts, or ends.
+var octets = func() (e [256]uint8) {
+	for _, c := range []byte(space) {
+		e[c] = partsWords
+	}
+	e[','], e[';'], e[':'] = partsItems, partsItems, endsName
+	return e
+}()
+
+const (
+	partsWords = 1 << iota
+	partsItems
+	endsName // that of a scope, or of a directive with a value
+)
+
+func isSpace(c byte) bool { return octets[c]&partsWords != 0 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
