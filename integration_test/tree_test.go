@@ -16,7 +16,7 @@ import (
 // The top level is part of the design: long pages are package docs or sections of the README.
 func TestTopLevel(t *testing.T) {
 	want := []string{
-		".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md",
+		".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
 		"examples", "go.mod", "go.sum", "integration_test", "politeness", "robotsmw",
 	}
 	var got []string
