@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -195,6 +196,46 @@ func TestIdentityOnTheWire(t *testing.T) {
 		}
 		if got, err := send(strict); err != nil || got != testAgent {
 			t.Errorf("strict, no agent of its own: %q, %v", got, err)
+		}
+	})
+}
+
+// A robots.txt is asked for as text, wherever redirects lead. Pages are sent
+// with the Accept of their caller.
+func TestAcceptOfRobotsTxtAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		web.Handle("from.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.Redirect(w, r, "http://to.example/robots.txt", http.StatusFound)
+			}
+		}))
+		web.Handle("to.example", robots(someRules))
+		tr := newTestTransport(t, &web)
+		pages := map[string][]string{"http://a.example/": nil, "http://from.example/": {"text/html"}}
+		for page, accept := range pages {
+			req, _ := http.NewRequestWithContext(t.Context(), "GET", page, nil)
+			if accept != nil {
+				req.Header["Accept"] = accept
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if n := robotsFetches(&web, ""); n != 3 {
+			t.Errorf("%d requests for a robots.txt, want 3", n)
+		}
+		for _, r := range web.Log() {
+			want := []string{"text/plain, */*;q=0.5"}
+			if accept, isPage := pages[r.URL]; isPage {
+				want = accept
+			}
+			if got := r.Header["Accept"]; !slices.Equal(got, want) {
+				t.Errorf("%s was sent the Accept %q, want %q", r.URL, got, want)
+			}
 		}
 	})
 }

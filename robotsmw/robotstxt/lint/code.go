@@ -1,5 +1,9 @@
 package lint
 
+// To add a code, write it here and, in the same words, in doc.go; look for it in
+// file.go, line.go or group.go; and give it a row of lintTests. The tests read
+// this file's lines, so a code stands in a line of this form.
+
 // The codes of the file as a whole.
 const (
 	codeTooLarge      Code = "too-large"       // longer than robotstxt.MaxSize: lines at the end do not count
