@@ -1,0 +1,734 @@
+/*
+ * The protocol of a fleet: a host has one owner at a time.
+ *
+ * The members of a fleet share an engine (Redis or Valkey). This is what they
+ * say to it and what it answers, for one host, as politeness/redislimit does
+ * it. Spin tries every order in which things can happen.
+ *
+ * Time is counted in ticks, and passes whenever it likes: between any two
+ * steps no tick may go by, or a hundred. So a member that is slow, stopped
+ * (SIGSTOP), cut off or killed needs no words of its own: its next step comes
+ * late, or never. Its clocks go on meanwhile. No two clocks are compared: each
+ * is a number of ticks that its owner counts down or up.
+ *
+ * What can go wrong with a call: the engine runs it late, the answer comes
+ * late, the caller gives up and goes on, and the engine runs the call after
+ * that. One call at a time may be on its way like that; the others are
+ * answered at once.
+ *
+ * The properties:
+ *
+ *   pace      no start comes sooner than Interval after the last one, whoever
+ *             made it (the assertion in "Start a request")
+ *   owners    no two members own the host with sessions that both trust (the
+ *             assertion in "hear")
+ *   served    every member that runs gets the host again and again, under
+ *             fairness, while the engine is there (-DLIVE, the formula below)
+ *   silence   and the host never rests for longer than the faults explain
+ *             (-DSILENCE, the assertion in "Clock")
+ *
+ * model_test.go runs them all, and the mutants: each takes one rule away and
+ * must break a property. A mutant is a -D switch:
+ *
+ *   safety, with one loss of the engine's state
+ *     NO_COMPARE           a dead session is ended without comparing its counter
+ *     NO_EPOCH_WAIT        a new epoch gives free hosts away at once
+ *     NO_REST_AFTER_EPOCH  ... when it is old enough, but without an interval
+ *     NO_REST_AFTER_DEAD   the heir of a dead owner does not wait an interval
+ *     TRUST_FROM_ANSWER    trust counts from the answer, not from the sending
+ *     TRUST_FROM_JOIN      joining an epoch prolongs what is not entered yet
+ *     WATCH_FROM_SENDING   patience counts from the sending, not the answer
+ *     AGE_FROM_SENDING     and so does the age of the epoch that is joined
+ *     START_AFTER_LEASE    an owner starts although its lease has run out
+ *     TOKEN_WITHOUT_EPOCH  a give of an earlier epoch is taken for one of this
+ *     LATE_GIVE            a give that comes after a later call is accepted
+ *     ENTER_UNSURE         a host whose give has an unknown fate is entered
+ *     LATE_ENTER           a host that was another's since then is entered
+ *     FORGET_START         who loses the host forgets when it asked it last
+ *   liveness
+ *     FORGETFUL            what a session owns is told once, not by each answer
+ *     FIRST_IN_LIST        a give goes to the first waiter, not to the next one
+ *   silence
+ *     GIVE_WITHOUT_ACCEPT  a give makes the waiter the owner, dead or alive
+ *
+ * and what is left by nature, which the model must find as well:
+ *     ALL_CUT_OFF          all that knew the earlier epoch are cut off while
+ *                          strangers begin a new one
+ *
+ * Left out: a second engine that some members still reach (a primary that was
+ * cut off and does not know it); a process stopped between its last look at the
+ * clock and its send; clocks that run at different speeds, for which a dead
+ * session gets half a lease more.
+ *
+ * To see how a mutant fails:
+ *
+ *   spin -a -DLATE_GIVE fleet.pml && gcc -O2 -DSAFETY -o pan pan.c
+ *   ./pan -m1000000 && spin -t -T -DLATE_GIVE fleet.pml
+ */
+
+/* Times, in ticks. A lease is two, a beat and a second are one. */
+#define Lease 2
+#define Patience 3 /* 1.5 leases: how long a counter stands still */
+#define Interval 3
+#define EpochNew 1 /* two seconds and less than a lease */
+#define EpochOld 3 /* a lease and a second */
+
+/* How much may go wrong. */
+#ifndef Losses
+#define Losses 1 /* of the engine's state */
+#endif
+#ifndef Slow
+#define Slow 1 /* whose calls may be slow: members 0 to Slow-1 */
+#endif
+#ifndef Faults
+#define Faults 1 /* with LIVE: members killed or stopped, answers lost */
+#endif
+
+#ifdef LIVE
+#define N 3
+#else
+#define N 2
+#endif
+#define Sessions 7 /* their numbers are 1 to 6 */
+#define Unknown 9  /* no record of this host in this epoch */
+
+mtype = { Nothing, Owned, Leaving };         /* what a member has */
+mtype = { Join, Beat, Give, Bury, Leave };   /* what a call does */
+mtype = { Yes, NoSession, OtherEpoch };      /* how it is answered */
+
+/*
+ * The engine's state. When it is lost, a new epoch begins: the random id of
+ * the epoch and the run_id of the server are the number here.
+ */
+byte epoch = 1;
+byte age;            /* how long the epoch has been there, as members told */
+bit knew;            /* a member that has joined knew an earlier epoch */
+bit alive[Sessions]; /* the sessions; for their counters see renew */
+byte owner;          /* the owner's session; 0: the host is free */
+byte token;          /* of this ownership; begins anew with each epoch */
+byte rest = Unknown; /* what the last owner left: rest still due */
+#ifdef LIVE
+/* Who waits. Safety does not ask whose turn it is. */
+bit waiting[Sessions];
+byte offered; /* who has been given the host, and has yet to accept */
+byte held;    /* how long it is held for that session */
+#endif
+
+typedef Member {
+	byte epoch;    /* that it joined last; 0: none */
+	byte session;  /* 0: it has to join */
+	byte trust;    /* how long it may still start; 0 without the host */
+	byte age;      /* of its epoch, by its clock */
+	mtype place = Nothing;
+	byte token;    /* 0 with Owned: of an earlier epoch, not entered yet */
+	byte rest;     /* how long until the next start */
+	byte watched;  /* the owner's session, while its counter stands still */
+	byte patience; /* how long until that session is dead */
+	bit closed
+#ifdef LIVE
+	;
+	bit beaten;    /* has had its beat in this tick */
+	bit others;    /* heard that others wait */
+	bit started;   /* has made a request since it owns the host */
+	bit stopped, killed
+#endif
+};
+Member member[N];
+
+/* A call. Every one but Join is told its epoch and session. */
+typedef Call {
+	mtype kind;
+	byte epoch, session, token;
+	byte age;     /* of the epoch, as the caller knows it */
+	byte rest;    /* Give, Leave: still due */
+	byte watched; /* Bury: the session that is dead */
+	byte trust;   /* what a success is worth, counted from the sending */
+	bit want;     /* Beat: the host is wanted */
+	bit enter;    /* Beat: the host is entered into the new epoch */
+	bit knew;     /* Join: the caller knew an earlier epoch */
+	bit stale;    /* a later call of its session has run */
+	bit blind     /* Bury: the counter has moved since */
+};
+typedef Answer {
+	mtype says;
+	byte epoch, session, age; /* of a Join */
+	byte token, rest;         /* the caller owns the host; 0: it does not */
+	byte watched;             /* the owner's session */
+	bit others                /* others wait for it */
+};
+
+Call now; Answer heard;  /* a call that is answered at once */
+Call air; Answer reply;  /* the one that is on its way */
+byte caller = N;         /* who waits for that answer; N: it was given up */
+
+/* What an observer of the host sees. */
+byte sinceStart = Interval;
+byte losses, faults;
+#ifdef LIVE
+byte last = N; /* who made the last start */
+#endif
+#ifdef SILENCE
+/*
+ * How long the host has rested, and may. A loss, or a fault of its owner, may
+ * hold it up; a fault of another member may not.
+ */
+#ifndef Usual
+#define Usual 7
+#endif
+#ifndef Long
+#define Long 14
+#endif
+byte silence, limit = Usual;
+#define excuse() limit = Long
+#else
+#define excuse() skip
+#endif
+#define owns(m) (member[m].place != Nothing || \
+	member[m].epoch == epoch && member[m].session != 0 && \
+	member[m].session == owner)
+
+byte i, s, t, was; /* for loops and the like; zero in between */
+
+#define my member[me]
+#define valid(m) (member[m].place == Owned && member[m].trust > 0)
+#ifdef LIVE
+#define some(p, v) (p(0, v) || p(1, v) || p(2, v))
+#define twoOwners (valid(0) + valid(1) + valid(2) > 1)
+#define off(m) (member[m].closed || member[m].killed)
+#else
+#define some(p, v) (p(0, v) || p(1, v))
+#define twoOwners (valid(0) + valid(1) > 1)
+#define off(m) member[m].closed
+#endif
+
+/*
+ * A new token is one that nobody remembers in this epoch: in life it is the
+ * next of a long row of numbers, here the smallest, to keep the states few.
+ * Tokens and sessions of different epochs may well be equal, as in life.
+ */
+#define tokenOf(m, v) (member[m].epoch == epoch && member[m].token == v)
+#define tokenUsed(v) (some(tokenOf, v) || reply.token == v || \
+	air.epoch == epoch && air.token == v)
+#define sessionOf(m, v) (member[m].epoch == epoch && \
+	(member[m].session == v || member[m].watched == v))
+#define sessionUsed(v) (alive[v] || owner == v || some(sessionOf, v) || \
+	reply.session == v || reply.watched == v || \
+	air.epoch == epoch && (air.session == v || air.watched == v))
+
+/* The rules that the mutants take away. */
+#ifdef TOKEN_WITHOUT_EPOCH
+#define wrongEpoch(c) (c.epoch != epoch && c.kind != Give)
+#else
+#define wrongEpoch(c) (c.epoch != epoch)
+#endif
+#ifdef LATE_GIVE
+#define tooLate(c) (c.stale && c.kind != Give)
+#else
+#define tooLate(c) c.stale
+#endif
+#ifdef NO_COMPARE
+#define stoodStill(c) true
+#else
+#define stoodStill(c) (!c.blind)
+#endif
+#ifdef NO_REST_AFTER_DEAD
+#define restAfterDead 0
+#else
+#define restAfterDead Interval
+#endif
+#ifdef NO_REST_AFTER_EPOCH
+#define restAfterEpoch 0
+#else
+#define restAfterEpoch (knew -> Interval : 0)
+#endif
+#ifdef LATE_ENTER
+#define mayEnter (owner == 0)
+#else
+#define mayEnter (owner == 0 && rest == Unknown)
+#endif
+#ifdef START_AFTER_LEASE
+#define trusted(m) true
+#else
+#define trusted(m) (member[m].trust > 0)
+#endif
+
+/*
+ * A free host is given away when the epoch is old enough by its members'
+ * clocks: two seconds, in which those that knew an earlier one come; then,
+ * if one came, a lease and a second, by which time every owner of the earlier
+ * epoch has joined as well or starts nothing more.
+ */
+#define knewEarlier(m, e) (member[m].epoch != 0 && member[m].epoch != e && \
+	gone(m))
+#ifdef LIVE
+#define gone(m) (!off(m) && !member[m].stopped)
+#else
+#define gone(m) true
+#endif
+#define oneCameInTime (knew || !some(knewEarlier, epoch))
+#ifdef NO_EPOCH_WAIT
+#define open true
+#elif defined(ALL_CUT_OFF)
+#define open (age >= (knew -> EpochOld : EpochNew))
+#else
+#define open (age >= (knew -> EpochOld : EpochNew) && oneCameInTime)
+#endif
+
+#define free (owner == 0 || !alive[owner])
+#ifdef LIVE
+#define heldForAnother (offered != 0 && offered != s && held > 0 && \
+	alive[offered])
+#else
+#define heldForAnother false
+#endif
+
+inline clearCall(c) {
+	c.kind = 0; c.epoch = 0; c.session = 0; c.token = 0; c.age = 0; c.rest = 0;
+	c.watched = 0; c.trust = 0; c.want = 0; c.enter = 0; c.knew = 0;
+	c.stale = 0; c.blind = 0
+}
+
+inline clearAnswer(a) {
+	a.says = 0; a.epoch = 0; a.session = 0; a.age = 0; a.token = 0; a.rest = 0;
+	a.watched = 0; a.others = 0
+}
+
+/*
+ * Each call that runs moves the counter of its session s. What matters of a
+ * counter is whether it has moved: then an earlier call of the session does
+ * not run any more, and who watched the session begins anew. So there are no
+ * numbers here, only these two bits.
+ */
+inline renew() {
+	if
+	:: air.epoch == epoch && air.session == s -> air.stale = 1
+	:: else
+	fi;
+	if
+	:: air.epoch == epoch && air.watched == s -> air.blind = 1
+	:: else
+	fi;
+#ifndef NO_COMPARE
+	if :: reply.watched == s -> reply.watched = 0 :: else fi;
+	for (i : 0 .. N-1) {
+		if
+		:: member[i].epoch == epoch && member[i].watched == s ->
+			member[i].watched = 0; member[i].patience = 0
+		:: else
+		fi
+	}
+#endif
+}
+
+/* The host becomes that of session s, which waits for r first. */
+inline becomes(r) {
+	owner = s; rest = r;
+	t = 1; do :: tokenUsed(t) -> t++ :: else -> break od;
+	token = t; t = 0;
+#ifdef LIVE
+	offered = 0; held = 0; waiting[s] = 0
+#endif
+}
+
+#ifdef LIVE
+/*
+ * The host goes to the waiter that comes next after the giver, in a ring of
+ * all sessions. It has to accept by its next call.
+ */
+inline offer() {
+	for (i : 1 .. Sessions-1) {
+#ifdef FIRST_IN_LIST
+		t = i;
+#else
+		t = 1 + (s - 1 + i) % (Sessions - 1);
+#endif
+		if
+		:: offered == 0 && t != s && waiting[t] && alive[t] -> offered = t
+		:: else
+		fi
+	}
+	t = 0;
+	if :: offered != 0 -> held = 2 :: else fi;
+#ifdef GIVE_WITHOUT_ACCEPT
+	if
+	:: offered != 0 ->
+		t = s; s = offered; becomes(rest); s = t; t = 0
+	:: else
+	fi
+#endif
+}
+#endif
+
+#define refused(c) (!alive[c.session] || tooLate(c))
+
+/* A late call that will be refused whatever comes is forgotten. */
+inline forgetLate() {
+	if
+	:: caller == N && air.kind != 0 &&
+	   (air.epoch == epoch -> refused(air) : wrongEpoch(air)) -> clearCall(air)
+	:: caller == N && air.kind != 0 &&
+	   !(air.epoch == epoch -> refused(air) : wrongEpoch(air)) &&
+	   air.age <= age -> air.age = 0
+	:: else
+	fi
+}
+
+/* The engine runs call c. */
+inline script(c, a) {
+	s = c.session;
+	printf("    engine: %e of session %d in epoch %d", c.kind, s, c.epoch);
+	if
+	:: c.kind == Join ->
+		/* A new session. It enters nothing, so it does no harm if late. */
+		do :: sessionUsed(s) -> s = s + N :: else -> break od;
+		alive[s] = 1;
+		knew = knew || c.knew;
+		a.says = Yes; a.epoch = epoch; a.session = s; a.age = age
+	:: c.kind != Join && wrongEpoch(c) -> a.says = OtherEpoch
+	:: c.kind != Join && !wrongEpoch(c) && refused(c) -> a.says = NoSession
+	:: else ->
+		a.says = Yes;
+		renew();
+		if :: c.age > age -> age = c.age :: else fi;
+		if
+		:: owner == s && c.token == token -> rest = 0 /* the owner knows it */
+		:: else
+		fi;
+		was = owner;
+		if
+		:: c.kind == Beat && c.enter && mayEnter -> becomes(0)
+		:: c.kind == Beat && c.want && owner != s ->
+			if
+			:: free && open && !heldForAnother ->
+				if
+				:: owner != 0 -> becomes(restAfterDead)
+				:: owner == 0 && rest == Unknown -> becomes(restAfterEpoch)
+				:: else -> becomes(rest)
+				fi
+			:: else ->
+#ifdef LIVE
+				waiting[s] = 1
+#endif
+			fi
+		:: (c.kind == Give || c.kind == Leave) &&
+		   owner == s && c.token == token ->
+			owner = 0; token = 0; rest = c.rest;
+#ifdef LIVE
+			offer()
+#endif
+		:: c.kind == Bury && stoodStill(c) -> alive[c.watched] = 0
+		:: else
+		fi;
+		if :: c.kind == Leave -> alive[s] = 0 :: else fi;
+		if
+#ifdef FORGETFUL
+		:: owner == s && (was != s || c.token == token) ->
+#else
+		:: owner == s ->
+#endif
+			a.token = token; a.rest = rest
+		:: owner != s && owner != 0 && alive[owner] && c.kind == Beat ->
+			a.watched = owner
+		:: else
+		fi;
+#ifdef LIVE
+		for (i : 1 .. Sessions-1) {
+			if :: i != s && waiting[i] && alive[i] -> a.others = 1 :: else fi
+		}
+#endif
+	fi;
+	i = 0; s = 0; t = 0; was = 0;
+	forgetLate();
+	printf(" -> %e; epoch %d age %d owner %d token %d rest %d\n",
+		a.says, epoch, age, owner, token, rest)
+}
+
+/* The engine is flushed, restarted empty, or replaced by an older replica. */
+inline lose() {
+	losses++; printf("STATE LOST\n");
+	epoch++; age = 0; knew = 0; owner = 0; token = 0; rest = Unknown;
+	for (i : 0 .. Sessions-1) {
+		alive[i] = 0;
+#ifdef LIVE
+		waiting[i] = 0
+#endif
+	}
+	i = 0;
+#ifdef LIVE
+	offered = 0; held = 0;
+#endif
+	forgetLate()
+}
+
+/* The member has not the host. What it remembers of its last start stays. */
+inline drop() {
+	my.place = Nothing; my.token = 0; my.trust = 0;
+#ifdef FORGET_START
+	my.rest = 0
+#endif
+#ifdef LIVE
+	my.others = 0; my.started = 0
+#endif
+}
+
+inline unwatch() { my.watched = 0; my.patience = 0 }
+
+/* What a member makes of answer a to its call c. */
+inline receive(c, a) {
+	if
+	:: my.closed
+	:: !my.closed && a.says == OtherEpoch ->
+		my.session = 0; my.token = 0; unwatch();
+		if
+#ifdef ENTER_UNSURE
+		:: my.place == Leaving -> my.place = Owned
+#else
+		/* The give did not run, so the host is still the giver's. */
+		:: c.kind == Give -> my.place = Owned
+#endif
+		:: else
+		fi
+	:: !my.closed && a.says == NoSession ->
+		my.session = 0; drop(); unwatch()
+	:: !my.closed && a.says == Yes && c.kind == Join ->
+		my.session = a.session; my.epoch = a.epoch;
+		my.age = a.age + c.age; /* c.age: see AGE_FROM_SENDING */
+		if
+		/* The waiter may have it, and be going on. */
+		:: my.place == Leaving -> drop()
+#ifdef TRUST_FROM_JOIN
+		:: my.place == Owned -> my.trust = c.trust
+#endif
+		:: else
+		fi;
+#ifdef LIVE
+		my.beaten = 0
+#endif
+	:: !my.closed && a.says == Yes && c.kind != Join && a.token != 0 ->
+		/* Also if the call was a give: then it was refused. */
+		my.place = Owned; my.token = a.token;
+		if :: my.rest < a.rest -> my.rest = a.rest :: else fi;
+#ifdef TRUST_FROM_ANSWER
+		my.trust = Lease;
+#else
+		if :: my.trust < c.trust -> my.trust = c.trust :: else fi;
+#endif
+#ifdef LIVE
+		my.others = a.others;
+#endif
+		unwatch()
+	:: else ->
+		drop();
+		if
+		:: a.watched != 0 && my.watched != a.watched ->
+			my.watched = a.watched;
+#ifdef WATCH_FROM_SENDING
+			my.patience = Patience - Lease + c.trust
+#else
+			my.patience = Patience
+#endif
+		:: else
+		fi
+	fi
+}
+
+inline hear(c, a) {
+	receive(c, a);
+	printf("%d hears %e to %e: %e token %d rest %d trust %d\n",
+		me, a.says, c.kind, my.place, my.token, my.rest, my.trust);
+	clearCall(c); clearAnswer(a);
+	assert(!twoOwners)
+}
+
+inline say(k) {
+	now.kind = k; now.epoch = my.epoch; now.session = my.session;
+	now.token = my.token;
+	/* No need to tell what the engine knows. */
+	now.age = (my.age > age -> my.age : 0)
+}
+
+inline send() {
+	caller = me; printf("%d sends %e\n", me, now.kind);
+	air.kind = now.kind; air.epoch = now.epoch; air.session = now.session;
+	air.token = now.token; air.age = now.age; air.rest = now.rest;
+	air.watched = now.watched; air.trust = now.trust; air.want = now.want;
+	air.enter = now.enter; air.knew = now.knew;
+	clearCall(now)
+}
+
+/*
+ * Safety: a member may do anything that is allowed, at any time. LIVE: it does
+ * what it has to in each tick, and gives the host away when others wait and it
+ * has made a request.
+ */
+#define running(m) (!off(m) && !isStopped(m))
+#define mayStart(m) (member[m].place == Owned && member[m].rest == 0 && \
+	trusted(m))
+#define mayBury(m) (member[m].session != 0 && member[m].watched != 0 && \
+	member[m].patience == 0)
+#ifdef LIVE
+#define isStopped(m) member[m].stopped
+#define mayBeat(m) (member[m].session != 0 && !member[m].beaten)
+#define mayGive(m) (member[m].session != 0 && member[m].token != 0 && \
+	member[m].place == Owned && member[m].others && member[m].started)
+#define due(m, v) (running(m) && (member[m].session == 0 || mayBeat(m) || \
+	mayStart(m) || mayGive(m) || mayBury(m)))
+#else
+#define isStopped(m) false
+#define mayBeat(m) (member[m].session != 0)
+#define mayGive(m) (member[m].session != 0 && member[m].token != 0 && \
+	member[m].place == Owned)
+#endif
+#define idle (caller != me && running(me))
+
+proctype Crawler(byte me) {
+	do
+#ifdef LIVE
+	/* A fault. */
+	:: d_step { faults < Faults && !off(me) ->
+		faults++; printf("%d is KILLED\n", me);
+		if :: owns(me) -> excuse() :: else fi;
+		my.killed = 1; my.stopped = 0; my.rest = 0; drop(); unwatch() }
+	:: d_step { faults < Faults && running(me) ->
+		faults++; printf("%d is STOPPED\n", me);
+		if :: owns(me) -> excuse() :: else fi;
+		my.stopped = 1 }
+	:: d_step { my.stopped -> my.stopped = 0; printf("%d goes on\n", me) }
+#endif
+
+	/* Start a request. */
+	:: d_step { running(me) && mayStart(me) ->
+		printf("%d STARTS\n", me);
+		assert(sinceStart >= Interval);
+		sinceStart = 0; my.rest = Interval;
+#ifdef LIVE
+		my.started = 1; last = me;
+#endif
+#ifdef SILENCE
+		silence = 0; limit = Usual
+#endif
+		}
+
+	/* Make a call. */
+	:: atomic {
+		if
+		:: idle && my.session == 0 ->
+			say(Join);
+			now.session = 1 + me; /* the engine takes the next free one */
+			now.epoch = 0; now.token = 0; now.age = 0;
+			now.knew = (my.epoch != 0);
+			now.trust = Lease
+		:: idle && mayBeat(me) ->
+			/* A host of the earlier epoch is entered while it is trusted. */
+			if
+			:: my.place == Owned && my.token == 0 && my.trust == 0 -> drop()
+			:: else
+			fi;
+			say(Beat);
+			now.enter = (my.place == Owned && my.token == 0);
+			now.want = (my.place == Nothing);
+			now.trust = Lease;
+#ifdef LIVE
+			my.beaten = 1
+#endif
+		:: idle && mayGive(me) ->
+			my.place = Leaving; /* and starts nothing until it is sure */
+			say(Give); now.rest = my.rest
+		:: idle && mayBury(me) ->
+			say(Bury); now.watched = my.watched; unwatch()
+#ifndef LIVE
+		:: idle && my.session != 0 ->
+			say(Leave); now.rest = my.rest;
+			my.closed = 1; my.rest = 0; my.age = 0; drop(); unwatch()
+#endif
+		fi;
+		if
+		:: d_step { true -> script(now, heard); hear(now, heard) }
+#ifdef LIVE
+		:: d_step { faults < Faults && now.kind != Join ->
+			faults++; printf("%d: its answer is lost\n", me);
+			script(now, heard); clearCall(now); clearAnswer(heard) }
+		:: d_step { faults < Faults && now.kind != Join ->
+			faults++; printf("%d: its %e is lost\n", me, now.kind);
+			clearCall(now) }
+#else
+		:: d_step { me < Slow && caller == N && air.kind == 0 ->
+			send();
+			/* Nobody needs their answers. */
+			if
+			:: air.kind == Bury || air.kind == Leave -> caller = N
+			:: else
+			fi }
+#endif
+		fi }
+
+#ifndef LIVE
+	/* The call that is on its way: it runs, is answered, or is given up. */
+	:: d_step { caller == me && reply.says == 0 -> script(air, reply) }
+	:: d_step { caller == me && reply.says != 0 -> caller = N; hear(air, reply) }
+	:: d_step { caller == me && (reply.says != 0 || air.kind == Join) ->
+		caller = N; printf("%d gives up %e\n", me, air.kind);
+		/* A session that nobody knows does nothing: it is left out. */
+		if
+		:: air.kind == Join && reply.says != 0 && reply.epoch == epoch ->
+			alive[reply.session] = 0
+		:: else
+		fi;
+		clearCall(air); clearAnswer(reply) }
+	:: d_step { caller == me && reply.says == 0 && air.kind != Join ->
+		caller = N; printf("%d gives up %e, which may come late\n", me, air.kind);
+		air.trust = 0; forgetLate() }
+#endif
+	od
+}
+
+#define down(v) if :: v > 0 -> v-- :: else fi
+
+active proctype Clock() {
+	atomic { for (i : 0 .. N-1) { run Crawler(i) }; i = 0 };
+	do
+#ifdef LIVE
+	:: d_step { !some(due, 0) ->
+#else
+	:: d_step { true ->
+#endif
+		printf("tick\n");
+		for (i : 0 .. N-1) {
+			down(member[i].trust); down(member[i].rest);
+			down(member[i].patience);
+			/* An epoch that is old enough for all is not counted further. */
+			if
+			:: member[i].epoch == epoch && age < EpochOld && !off(i) ->
+				if :: member[i].age < EpochOld -> member[i].age++ :: else fi
+			:: else -> member[i].age = 0
+			fi;
+#ifdef LIVE
+			member[i].beaten = 0;
+#endif
+		};
+		i = 0;
+		down(air.trust);
+#ifdef AGE_FROM_SENDING
+		if :: air.kind == Join && air.age < EpochOld -> air.age++ :: else fi;
+#endif
+#ifdef LIVE
+		down(held);
+		if :: held == 0 -> offered = 0 :: else fi;
+#endif
+#ifdef SILENCE
+		silence++;
+		assert(silence <= limit);
+#endif
+		if :: sinceStart < Interval -> sinceStart++ :: else fi }
+#ifndef LIVE
+	:: d_step { caller == N && air.kind != 0 ->
+		printf("LATE "); script(air, reply); clearCall(air); clearAnswer(reply) }
+#endif
+	:: d_step { losses < Losses -> lose(); excuse() }
+	od
+}
+
+#if defined(LIVE) && !defined(SILENCE)
+#define has(m) (last == m || off(m) || member[m].stopped)
+ltl served { []<>has(0) && []<>has(1) && []<>has(2) }
+#endif
