@@ -48,6 +48,7 @@
  *   liveness
  *     FORGETFUL            what a session owns is told once, not by each answer
  *     FIRST_IN_LIST        a give goes to the first waiter, not to the next one
+ *     ANY_WAITER           a give goes to a waiter that was not seen for long
  *   silence
  *     GIVE_WITHOUT_ACCEPT  a give makes the waiter the owner, dead or alive
  *
@@ -110,6 +111,7 @@ byte rest = Unknown; /* what the last owner left: rest still due */
 #ifdef LIVE
 /* Who waits. Safety does not ask whose turn it is. */
 bit waiting[Sessions];
+byte lately[Sessions]; /* for how long a session counts as seen lately */
 byte offered; /* who has been given the host, and has yet to accept */
 byte held;    /* how long it is held for that session */
 #endif
@@ -173,10 +175,10 @@ byte last = N; /* who made the last start */
  * hold it up; a fault of another member may not.
  */
 #ifndef Usual
-#define Usual 7
+#define Usual 5
 #endif
 #ifndef Long
-#define Long 14
+#define Long 12
 #endif
 byte silence, limit = Usual;
 #define excuse() limit = Long
@@ -300,6 +302,9 @@ inline clearAnswer(a) {
  * numbers here, only these two bits.
  */
 inline renew() {
+#ifdef LIVE
+	lately[s] = 2;
+#endif
 	if
 	:: air.epoch == epoch && air.session == s -> air.stale = 1
 	:: else
@@ -333,8 +338,13 @@ inline becomes(r) {
 #ifdef LIVE
 /*
  * The host goes to the waiter that comes next after the giver, in a ring of
- * all sessions. It has to accept by its next call.
+ * all sessions and was seen within the last beats. It has to accept by a call.
  */
+#ifdef ANY_WAITER
+#define mayBeNext(v) alive[v]
+#else
+#define mayBeNext(v) (alive[v] && lately[v] > 0)
+#endif
 inline offer() {
 	for (i : 1 .. Sessions-1) {
 #ifdef FIRST_IN_LIST
@@ -343,7 +353,7 @@ inline offer() {
 		t = 1 + (s - 1 + i) % (Sessions - 1);
 #endif
 		if
-		:: offered == 0 && t != s && waiting[t] && alive[t] -> offered = t
+		:: offered == 0 && t != s && waiting[t] && mayBeNext(t) -> offered = t
 		:: else
 		fi
 	}
@@ -450,7 +460,7 @@ inline lose() {
 	for (i : 0 .. Sessions-1) {
 		alive[i] = 0;
 #ifdef LIVE
-		waiting[i] = 0
+		waiting[i] = 0; lately[i] = 0
 #endif
 	}
 	i = 0;
@@ -687,6 +697,7 @@ proctype Crawler(byte me) {
 active proctype Clock() {
 	atomic { for (i : 0 .. N-1) { run Crawler(i) }; i = 0 };
 	do
+	:: d_step { losses < Losses -> lose(); excuse() }
 #ifdef LIVE
 	:: d_step { !some(due, 0) ->
 #else
@@ -713,6 +724,8 @@ active proctype Clock() {
 #endif
 #ifdef LIVE
 		down(held);
+		for (i : 1 .. Sessions-1) { down(lately[i]) };
+		i = 0;
 		if :: held == 0 -> offered = 0 :: else fi;
 #endif
 #ifdef SILENCE
@@ -724,7 +737,6 @@ active proctype Clock() {
 	:: d_step { caller == N && air.kind != 0 ->
 		printf("LATE "); script(air, reply); clearCall(air); clearAnswer(reply) }
 #endif
-	:: d_step { losses < Losses -> lose(); excuse() }
 	od
 }
 

@@ -1,0 +1,168 @@
+// Package model checks the fleet's protocol, which fleet.pml describes in the
+// language of the model checker Spin (https://spinroot.com), and each rule of
+// it: without the rule, a property must break.
+package model
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The properties, and how Spin is told to check each.
+var (
+	// Pace and owners. The calls of one member may be slow, and the engine's
+	// state is lost once.
+	safety = property{spin: "", gcc: "-DSAFETY"}
+	// As safety. The calls of both members may be slow, nothing is lost.
+	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: "-DSAFETY"}
+	// One fault: a member killed or stopped, a call or an answer lost.
+	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
+	// The engine's state is lost once.
+	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
+	// One fault, as with served.
+	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
+)
+
+type property struct{ spin, gcc, pan string }
+
+// TestFleet searches every state of the protocol that can be reached.
+func TestFleet(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		property
+	}{
+		{"safety", safety},
+		{"safety, both slow", safetyBothSlow},
+		{"served", served},
+		{"served after a loss", servedAfterLoss},
+		{"silence", silence},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := search(t, tt.property, "-O2", ""); got.errors != 0 {
+				t.Errorf("the protocol breaks the property: %s\n%s", got.broken, got.trail)
+			}
+		})
+	}
+}
+
+// TestFleetMutants takes one rule after another out of the protocol.
+func TestFleetMutants(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		property
+	}{
+		{"NO_COMPARE", safety},
+		{"NO_EPOCH_WAIT", safety},
+		{"NO_REST_AFTER_EPOCH", safety},
+		{"NO_REST_AFTER_DEAD", safety},
+		{"TRUST_FROM_ANSWER", safety},
+		{"TRUST_FROM_JOIN", safety},
+		{"WATCH_FROM_SENDING", safety},
+		{"AGE_FROM_SENDING", safety},
+		{"START_AFTER_LEASE", safety},
+		{"TOKEN_WITHOUT_EPOCH", safety},
+		{"LATE_GIVE", safety},
+		{"ENTER_UNSURE", safety},
+		{"LATE_ENTER", safety},
+		{"FORGET_START", safety},
+		{"FORGETFUL", served},
+		{"FIRST_IN_LIST", served},
+		{"ANY_WAITER", served},
+		{"GIVE_WITHOUT_ACCEPT", silence},
+		{"ALL_CUT_OFF", safety}, // left by nature: no rule could help
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := search(t, tt.property, "-O1", "-D"+tt.name)
+			if got.errors == 0 {
+				t.Errorf("the model does not find what %s breaks", tt.name)
+			}
+		})
+	}
+}
+
+type result struct {
+	errors int
+	broken string // what Spin says of the first error
+	trail  string // the steps that led to it
+}
+
+// search makes a program of the model and runs it. Its report is logged.
+func search(t *testing.T, p property, optimise, mutant string) result {
+	t.Helper()
+	for _, tool := range []string{"spin", "gcc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("THE MODEL IS NOT CHECKED: install %s (Debian's package has that name): %v", tool, err)
+		}
+	}
+	model, err := filepath.Abs("fleet.pml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for a busy machine
+	defer cancel()
+	dir := t.TempDir()
+	run := func(name string, args ...string) string {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	switches := strings.Fields(p.spin + " " + mutant)
+
+	began := time.Now()
+	run("spin", append(append([]string{"-a"}, switches...), model)...)
+	run("gcc", optimise, "-w", p.gcc, "-DVECTORSZ=512", "-DMEMLIM=3000", "-o", "pan", "pan.c")
+	built := time.Now()
+	report := run("./pan", append(strings.Fields(p.pan), "-m1000000", "-w22")...)
+	took := time.Since(built)
+
+	var got result
+	var states int
+	number(t, report, `errors: (\d+)`, &got.errors)
+	number(t, report, `(\d+) states, stored`, &states)
+	t.Logf("%9d states, %5.1f s to search, %4.1f s to build: %s", states, took.Seconds(), built.Sub(began).Seconds(), verdict(report))
+	if got.errors != 0 {
+		got.broken = verdict(report)
+		if _, err := os.Stat(filepath.Join(dir, "fleet.pml.trail")); err == nil && mutant == "" {
+			got.trail = run("spin", append(append([]string{"-t", "-T", "-k", "fleet.pml.trail"}, switches...), model)...)
+		}
+		return got
+	}
+	// Only a search that has seen every state is worth anything.
+	for _, cut := range []string{"max search depth too small", "Search not completed", "out of memory", "memory limit"} {
+		if strings.Contains(report, cut) {
+			t.Fatalf("the search was cut short:\n%s", report)
+		}
+	}
+	return got
+}
+
+var firstError = regexp.MustCompile(`(?m)^pan:1: (.*?)(?: \(at depth \d+\))?$`)
+
+func verdict(report string) string {
+	if m := firstError.FindStringSubmatch(report); m != nil {
+		return m[1]
+	}
+	return "no error"
+}
+
+func number(t *testing.T, report, pattern string, n *int) {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(report)
+	if m == nil {
+		t.Fatalf("no %q in the report:\n%s", pattern, report)
+	}
+	if _, err := fmt.Sscan(m[1], n); err != nil {
+		t.Fatal(err)
+	}
+}
