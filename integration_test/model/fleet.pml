@@ -31,7 +31,7 @@
  * must break a property. A mutant is a -D switch:
  *
  *   safety, with one loss of the engine's state
- *     NO_COMPARE           a dead session is ended without comparing its counter
+ *     NO_COMPARE           a dead session is ended, its counter not compared
  *     NO_EPOCH_WAIT        a new epoch gives free hosts away at once
  *     NO_REST_AFTER_EPOCH  ... when it is old enough, but without an interval
  *     NO_REST_AFTER_DEAD   the heir of a dead owner does not wait an interval
@@ -64,7 +64,7 @@
  * To see how a mutant fails:
  *
  *   spin -a -DLATE_GIVE fleet.pml && gcc -O2 -DSAFETY -o pan pan.c
- *   ./pan -m1000000 && spin -t -T -DLATE_GIVE fleet.pml
+ *   ./pan -m600 && spin -t -T -DLATE_GIVE fleet.pml
  */
 
 /* Times, in ticks. A lease is two, a beat and a second are one. */
@@ -197,10 +197,12 @@ byte i, s, t, was; /* for loops and the like; zero in between */
 #define some(p, v) (p(0, v) || p(1, v) || p(2, v))
 #define twoOwners (valid(0) + valid(1) + valid(2) > 1)
 #define off(m) (member[m].closed || member[m].killed)
+#define running(m) (!off(m) && !member[m].stopped)
 #else
 #define some(p, v) (p(0, v) || p(1, v))
 #define twoOwners (valid(0) + valid(1) > 1)
 #define off(m) member[m].closed
+#define running(m) (!off(m))
 #endif
 
 /*
@@ -256,16 +258,16 @@ byte i, s, t, was; /* for loops and the like; zero in between */
 
 /*
  * A free host is given away when the epoch is old enough by its members'
- * clocks: two seconds, in which those that knew an earlier one come; then,
- * if one came, a lease and a second, by which time every owner of the earlier
- * epoch has joined as well or starts nothing more.
+ * clocks: two seconds, in which one of those that knew an earlier one comes;
+ * then, if one came, a lease and a second, by which time every owner of the
+ * earlier epoch has entered what it owns or starts nothing more. That one
+ * comes in time is what the model takes for granted (oneCameInTime).
  */
-#define knewEarlier(m, e) (member[m].epoch != 0 && member[m].epoch != e && \
-	gone(m))
 #ifdef LIVE
-#define gone(m) (!off(m) && !member[m].stopped)
+#define knewEarlier(m, e) (member[m].epoch != 0 && member[m].epoch != e && \
+	running(m))
 #else
-#define gone(m) true
+#define knewEarlier(m, e) (member[m].epoch != 0 && member[m].epoch != e)
 #endif
 #define oneCameInTime (knew || !some(knewEarlier, epoch))
 #ifdef NO_EPOCH_WAIT
@@ -571,20 +573,17 @@ inline send() {
  * what it has to in each tick, and gives the host away when others wait and it
  * has made a request.
  */
-#define running(m) (!off(m) && !isStopped(m))
 #define mayStart(m) (member[m].place == Owned && member[m].rest == 0 && \
 	trusted(m))
 #define mayBury(m) (member[m].session != 0 && member[m].watched != 0 && \
 	member[m].patience == 0)
 #ifdef LIVE
-#define isStopped(m) member[m].stopped
 #define mayBeat(m) (member[m].session != 0 && !member[m].beaten)
 #define mayGive(m) (member[m].session != 0 && member[m].token != 0 && \
 	member[m].place == Owned && member[m].others && member[m].started)
 #define due(m, v) (running(m) && (member[m].session == 0 || mayBeat(m) || \
 	mayStart(m) || mayGive(m) || mayBury(m)))
 #else
-#define isStopped(m) false
 #define mayBeat(m) (member[m].session != 0)
 #define mayGive(m) (member[m].session != 0 && member[m].token != 0 && \
 	member[m].place == Owned)
