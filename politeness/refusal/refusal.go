@@ -185,7 +185,7 @@ func price(value string) (currency, amount string) {
 	if n, err := strconv.ParseFloat(amount, 64); err != nil || n < 0 || strings.Trim(amount, "0123456789.") != "" {
 		return "", ""
 	}
-	return strings.ToUpper(currency), amount
+	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
 }
 
 // blockedBy returns the URL of the Link with rel="blocked-by" (RFC 7725 §4), or
@@ -202,7 +202,8 @@ func blockedBy(h http.Header) string {
 	return ""
 }
 
-// printable returns s as printable ASCII of at most 300 bytes.
+// printable returns s as printable ASCII of at most 300 bytes. It shares no
+// memory with s, which may be a part of a header of megabytes.
 func printable(s string) string {
 	const most = 300
 	cut := len(s) > most
@@ -216,7 +217,7 @@ func printable(s string) string {
 		return r
 	}, s)
 	if cut {
-		clean += "..."
+		return clean + "..."
 	}
-	return clean
+	return strings.Clone(clean) // Map returns what it need not change
 }

@@ -2,6 +2,7 @@ package refusal
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -215,6 +216,37 @@ func TestEvidenceIsShortAndPrintable(t *testing.T) {
 	if len(r.By) > 300 || strings.Trim(r.By, printables()) != "" {
 		t.Errorf("By has %d bytes: %q", len(r.By), r.By)
 	}
+}
+
+// Whoever keeps a Refusal keeps nothing else of the answer's header.
+func TestARefusalHoldsNoHeader(t *testing.T) {
+	for name, line := range map[string]func(filler string) *http.Response{
+		"a price":     func(f string) *http.Response { return answer(402, "crawler-price: USD 0.01"+f) },
+		"who blocks":  func(f string) *http.Response { return answer(451, `link: <http://a.example/>; rel="blocked-by"`+f) },
+		"the field":   func(f string) *http.Response { return answer(403, "cf-mitigated: challenge"+f) },
+		"a long mark": func(f string) *http.Response { return answer(418, "refresh: 2"+f+"x") },
+	} {
+		var held []Refusal
+		before := heap()
+		for range 8 {
+			r, ok := Of(line(strings.Repeat(" ", 4<<20)))
+			if !ok {
+				t.Fatalf("%s: no refusal", name)
+			}
+			held = append(held, r)
+		}
+		if grown := heap() - before; grown > 1<<20 {
+			t.Errorf("%s: %d refusals hold %d bytes", name, len(held), grown)
+		}
+		runtime.KeepAlive(held)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func printables() string {
