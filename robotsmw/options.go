@@ -95,8 +95,9 @@ type Options struct {
 	// KeepFiles keeps each robots.txt beside the rules taken from it, for
 	// Decision.File: for crawlers that want its other lines too, such as
 	// what an owner says about use (package preference). It takes about
-	// twice the file's size in memory, for each different file. False: the
-	// rules and sitemaps alone are kept.
+	// twice the file's size in memory, for each different file, and more
+	// where lines are short: see robotstxt.File.Size. MaxBytes counts it.
+	// False: the rules and sitemaps alone are kept.
 	KeepFiles bool
 
 	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one

@@ -2,6 +2,7 @@ package robotstxt_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -99,6 +100,14 @@ Visit-time: 0600-0845
 	// Output:
 	// 3 Content-Signal is search=yes, ai-train=no
 	// 5 Visit-time is 0600-0845
+}
+
+// What is kept of a file is more than its text, and what is kept of one robot's rules less.
+func ExampleFile_Size() {
+	text := []byte(strings.Repeat("User-agent: OtherBot\nDisallow: /\n", 1000))
+	file := robotstxt.Parse(text)
+	fmt.Println(file.Size() > len(text), file.Rules("ExampleBot").Size() < len(text)/100)
+	// Output: true true
 }
 
 func ExampleFile_Fields() {

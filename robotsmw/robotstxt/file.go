@@ -3,6 +3,7 @@ package robotstxt
 import (
 	"iter"
 	"strings"
+	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -23,6 +24,12 @@ type File struct{ syntax syntax.File }
 // line by line, so that one bad line costs no other. Package lint tells what was skipped. The body may be changed
 // afterwards.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
+
+// Size returns how many bytes of memory the File keeps, for a cache that has to know: its text, and what is known of
+// each line. A file of very short lines takes a dozen times its text.
+func (f *File) Size() int {
+	return int(unsafe.Sizeof(*f)) + len(f.syntax.Text) + cap(f.syntax.Records)*int(unsafe.Sizeof(syntax.Record{}))
+}
 
 // Lines yields the lines of the file with their numbers, counted from 1, as they were sent but for their ends: what to
 // show around the line that decided. It is the part of the file that counts: at most [MaxSize] octets, without a byte

@@ -43,7 +43,7 @@ func (d *Document) Cost() int64 {
 		n += 16 + len(s)
 	}
 	if d.File != nil {
-		n += 2 * d.Size // the text, and a record of each line
+		n += d.File.Size()
 	}
 	return int64(n)
 }

@@ -1,0 +1,78 @@
+package record
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What a document is said to cost is what it takes, within a factor of 1.3,
+// with its file and without: MaxBytes is a promise about memory.
+func TestCostIsWhatADocumentTakes(t *testing.T) {
+	lines := func(n int, line string) func(i int) string {
+		return func(i int) string {
+			var b strings.Builder
+			fmt.Fprintf(&b, "# %d\nUser-agent: *\n", i)
+			for j := range n {
+				b.WriteString(strings.ReplaceAll(line, "%", fmt.Sprint(j)) + "\n")
+			}
+			return b.String()
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		body func(i int) string
+	}{
+		{"as most sites have it", lines(12, "Disallow: /directory-%/")},
+		{"a long one", lines(2000, "Disallow: /directory-%/page")},
+		{"patterns with wildcards", lines(500, "Disallow: /*/page-%.html$")},
+		{"short lines", lines(5000, "a:")},
+		{"short rules", lines(5000, "allow:/%")},
+		{"comments alone", lines(3000, "# % is a comment")},
+		{"empty lines", lines(20_000, "")},
+		{"others' groups", lines(500, "User-agent: bot-%\nDisallow: /a\nCrawl-delay: %\n")},
+		{"sitemaps", lines(500, "Sitemap: https://a.example/sitemap-%.xml")},
+		{"one line", func(i int) string {
+			return fmt.Sprintf("User-agent: *\nDisallow: /%d%s\n", i, strings.Repeat("x", 100_000))
+		}},
+	} {
+		for _, keep := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, KeepFiles %v", tt.name, keep), func(t *testing.T) {
+				bodies := make([][]byte, 40)
+				if len(tt.body(0)) < 10_000 {
+					bodies = make([][]byte, 400)
+				}
+				for i := range bodies {
+					bodies[i] = []byte(tt.body(i))
+				}
+				k := &Kind{Tokens: []string{"ExampleBot"}, KeepFiles: keep}
+				held := make([]*Document, 0, len(bodies))
+				before := heap()
+				cost := 0.0
+				for _, body := range bodies {
+					d := k.Document(body)
+					cost += float64(k.Documents.Add(d))
+					held = append(held, d)
+				}
+				takes := float64(heap() - before)
+				if ratio := takes / cost; ratio > 1.3 || ratio < 1/1.3 {
+					t.Errorf("%d documents of %d bytes take %.0f bytes of memory, and are said to cost %.0f: %.2f times that",
+						len(held), len(bodies[0]), takes, cost, ratio)
+				}
+				runtime.KeepAlive(bodies)
+				runtime.KeepAlive(held)
+				runtime.KeepAlive(k)
+			})
+		}
+	}
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
