@@ -48,7 +48,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, 
 			event.Renewed = true
 			return prev.Renewed(ans.Header, now), nil, nil
 		case ans.Status >= 200 && ans.Status <= 299:
-			return l.accepted(f, u, hops, ans, now), ans.Body, nil
+			return l.accepted(f, u, host, hops, ans, now), ans.Body, nil
 		case ans.IsRedirect():
 			// below
 		case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
@@ -84,7 +84,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, 
 // put puts one question of a flight, with the validators that prev has for it.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Expect: f.Expect}
-	if src := prev.Validates(u.String()); src != nil {
+	if src := prev.Validates(u.String(), host); src != nil {
 		q.ETag, q.LastModified = src.ETag, src.LastModified
 	}
 	return l.client.Ask(q)
@@ -103,8 +103,9 @@ func isDelay(err error) bool {
 }
 
 // accepted is the record of a 2xx answer.
-func (l *Loader) accepted(f *cache.Flight, from *url.URL, hops int, ans fetch.Answer, now time.Time) *record.Record {
+func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time) *record.Record {
 	src := record.Source{
+		Host:         host,
 		ETag:         record.Validator(ans.Header.Get("ETag")),
 		LastModified: record.Validator(ans.Header.Get("Last-Modified")),
 	}

@@ -26,6 +26,7 @@ type storedRecord struct {
 	Status       int            `json:"status,omitzero"`
 	Redirects    int            `json:"redirects,omitzero"`
 	URL          string         `json:"url,omitempty"`
+	Host         string         `json:"host,omitempty"`
 	ETag         string         `json:"etag,omitempty"`
 	LastModified string         `json:"last_modified,omitempty"`
 	SHA256       string         `json:"sha256,omitempty"`
@@ -54,7 +55,8 @@ func Encode(name string, rec *Record, body []byte) []byte {
 	switch rec.State {
 	case Good:
 		s.State = "good"
-		s.URL, s.ETag, s.LastModified = rec.From().URL, rec.From().ETag, rec.From().LastModified
+		src := rec.From()
+		s.URL, s.Host, s.ETag, s.LastModified = src.URL, src.Host, src.ETag, src.LastModified
 		s.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
 	case None:
 		s.State = "none"
@@ -117,7 +119,7 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
-		if src := (Source{s.URL, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
+		if src := (Source{s.URL, s.Host, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
 			rec.Source = &src
 		}
 	case "unavailable":

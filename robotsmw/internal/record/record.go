@@ -39,15 +39,16 @@ type Record struct {
 	Hops    uint8     // redirects on the way
 	Status  int16     // of the response that State follows from; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, without a validator
+	Source  *Source   // nil: the origin's own /robots.txt, from the URL's own host and without a validator
 	Fetched time.Time
 	Expires time.Time
 	Failure *Failure // nil: the latest fetch went well
 }
 
-// A Source is where a document came from, and what revalidates it.
+// A Source is where a document came from, and what revalidates it there.
 type Source struct {
 	URL          string // of the file, if not the origin's own /robots.txt
+	Host         string // that was asked for it, if not the URL's own
 	ETag         string
 	LastModified string
 }
@@ -74,10 +75,11 @@ type Failure struct {
 	Delay *politeness.DelayError
 }
 
-// Validates is the source whose validators may be sent to url: a validator
-// is for where it came from alone. Nil: none.
-func (r *Record) Validates(url string) *Source {
-	if r == nil || r.Source == nil {
+// Validates is the source whose validators may be sent to url, with host as the
+// request's Host ("": the URL's own): a validator is for where it came from
+// alone, and one URL is another file at each virtual host. Nil: none.
+func (r *Record) Validates(url, host string) *Source {
+	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
 	}
 	if r.Source.URL == url || r.Source.URL == "" && r.URL == url {
@@ -238,7 +240,7 @@ func (r *Record) checked() time.Time {
 func (r *Record) Cost() int64 {
 	n := 160 + len(r.URL)
 	if r.Source != nil {
-		n += 64 + len(r.Source.URL) + len(r.Source.ETag) + len(r.Source.LastModified)
+		n += 64 + len(r.Source.URL) + len(r.Source.Host) + len(r.Source.ETag) + len(r.Source.LastModified)
 	}
 	if r.Failure != nil {
 		n += 128 + len(r.Failure.Cause)
