@@ -1,12 +1,44 @@
 package robotsmw
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+// A gzip of members that hold nothing decodes to nothing, for a long time.
+func TestGzipOfEmptyMembers(t *testing.T) {
+	var member bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)
+	z.Close()
+	million := bytes.Repeat(member.Bytes(), 1<<20)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		for range 4 {
+			if _, err := w.Write(million); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	base := new(http.Transport)
+	defer base.CloseIdleConnections()
+	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = 2 * time.Second }).Checker()
+	start := time.Now()
+	d := decide(t, c, server.URL+"/")
+	if d.Reason != Unreachable || d.Allowed {
+		t.Errorf("%v", d)
+	}
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("took %v", took)
+	}
+	t.Log(d.Cause, time.Since(start))
+}
 
 // The virtual hosts of one server have an ETag in common, which begins with
 // the number of a version. What one of them has validated is not the other's.

@@ -5,52 +5,90 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 )
 
-// decoded is the body without its content codings: http.Transport undoes
-// only a gzip that it asked for itself.
-func decoded(resp *http.Response) (io.Reader, error) {
-	var r io.Reader = resp.Body
+// decoded is the body without its content coding. Whoever reads it does so until
+// ctx ends at most, and of [longestCoded] bytes of coded input. What a Base has
+// decoded already is as Base hands it on.
+func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
-		return r, nil
+		return resp.Body, nil
 	}
-	codings := strings.Split(strings.Join(resp.Header.Values("Content-Encoding"), ","), ",")
-	if len(codings) > 3 {
-		return nil, fmt.Errorf("%d content codings on one another", len(codings))
+	coding, err := codingOf(resp.Header)
+	if err != nil || coding == "" {
+		return resp.Body, err
 	}
-	for _, coding := range slices.Backward(codings) {
-		switch strings.ToLower(strings.TrimSpace(coding)) {
-		case "", "identity":
-		case "gzip", "x-gzip":
-			z, err := gzip.NewReader(r)
-			if err == io.EOF { // nothing at all, compressed or not
-				return strings.NewReader(""), nil
-			}
+	r := bufio.NewReader(&coded{ctx, resp.Body, longestCoded + 1})
+	switch coding {
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(r)
+		if err == io.EOF { // nothing at all, compressed or not
+			return strings.NewReader(""), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+		return z, nil
+	case "deflate":
+		// Most senders mean zlib, as the name was defined; some send
+		// the bare format.
+		if h, _ := r.Peek(2); len(h) == 2 && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0 {
+			z, err := zlib.NewReader(r)
 			if err != nil {
-				return nil, fmt.Errorf("gzip: %w", err)
+				return nil, fmt.Errorf("deflate: %w", err)
 			}
-			r = z
-		case "deflate":
-			// Most senders mean zlib, as the name was defined; some send
-			// the bare format.
-			b := bufio.NewReader(r)
-			if h, _ := b.Peek(2); len(h) == 2 && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0 {
-				z, err := zlib.NewReader(b)
-				if err != nil {
-					return nil, fmt.Errorf("deflate: %w", err)
-				}
-				r = z
-			} else {
-				r = flate.NewReader(b)
+			return z, nil
+		}
+		return flate.NewReader(r), nil
+	}
+	return nil, fmt.Errorf("unknown content coding %.60q", coding)
+}
+
+// codingOf returns the content coding of a body in lower case, "" if it has none.
+// More than one is an error: nobody has a use for two, but for a body that takes
+// long to decode.
+func codingOf(h http.Header) (coding string, err error) {
+	for _, line := range h.Values("Content-Encoding") {
+		for name := range strings.SplitSeq(line, ",") {
+			name = strings.TrimSpace(name)
+			switch {
+			case name == "", strings.EqualFold(name, "identity"):
+			case coding != "":
+				return "", errors.New("more than one content coding")
+			default:
+				coding = strings.ToLower(name)
 			}
-		default:
-			return nil, fmt.Errorf("unknown content coding %q", coding)
 		}
 	}
-	return r, nil
+	return coding, nil
+}
+
+// longestCoded is how many bytes of coded input are read, however few come of
+// them: 4 MiB, eight times what is read of a file.
+const longestCoded = 4 << 20
+
+// A coded body is the input of a decoder, which may ask for a lot of it before
+// it hands on a byte: a gzip can consist of empty members.
+type coded struct {
+	ctx  context.Context
+	body io.Reader
+	left int
+}
+
+func (c *coded) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if c.left == 0 {
+		return 0, fmt.Errorf("the coded body has more than %d MiB", longestCoded>>20)
+	}
+	n, err := c.body.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
 }

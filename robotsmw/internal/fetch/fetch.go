@@ -64,6 +64,9 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
+			// As http.Transport asks by itself; but then it undoes the coding,
+			// too, and takes for it what time it wants.
+			"Accept-Encoding": {"gzip"},
 		},
 	}).WithContext(ctx)
 	if q.ETag != "" {
@@ -94,15 +97,22 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		}
 		return ans, nil
 	}
-	body, err := decoded(resp)
-	if err == nil {
-		// One octet more tells the parser that the file goes on.
-		ans.Body, err = io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
-	}
+	// One octet more tells the parser that the file goes on.
+	ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
 	if err != nil {
 		return ans, causeOf(ctx, fmt.Errorf("reading robots.txt: %w", err))
 	}
 	return ans, nil
+}
+
+// read reads most bytes of a decoded body at most. With an error, it returns
+// what came before it.
+func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) {
+	body, err := decoded(ctx, resp)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(body, most))
 }
 
 // causeOf says why a request failed: our own time limit, if that was it.

@@ -1,11 +1,15 @@
 package fetch
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -19,15 +23,94 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// More codings than anybody uses are refused.
+// One content coding is undone; more than one is refused, however it is said.
 func TestManyCodings(t *testing.T) {
-	for codings, good := range map[string]bool{"identity, identity, identity": true, "identity, identity, identity, identity": false} {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, "x")
+	z.Close()
+	for _, tt := range []struct {
+		lines []string
+		good  bool
+	}{
+		{[]string{"gzip"}, true},
+		{[]string{" GZIP , identity,"}, true},
+		{[]string{"identity", "x-gzip"}, true},
+		{[]string{"gzip, gzip"}, false},
+		{[]string{"gzip", "gzip"}, false},
+		{[]string{"gzip, deflate"}, false},
+		{[]string{"br, gzip"}, false},
+		{[]string{"br"}, false},
+	} {
+		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": tt.lines}, Body: io.NopCloser(bytes.NewReader(packed.Bytes()))})
+		if (err == nil) != tt.good || tt.good && string(ans.Body) != "x" {
+			t.Errorf("%q: %q, %v", tt.lines, ans.Body, err)
+		}
+	}
+	for _, codings := range []string{"identity, identity, identity", "", ",,"} {
 		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {codings}}, Body: io.NopCloser(strings.NewReader("x"))})
-		if (err == nil) != good || good && string(ans.Body) != "x" {
+		if err != nil || string(ans.Body) != "x" {
 			t.Errorf("%s: %q, %v", codings, ans.Body, err)
 		}
 	}
 }
+
+// Of a coded body 4 MiB are read, however few bytes come of them, and none when
+// the time is over.
+func TestCodedBodiesEnd(t *testing.T) {
+	var member bytes.Buffer
+	gzip.NewWriter(&member).Close()
+	for _, tt := range []struct {
+		coding      string
+		begin, more []byte // more again and again
+	}{
+		{"gzip", nil, member.Bytes()},                    // empty members
+		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // empty blocks
+		{"deflate", []byte("\x78\x9c"), []byte("\x00\x00\x00\xff\xff")},
+	} {
+		t.Run(fmt.Sprintf("%s of %q", tt.coding, tt.more), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, each := range []time.Duration{0, 100 * time.Millisecond} {
+					body := &endless{next: tt.begin, more: tt.more, each: each}
+					start := time.Now()
+					ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {tt.coding}}, Body: body})
+					if err == nil {
+						t.Errorf("no error, and a body of %d bytes", len(ans.Body))
+					}
+					if each == 0 && body.read > 4<<20+1 {
+						t.Errorf("%d bytes were read: %v", body.read, err)
+					}
+					if took := time.Since(start); each > 0 && (took < time.Minute || took > time.Minute+each) {
+						t.Errorf("took %v: %v", took, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// An endless body repeats itself, in pieces of a few kilobytes, and obeys nobody.
+type endless struct {
+	next, more []byte
+	each       time.Duration // for each piece
+	read       int
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	time.Sleep(e.each)
+	p = p[:min(len(p), 4<<10)]
+	for n < len(p) {
+		if len(e.next) == 0 {
+			e.next = e.more
+		}
+		copied := copy(p[n:], e.next)
+		n, e.next = n+copied, e.next[copied:]
+	}
+	e.read += n
+	return n, nil
+}
+
+func (e *endless) Close() error { return nil }
 
 // A short body is read to its end, so that the connection serves the pages too.
 func TestShortErrorBodiesAreDrained(t *testing.T) {
