@@ -45,7 +45,8 @@ type Decision struct {
 	Stale     bool      // its lifetime is over, and robots.txt cannot be had anew
 
 	// While robots.txt cannot be fetched: what went wrong last, since when,
-	// and when the next fetch may be tried. Zero otherwise.
+	// and when the next fetch may be tried. Zero otherwise. Cause is printable
+	// and of 300 bytes at most.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
@@ -136,6 +137,8 @@ func (d Decision) File() *robotstxt.File {
 // String is the decision in a sentence, such as
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
+//
+// A URL or a rule that would make it longer than 2 KB is cut.
 func (d Decision) String() string {
 	var b strings.Builder
 	switch {
@@ -147,7 +150,7 @@ func (d Decision) String() string {
 		b.WriteString("disallowed: ")
 	}
 	if d.URL != nil {
-		b.WriteString(d.URL.Redacted())
+		b.WriteString(cut(d.URL.Redacted(), 700))
 		b.WriteByte(' ')
 	}
 	b.WriteByte('(')
@@ -162,6 +165,14 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
+// cut returns the beginning of a text that is longer than most bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "..."
+}
+
 // why is the reason of the decision with its evidence.
 func (d Decision) why() string {
 	in := d.RobotsURL
@@ -173,7 +184,7 @@ func (d Decision) why() string {
 	case NotApplicable:
 		return "robots.txt does not apply to this scheme"
 	case ByRule:
-		s = fmt.Sprintf("rule \"%v: %s\", line %d of %s", d.Kind, d.Rule, d.Line, in)
+		s = fmt.Sprintf("rule \"%v: %s\", line %d of %s", d.Kind, cut(d.Rule, 300), d.Line, in)
 	case NoMatch:
 		s = "no rule matches in " + in
 	case EmptyGroup:

@@ -216,6 +216,17 @@ func TestHashOfALargeFile(t *testing.T) {
 	}
 }
 
+// A link or a rule of half a megabyte does not fill the log.
+func TestDecisionInASentenceIsShort(t *testing.T) {
+	long := "/" + strings.Repeat("x", 400_000)
+	var web robotstest.Internet
+	web.Handle("a.example", robots("User-agent: *\nDisallow: "+long+"\n"))
+	d := decide(t, newTestTransport(t, &web).Checker(), "http://a.example"+long)
+	if s := (&DisallowedError{d}).Error(); d.Allowed || d.Rule != long || len(s) > 2000 {
+		t.Errorf("allowed %v; %d bytes: %.2000s", d.Allowed, len(s), s)
+	}
+}
+
 // Robots.txt writes to the terminal.
 func TestControlCharactersInString(t *testing.T) {
 	var web robotstest.Internet

@@ -3,13 +3,160 @@ package robotsmw
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
+
+// huge is a text that nobody else has. net/http takes a header of up to 10 MB.
+func huge(i int) string { return strings.Repeat("x", 9<<20) + fmt.Sprint(i) }
+
+// hugeAnswers are what a server or a Base may say that is of no use, at length.
+var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error){
+	"a status line": func(r *http.Request, i int) (*http.Response, error) {
+		var web robotstest.Internet
+		web.Handle(r.URL.Host, robotstest.Raw("HTTP/1.1 "+huge(i)+"\r\n\r\n"))
+		return web.RoundTrip(r)
+	},
+	"a reason phrase": func(r *http.Request, i int) (*http.Response, error) {
+		var web robotstest.Internet
+		web.Handle(r.URL.Host, robotstest.Raw("HTTP/1.1 503 "+huge(i)+"\r\n\r\n"))
+		return web.RoundTrip(r)
+	},
+	"an error": func(r *http.Request, i int) (*http.Response, error) { return nil, errors.New(huge(i)) },
+	"a panic":  func(r *http.Request, i int) (*http.Response, error) { panic(huge(i)) },
+	"a limiter's host": func(r *http.Request, i int) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return answerOf(r, 302, "", "Location: /r.txt"), nil
+		}
+		return nil, fmt.Errorf("%s: %w", huge(i), &politeness.DelayError{Host: r.URL.Host, Until: time.Now().Add(time.Hour)})
+	},
+	"a Location": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 302, "", "Location: /"+huge(i)), nil
+	},
+	"a redirect to a host that rests": func(r *http.Request, i int) (*http.Response, error) {
+		if r.URL.Host == "resting.example" {
+			<-r.Context().Done() // which nobody ends before RobotsTimeout
+			return nil, r.Context().Err()
+		}
+		return answerOf(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
+	},
+	"validators": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 200, someRules, "ETag: "+huge(i), "Last-Modified: "+huge(i)), nil
+	},
+	"a lifetime": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 404, "", "Cache-Control: max-age=600, "+huge(i), "Expires: "+huge(i), "Date: "+huge(i)), nil
+	},
+	"a content coding": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 200, someRules, "Content-Encoding: "+huge(i)), nil
+	},
+	"a price": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 402, "", "Crawler-Price: "+huge(i)), nil
+	},
+	"who blocks": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 451, "", `Link: <http://a.example/>; rel="blocked-by"; `+huge(i)), nil
+	},
+	"Retry-After": func(r *http.Request, i int) (*http.Response, error) {
+		return answerOf(r, 429, "", "Retry-After: "+strings.Repeat("9", 9<<20)), nil
+	},
+}
+
+// What an answer says at length is not kept: neither in memory, nor in a Store, nor in an error.
+func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
+	for name, answer := range hugeAnswers {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const origins = 4 // of each: 52 in all
+				n := 0
+				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { n++; return answer(r, n) })
+				store := new(memoryStore)
+				checker := newTestTransport(t, web, withStore(store)).Checker()
+				before := heap()
+				for i := range origins {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					d, err := checker.Check(ctx, mustURL(t, fmt.Sprintf("http://h%d.example/private/", i)))
+					if err == nil && !d.Allowed {
+						err = &DisallowedError{d}
+					}
+					if err != nil && len(err.Error()) > 2<<10 {
+						t.Errorf("the error has %d bytes", len(err.Error()))
+					}
+					if len(d.Cause) > 300 || strings.ContainsFunc(d.Cause, func(r rune) bool { return !unicode.IsPrint(r) }) {
+						t.Errorf("the cause has %d bytes: %.500q", len(d.Cause), d.Cause)
+					}
+				}
+				synctest.Wait()
+				// 8 MB for 40 of them.
+				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
+					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
+				}
+				for key, value := range store.values {
+					if len(value) > 64<<10 {
+						t.Errorf("%s: a stored value of %d bytes", key, len(value))
+					}
+				}
+				runtime.KeepAlive(checker)
+				time.Sleep(time.Minute) // until all fetches have ended
+			})
+		})
+	}
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A redirect to a URL of more than 8 KiB leads nowhere; what is as long as
+// may be is followed, and what is kept of it is counted.
+func TestLengthOfALocation(t *testing.T) {
+	const most = 8 << 10
+	at := "http://a.example/"
+	for _, tt := range []struct {
+		name     string
+		location string
+		want     verdict
+	}{
+		{"8 KiB", at + strings.Repeat("r", most-len(at)), obey},
+		{"8 KiB and a byte", at + strings.Repeat("r", most-len(at)+1), allowAll},
+		{"a relative one of 8 KiB", "/" + strings.Repeat("r", most-len(at)), obey},
+		{"a relative one of 8 KiB and a byte", "/" + strings.Repeat("r", most-len(at)+1), allowAll},
+		{"longer once escaped", "/" + strings.Repeat("é", most/3), allowAll},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/robots.txt" {
+					return answerOf(r, 302, "", "Location: "+tt.location), nil
+				}
+				return answerOf(r, 200, someRules, "ETag: \""+strings.Repeat("e", 1000)+"\""), nil
+			})
+			c := newTestTransport(t, web).Checker()
+			private, public := decide(t, c, at+"private/"), decide(t, c, at)
+			if got := verdictOf(private, public); got != tt.want {
+				t.Errorf("verdict %s, want %s", got, tt.want)
+			}
+			if held := c.Stats().Bytes; tt.want == obey && (held < most+1000 || held > most+4000) {
+				t.Errorf("%d bytes are counted", held)
+			}
+		})
+	}
+}
 
 // A gzip of members that hold nothing decodes to nothing, for a long time.
 func TestGzipOfEmptyMembers(t *testing.T) {

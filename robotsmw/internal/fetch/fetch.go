@@ -85,7 +85,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	if resp == nil {
 		return ans, errors.New("the transport returned neither a response nor an error")
 	}
-	ans.Status, ans.Header = resp.StatusCode, resp.Header
+	ans.Status, ans.Header = resp.StatusCode, essence(resp.Header)
 	if resp.Body == nil {
 		return ans, nil
 	}

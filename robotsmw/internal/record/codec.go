@@ -46,6 +46,10 @@ type storedFailure struct {
 
 const storedVersion = 1
 
+// longestSource bounds what a stored value says it is from: a URL that was
+// followed has 8 KiB at most, and a host some hundred bytes.
+const longestSource = 16 << 10
+
 // Encode is the stored form of an origin's record and of the body it came from.
 func Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
@@ -99,6 +103,8 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 		return nil, fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
 		return nil, fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
+	case len(s.URL)+len(s.Host) > longestSource:
+		return nil, fmt.Errorf("it claims to be from a URL of %d bytes", len(s.URL)+len(s.Host))
 	}
 	rec := &Record{
 		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
@@ -135,7 +141,7 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 		if f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count > math.MaxInt32 {
 			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
 		}
-		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry, nil}
+		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, causeOf(f.Cause), f.Retry, nil}
 	}
 	return rec, nil
 }

@@ -180,11 +180,8 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 // Failed is the record after one more failed fetch: what was good stays,
 // until a fetch goes well.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
-	if cause == "" { // of an error without words: with one, whoever reads it knows that it failed
-		cause = "no reason given"
-	}
 	next := &Record{URL: url}
-	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: cause}
+	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: causeOf(cause)}
 	if r != nil {
 		*next = *r
 		if old := r.Failure; old != nil && old.Count > 0 {
@@ -244,6 +241,9 @@ func (r *Record) Cost() int64 {
 	}
 	if r.Failure != nil {
 		n += 128 + len(r.Failure.Cause)
+		if d := r.Failure.Delay; d != nil {
+			n += 48 + len(d.Host)
+		}
 	}
 	return int64(n)
 }

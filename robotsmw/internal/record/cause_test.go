@@ -1,0 +1,76 @@
+package record
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestCause(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"as it is", "connection refused", "connection refused"},
+		{"without words", "", "no reason given"},
+		{"in another language", "Verbindung abgelehnt: 接続が拒否されました", "Verbindung abgelehnt: 接続が拒否されました"},
+		{"lines", "one\n\ttwo\r\n", "one  two  "},
+		{"what writes to a terminal", "\x1b[2J\a\u202e", "\ufffd[2J\ufffd\ufffd"},
+		{"no UTF-8", "a\xffb", "a\ufffdb"},
+		{"300 bytes", strings.Repeat("x", 300), strings.Repeat("x", 300)},
+		{"301 bytes", strings.Repeat("x", 301), strings.Repeat("x", 297) + "..."},
+		{"cut between letters", strings.Repeat("é", 151), strings.Repeat("é", 148) + "..."},
+		{"longer once printable", strings.Repeat("\xff", 101), strings.Repeat("\ufffd", 99) + "..."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := causeOf(tt.text); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzCause(f *testing.F) {
+	f.Add("net/http: malformed HTTP status code \"\x1b\xff\"")
+	f.Add(strings.Repeat("é\xf0", 99))
+	f.Fuzz(func(t *testing.T, text string) {
+		cause := causeOf(text)
+		if len(cause) > 300 || cause == "" || !utf8.ValidString(cause) {
+			t.Errorf("%d bytes: %q", len(cause), cause)
+		}
+		if strings.ContainsFunc(cause, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("not printable: %q", cause)
+		}
+		if again := causeOf(cause); again != cause {
+			t.Errorf("%q becomes %q", cause, again)
+		}
+	})
+}
+
+// What a server can say at most fits into 64 KiB of a Store, and a Store cannot
+// bring in more.
+func TestStoredRecordsAreSmall(t *testing.T) {
+	k := &Kind{Tokens: []string{"ExampleBot"}}
+	now := time.Now()
+	name := "http://" + strings.Repeat("a.", 120) + "example"
+	worst := &Record{
+		State: Good, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour),
+		Source: &Source{
+			URL:  "http://a.example/?" + strings.Repeat("\xff", 8<<10-18),
+			ETag: Validator(strings.Repeat("<", 1<<10)), LastModified: Validator(strings.Repeat("\xff", 1<<10)),
+		},
+	}
+	value := Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 9<<20), time.Hour), []byte(someRules))
+	if len(value) > 64<<10 {
+		t.Errorf("a stored value of %d bytes", len(value))
+	}
+
+	lie := storedRecord{State: "good", SHA256: hashOf(someRules), Fetched: now, Expires: now.Add(time.Hour), Failure: &storedFailure{Since: now, Last: now, Count: 1, Retry: now, Cause: strings.Repeat("\x1b", 9<<20)}}
+	rec, err := k.Decode(name, stored(t, name, lie, someRules), of([]byte(someRules)))
+	if err != nil || len(rec.Failure.Cause) > 300 {
+		t.Errorf("%v; a cause of %d bytes comes from a Store", err, len(rec.Failure.Cause))
+	}
+	lie.URL = "http://a.example/" + strings.Repeat("x", 9<<20)
+	if _, err := k.Decode(name, stored(t, name, lie, someRules), of([]byte(someRules))); err == nil || len(err.Error()) > 200 {
+		t.Errorf("a URL of 9 MB comes from a Store: %v", err)
+	}
+}
