@@ -53,7 +53,7 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "200 without a body", handler: status(200), want: allowAll, next: day},
 		{name: "201", handler: answer2xx(201), want: obey, next: day},
 		{name: "204", handler: status(204), want: allowAll, next: day},
-		{name: "206", handler: answer2xx(206), want: obey, next: day},
+		{name: "206", handler: answer2xx(206), want: unreachable, next: minute},
 		{name: "300", handler: status(300), want: unreachable, next: minute},
 		{name: "301 without Location", handler: status(301), want: allowAll, next: time.Hour},
 		{name: "302 to a bad Location", handler: status(302, "Location: http://[::1"), want: allowAll, next: time.Hour},

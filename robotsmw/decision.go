@@ -67,7 +67,7 @@ const (
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
 	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, and Options.DisallowForbidden is set: disallowed
-	Unreachable                 // 429, 5xx, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
+	Unreachable                 // 429, 5xx, a wall's answer, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
 	TooMuchWork                 // our group was made to take more work than one URL is worth: disallowed
 )
 

@@ -30,10 +30,21 @@
 //   - Unavailable (4xx but 429; more than five redirects, or one that leads
 //     nowhere): there are no rules; all is allowed.
 //   - Unreachable (429, 5xx and any other status, network failure, a
-//     truncated or undecodable body): all is disallowed, until the file can
-//     be had. A good copy fetched before goes on being obeyed for as long as
-//     that lasts, marked Decision.Stale. The next try is after Retry-After,
-//     else after 1 minute, doubling up to 1 hour.
+//     truncated or undecodable body, a wall's answer): all is disallowed,
+//     until the file can be had. A good copy fetched before goes on being
+//     obeyed for as long as that lasts, marked Decision.Stale. The next try
+//     is after Retry-After, else after 1 minute, doubling up to 1 hour.
+//
+// A wall is a service that answers in the site's place: with a challenge, a
+// block, a price or a demand for a licence, whatever the status. Package
+// politeness/refusal knows the signs. A 202 with an HTML page, and a 206,
+// which nobody asked for, are not the site's robots.txt either. But 451 is a
+// 4xx like others, and an HTML page with status 200 and no wall's mark is a
+// file without rules.
+//
+// An answer may have one content coding, and 4 MiB before it is undone; it is
+// undone within Options.RobotsTimeout. Of what went wrong, Decision.Cause
+// keeps 300 bytes. A redirect to a URL of more than 8 KiB leads nowhere.
 //
 // The error tells the two kinds of no apart: errors.Is(err, ErrDisallowed)
 // is the owner's word, errors.Is(err, ErrUnreachable) is for the time being.

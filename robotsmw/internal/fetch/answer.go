@@ -17,6 +17,7 @@ type Answer struct {
 	Header      http.Header // the fields that say something about a robots.txt, as far as they are short
 	Body        []byte      // of a 2xx, decoded, at most one byte more than is read of a file
 	Conditional bool        // validators were sent
+	Refusal     string      // who answered in the site's place, and what; "": nobody did
 }
 
 // longest is how many bytes of each header field are kept, and how many a URL

@@ -1,6 +1,8 @@
 // Package fetch asks a server for a robots.txt: one question, and its answer,
-// decoded. It follows no redirect, decides nothing and knows no records: what an
-// answer means is for package load to say.
+// decoded. It tells the site's answer from a wall's. It follows no redirect and
+// knows no records: what the site's answer means is for package load to say.
+//
+// It keeps little of an answer, and reads little of it: a server may be hostile.
 package fetch
 
 import (
@@ -13,8 +15,13 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
+
+// longestLook is how long the page of an error may take, whose status decides if
+// it has no mark of a wall.
+const longestLook = 5 * time.Second
 
 // A Client asks. It is safe for concurrent use.
 type Client struct {
@@ -87,19 +94,24 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	}
 	ans.Status, ans.Header = resp.StatusCode, essence(resp.Header)
 	if resp.Body == nil {
-		return ans, nil
+		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	if ans.Status < 200 || ans.Status > 299 {
+	var begin []byte
+	switch {
+	case ans.Status >= 200 && ans.Status <= 299:
+		// One octet more tells the parser that the file goes on.
+		ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
+		begin = ans.Body
+	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
+		timer.Reset(min(timeout, longestLook))
+		begin, _ = read(ctx, resp, refusal.Window) // as much of the page as can be had
+	case resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// A short body read to its end leaves the connection to the pages.
-		if resp.ContentLength >= 0 && resp.ContentLength <= 2<<10 {
-			io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
-		}
-		return ans, nil
+		io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
 	}
-	// One octet more tells the parser that the file goes on.
-	ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
-	if err != nil {
+	ans.Refusal = refusalOf(resp, begin)
+	if err != nil && ans.Refusal == "" {
 		return ans, causeOf(ctx, fmt.Errorf("reading robots.txt: %w", err))
 	}
 	return ans, nil

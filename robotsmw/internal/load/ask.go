@@ -44,6 +44,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, 
 			return prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now)), nil, nil
 		}
 		switch {
+		case ans.Refusal != "":
+			return prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now)), nil, nil
 		case ans.Status == http.StatusNotModified && ans.Conditional:
 			event.Renewed = true
 			return prev.Renewed(ans.Header, now), nil, nil

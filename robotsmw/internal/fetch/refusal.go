@@ -1,0 +1,43 @@
+package fetch
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/goodbots/courtesy/politeness/refusal"
+)
+
+// refusalOf returns who answered in the site's place, and what, such as "AWS WAF:
+// challenge (202, x-amzn-waf-action: challenge)". It returns nothing if the answer
+// is the site's own word on its robots.txt. begin is the beginning of the body,
+// as far as that was read.
+//
+// RFC 9309 has no word on walls. One that answers for robots.txt says nothing of
+// the site's rules, so the file is unreachable (§2.3.1.4), not missing.
+func refusalOf(resp *http.Response, begin []byte) string {
+	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
+	html := bytes.HasPrefix(text, []byte("<"))
+	r, found := refusal.OfPage(resp, begin)
+	switch {
+	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
+		return "" // the status says it all: see robotsmw
+	case found && (r.Sure || !success || html || len(text) == 0): // a text of rules outweighs a guess
+		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
+	case resp.StatusCode == http.StatusPartialContent:
+		return "status 206 Partial Content, and nobody asked for a part"
+	case resp.StatusCode == http.StatusAccepted && (html || isHTML(resp.Header)):
+		return "status 202 Accepted with an HTML page, as challenges have it"
+	}
+	return ""
+}
+
+// isHTML reports whether a header says that the body is HTML.
+func isHTML(h http.Header) bool {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	kind = strings.TrimSpace(kind)
+	return strings.EqualFold(kind, "text/html") || strings.EqualFold(kind, "application/xhtml+xml")
+}
