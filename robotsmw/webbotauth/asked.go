@@ -1,0 +1,83 @@
+package webbotauth
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Asked says in words which signature a response asks for (Accept-Signature,
+// RFC 9421 §5.1), and which part of that [Transport] does not give. "" is for a
+// response without the field. A server asks with a 401 or 403 for a signature,
+// and with a 429 for a fresh one (draft section 5.3).
+//
+// The text is one line of printable ASCII, 600 bytes at most.
+func Asked(resp *http.Response) string {
+	field := fieldValue(resp.Header, "Accept-Signature")
+	if field == "" {
+		return ""
+	}
+	members, err := parseDictionary(field)
+	if err != nil || len(members) == 0 {
+		return "asks for a signature, in an Accept-Signature that cannot be read"
+	}
+	var asked []string
+	for _, m := range members {
+		asked = append(asked, ask(m))
+	}
+	text := strings.Join(asked, "; or ")
+	if len(text) > maxAsked {
+		text = text[:maxAsked-3] + "..."
+	}
+	return text
+}
+
+const maxAsked = 600
+
+// ask puts one wish into words.
+func ask(m member) string {
+	if !m.isList {
+		return "asks for a signature without saying of what"
+	}
+	text := "asks for a signature"
+	if tag, ok := m.param("tag"); ok && tag == `"web-bot-auth"` {
+		text = "asks for a Web Bot Auth signature"
+	} else if ok {
+		text += " with the tag " + printable(tag)
+	}
+	var covered, missing []string
+	for _, it := range m.list {
+		name := printable(it.String())
+		covered = append(covered, name)
+		if !isCovered(it) {
+			missing = append(missing, name)
+		}
+	}
+	if len(covered) > 0 {
+		text += " of " + strings.Join(covered, " ")
+	}
+	for _, p := range m.params {
+		switch p.key {
+		case "created", "expires", "keyid", "tag": // we send them
+		case "alg":
+			if p.value != `"ed25519"` && p.value != isTrue {
+				missing = append(missing, "alg="+printable(p.value))
+			}
+		default: // nonce among them
+			missing = append(missing, p.key)
+		}
+	}
+	if len(missing) > 0 {
+		text += "; ours has no " + strings.Join(missing, ", ")
+	}
+	return text
+}
+
+// isCovered reports whether our signatures cover a component.
+func isCovered(it item) bool {
+	switch it.String() {
+	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:
+		return true
+	}
+	_, isMember := it.param("key")
+	return it.bare == `"signature-agent"` && isMember && len(it.params) == 1
+}

@@ -1,0 +1,387 @@
+package webbotauth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A DirectoryReport is what a verifier makes of a key directory.
+type DirectoryReport struct {
+	// Keys are those that a verifier can use, in the directory's order.
+	Keys []DirectoryKey
+	// Problems say what is wrong, in the order in which a verifier meets it.
+	// Nil: nothing is.
+	Problems []string
+}
+
+// A DirectoryKey is a key in a directory.
+type DirectoryKey struct {
+	ID     string // see [KeyID]
+	Public ed25519.PublicKey
+	// Until is when the longest of the key's valid signatures of the
+	// directory ends. Zero: it has none.
+	Until time.Time
+}
+
+// The limits of a verifier (draft section 6.7).
+const (
+	maxDirectory = 64 << 10
+	maxFetch     = 10 * time.Second
+)
+
+// CheckDirectory asks a URL for its keys, once, and says what a verifier would
+// find wrong with the answer (draft section 5.5 and appendix B): its status, its
+// media type, the keys, the signatures, and how long it may be cached. It
+// follows no redirect, as verifiers do not. Base makes the request; nil:
+// http.DefaultTransport. A request that fails is a problem, too.
+func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
+	var r DirectoryReport
+	if err := checkAgent(rawURL); err != nil {
+		r.problem("%v", err)
+		return r
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxFetch)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
+	if err != nil {
+		r.problem("%v", err)
+		return r
+	}
+	req.Header.Set("Accept", directoryType)
+	req.Header.Set("Accept-Encoding", "identity") // Content-Digest is of what is sent
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	resp, err := base.RoundTrip(req)
+	if err != nil {
+		r.problem("it cannot be fetched: %v", err)
+		return r
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDirectory+1))
+	if err != nil {
+		r.problem("it cannot be read: %v", err)
+		return r
+	}
+	r.check(req, resp, body, time.Now())
+	return r
+}
+
+func (r *DirectoryReport) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// check judges the answer to a request.
+func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
+		r.problem("it answers %d, to %s: verifiers follow no redirect, so answer 200 here", resp.StatusCode, printable(resp.Header.Get("Location")))
+		return
+	case resp.StatusCode != http.StatusOK:
+		r.problem("it answers %d: verifiers take 200 alone", resp.StatusCode)
+		return
+	case len(body) > maxDirectory:
+		r.problem("it has more than %d KiB: verifiers read no more than a few", maxDirectory>>10)
+		return
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		r.problem("it is encoded (%s) though none was accepted: send it as it is", printable(coding))
+		return
+	}
+	wellKnown := req.URL.Path == DirectoryPath
+	if got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); wellKnown && got != directoryType {
+		r.problem("its media type is %q: at %s it must be %s", printable(resp.Header.Get("Content-Type")), DirectoryPath, directoryType)
+	}
+	if !r.checkKeys(body, wellKnown, now) {
+		return
+	}
+	r.checkSignatures(req, resp, body, now)
+	r.checkCaching(resp.Header, now)
+}
+
+// checkKeys reads the JWK Set. It reports whether there is one.
+func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
+	var set struct{ Keys []json.RawMessage }
+	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
+		r.problem(`it is no JWK Set: write {"keys":[…]}`)
+		return false
+	}
+	if len(set.Keys) > maxKeys {
+		r.problem("it has %d keys: verifiers try %d at most", len(set.Keys), maxKeys)
+		set.Keys = set.Keys[:maxKeys]
+	}
+	for i, raw := range set.Keys {
+		r.checkJWK(i+1, raw, wellKnown, now)
+	}
+	if len(r.Keys) == 0 {
+		r.problem("it has no key that a verifier can use: it needs one of Ed25519")
+		return false
+	}
+	return true
+}
+
+// checkJWK reads a key, and keeps it if it can be used.
+func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, now time.Time) {
+	var key struct {
+		Kty, Crv, Kid, X, Use, Alg, D string
+		Exp                           json.Number
+	}
+	if json.Unmarshal(raw, &key) != nil {
+		r.problem(`key %d: it is no JWK: write {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
+		return
+	}
+	if key.D != "" {
+		r.problem(`key %d: it has its private part, "d": everybody can sign as you now. Make another key, and publish "x" alone`, n)
+		return
+	}
+	if key.Kty != "OKP" || key.Crv != "Ed25519" {
+		r.problem("key %d: it is of %s %s: deployed verifiers take Ed25519 alone", n, printable(key.Kty), printable(key.Crv))
+		return
+	}
+	public, err := base64.RawURLEncoding.DecodeString(key.X)
+	if err != nil || len(public) != ed25519.PublicKeySize {
+		r.problem(`key %d: "x" is not 32 bytes in base64url without padding`, n)
+		return
+	}
+	id := KeyID(public)
+	if wellKnown && key.Kid != "" && key.Kid != id {
+		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s", n, printable(key.Kid), DirectoryPath, id)
+	}
+	if key.Use != "" && key.Use != "sig" {
+		r.problem(`key %d: its use is %q: write "sig"`, n, printable(key.Use))
+	}
+	if key.Alg != "" && key.Alg != "EdDSA" && key.Alg != "Ed25519" {
+		r.problem(`key %d: its alg is %q: write "EdDSA", or leave it out`, n, printable(key.Alg))
+	}
+	if from, ok := testKeys[id]; ok {
+		r.problem("key %d: it is the test key of %s, with which everybody can sign: verifiers reject it", n, from)
+		return
+	}
+	if at, ok := dateOf(key.Exp); ok && !now.Before(at) {
+		r.problem("key %d: it has expired, at %s: take it out", n, stamp(at))
+		return
+	}
+	for _, other := range r.Keys {
+		if other.ID == id {
+			r.problem("key %d: it is there twice", n)
+			return
+		}
+	}
+	r.Keys = append(r.Keys, DirectoryKey{ID: id, Public: public})
+}
+
+// checkSignatures looks for a signature by each key (draft appendix B.1).
+func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
+	r.checkDigest(resp.Header, body)
+	inputs, errInput := parseDictionary(fieldValue(resp.Header, signatureInputField))
+	values, errValue := parseDictionary(fieldValue(resp.Header, signatureField))
+	if errInput != nil || errValue != nil {
+		r.problem("its Signature-Input or Signature cannot be read: they are dictionaries of structured fields (RFC 9651)")
+		return
+	}
+	for _, input := range inputs {
+		if tag, _ := input.param("tag"); tag != `"`+directoryTag+`"` {
+			continue // for another purpose
+		}
+		until, key, why := r.verify(req, resp, input, find(values, input.key), now)
+		if why != "" {
+			r.problem("signature %s: %s", input.key, why)
+		} else if until.After(key.Until) {
+			key.Until = until
+		}
+	}
+	for i, key := range r.Keys {
+		if key.Until.IsZero() {
+			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores a key without", i+1, key.ID)
+		}
+	}
+}
+
+// checkDigest compares Content-Digest with the body (RFC 9530).
+func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
+	field := fieldValue(h, contentDigestField)
+	if field == "" {
+		return // a signature that covers it says so
+	}
+	members, err := parseDictionary(field)
+	if err != nil {
+		r.problem("its Content-Digest cannot be read: it is a dictionary, as in %s", contentDigest(body))
+		return
+	}
+	if m := find(members, "sha-256"); m == nil {
+		r.problem("its Content-Digest has no sha-256, which is what verifiers know")
+	} else if "sha-256="+m.bare != contentDigest(body) {
+		r.problem("its Content-Digest is not that of the body, which has %s: nothing on the way may change a byte", contentDigest(body))
+	}
+}
+
+// verify tries one signature. It returns when it ends and whose it is, or why
+// it is not valid.
+func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
+	if !input.isList {
+		return until, nil, "it does not say what it covers"
+	}
+	if value == nil {
+		return until, nil, "there is none of this name in Signature"
+	}
+	signature, ok := bytesOf(value.bare)
+	if !ok || value.isList || len(signature) != ed25519.SignatureSize {
+		return until, nil, "it is not one of Ed25519"
+	}
+	bare, _ := input.param("keyid")
+	id, _ := stringOf(bare)
+	for i := range r.Keys {
+		if r.Keys[i].ID == id {
+			key = &r.Keys[i]
+		}
+	}
+	if key == nil {
+		return until, nil, fmt.Sprintf("its keyid is %s: there is no such key with this thumbprint here", printable(strconv.Quote(id)))
+	}
+	if bare, ok := input.param("alg"); ok && bare != `"ed25519"` {
+		return until, nil, "its alg is not ed25519, as the key is"
+	}
+	covered, why := coveredBy(input.list, req, resp)
+	if why != "" {
+		return until, nil, why
+	}
+	base, _ := signatureBase(covered, paramsText(input.params))
+	if !ed25519.Verify(key.Public, []byte(base), signature) {
+		return until, nil, "it does not fit: it was made for another authority or body, or with another key"
+	}
+	created, okCreated := dateParam(input, "created")
+	until, okExpires := dateParam(input, "expires")
+	switch {
+	case !okCreated || !okExpires:
+		return until, nil, "it needs created and expires"
+	case created.After(now):
+		return until, nil, fmt.Sprintf("it was created in the future, at %s: set the clock", stamp(created))
+	case !until.After(now):
+		return until, nil, fmt.Sprintf("it has expired, at %s: sign the directory again", stamp(until))
+	}
+	return until, key, ""
+}
+
+// coveredBy works out the values of the components that a signature covers.
+func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
+	seen := make(map[string]bool)
+	for _, it := range list {
+		id := it.String()
+		if seen[id] {
+			return nil, "it covers " + printable(id) + " twice"
+		}
+		seen[id] = true
+		value, ok := valueOf(it, req, resp)
+		if !ok {
+			return nil, "it covers " + printable(id) + ", which a verifier cannot find in the answer"
+		}
+		covered = append(covered, component{id, value})
+	}
+	if !seen[`"@authority";req`] {
+		return nil, `it does not cover "@authority";req, so that anybody may serve the keys as theirs`
+	}
+	if !seen[`"content-digest"`] {
+		return nil, `it does not cover "content-digest", so that others may change the keys`
+	}
+	return covered, ""
+}
+
+// valueOf returns the value of a component (RFC 9421 §2).
+func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok bool) {
+	switch it.String() {
+	case `"@authority";req`:
+		value, err := authority(req)
+		return value, err == nil
+	case `"@method";req`:
+		return method(req), true
+	case `"@path";req`:
+		return path(req), true
+	case `"@status"`:
+		return strconv.Itoa(resp.StatusCode), true
+	}
+	name, ok := stringOf(it.bare)
+	if !ok || strings.HasPrefix(name, "@") || len(it.params) > 0 || name != strings.ToLower(name) {
+		return "", false
+	}
+	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
+}
+
+// checkCaching compares how long the answer may be kept with how long its
+// signatures hold.
+func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
+	kept, ok := maxAge(h, now)
+	if !ok {
+		return
+	}
+	for i, key := range r.Keys {
+		if !key.Until.IsZero() && now.Add(kept).After(key.Until) {
+			r.problem("it may be cached for %v, but the signature of key %d ends in %v: sign for longer, or let it be cached for less",
+				kept, i+1, key.Until.Sub(now).Truncate(time.Second))
+		}
+	}
+}
+
+// maxAge returns for how much longer a cache may keep an answer (RFC 9111
+// §4.2), if the answer says so.
+func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
+	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		switch strings.ToLower(name) {
+		case "no-store", "no-cache":
+			return 0, true
+		case "max-age", "s-maxage":
+			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
+			if err == nil && n >= 0 {
+				kept, ok = max(kept, time.Duration(n)*time.Second), true
+			}
+		}
+	}
+	if ok {
+		age, _ := strconv.ParseInt(h.Get("Age"), 10, 32)
+		return max(kept-time.Duration(age)*time.Second, 0), true
+	}
+	if at, err := http.ParseTime(h.Get("Expires")); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
+
+// dateParam returns a parameter that is a time.
+func dateParam(m member, name string) (time.Time, bool) {
+	bare, _ := m.param(name)
+	n, err := strconv.ParseInt(bare, 10, 64)
+	return time.Unix(n, 0), err == nil && n >= 0
+}
+
+// dateOf returns a time of a JWK, which may have a fraction (RFC 7519 §2).
+func dateOf(n json.Number) (time.Time, bool) {
+	seconds, err := n.Float64()
+	return time.Unix(int64(min(max(seconds, 0), 1<<40)), 0), err == nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// printable shortens what a stranger wrote, and leaves out what a terminal
+// would obey.
+func printable(text string) string {
+	text = string(bytes.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, []byte(text)))
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return text
+}

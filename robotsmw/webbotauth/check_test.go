@@ -1,0 +1,267 @@
+package webbotauth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// What a verifier finds wrong, and what its owner is told. Each row changes one
+// thing in a directory of two keys that is right.
+func TestCheckDirectory(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	keys := []ed25519.PrivateKey{newKey(t), newKey(t)}
+	id := []string{KeyID(publicOf(keys[0])), KeyID(publicOf(keys[1]))}
+	x := func(i int) string { return base64.RawURLEncoding.EncodeToString(publicOf(keys[i])) }
+	const at = "https://bot.example" + DirectoryPath
+	type answer struct {
+		status int
+		header http.Header
+		body   []byte
+	}
+	// signed makes an answer with another body and the signatures that fit.
+	signed := func(body string, created, expires time.Time, covered ...string) answer {
+		h := http.Header{"Content-Type": {directoryType}, "Content-Digest": {contentDigest([]byte(body))}}
+		values := map[string]string{`"@authority";req`: "bot.example", `"content-digest"`: h.Get("Content-Digest"), `"@status"`: "200", `"@path";req`: DirectoryPath, `"@method";req`: "GET", `"content-type"`: directoryType, `"x-none"`: "", `"@query"`: "?", `"content-digest";sf`: ""}
+		if covered == nil {
+			covered = []string{`"@authority";req`, `"content-digest"`}
+		}
+		var list []component
+		for _, c := range covered {
+			list = append(list, component{c, values[c]})
+		}
+		for i, key := range keys {
+			input, signature := sign(key, fmt.Sprint("b", i), list, lifetime(created, expires)+`;keyid="`+id[i]+`";tag="`+directoryTag+`"`)
+			h.Add("Signature-Input", input)
+			h.Add("Signature", signature)
+		}
+		return answer{200, h, []byte(body)}
+	}
+	jwk := func(i int, more string) string {
+		return `{"kty":"OKP","crv":"Ed25519","x":"` + x(i) + `"` + more + `}`
+	}
+	set := func(keys ...string) string { return `{"keys":[` + strings.Join(keys, ",") + `]}` }
+	both := set(jwk(0, ""), jwk(1, ""))
+	fine := func(body string) answer { return signed(body, now, now.Add(time.Hour)) }
+	with := func(name string, values ...string) answer {
+		a := fine(both)
+		a.header[name] = values
+		return a
+	}
+	tests := []struct {
+		name string
+		url  string // "": at
+		answer
+		keys int
+		want []string // parts of the problems, in order
+	}{
+		{"all well", "", fine(both), 2, nil},
+		{"all well, and more is covered", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"content-digest"`, `"@status"`, `"@path";req`, `"@method";req`, `"content-type"`), 2, nil},
+		{"kid, use and alg as they should be", "", fine(set(jwk(0, `,"kid":"`+id[0]+`","use":"sig","alg":"EdDSA","nbf":1700000000,"exp":1900000000.5`), jwk(1, ""))), 2, nil},
+		{"§5.5: a redirect", "", answer{301, http.Header{"Location": {"https://b.example/\x1b[2J"}}, nil}, 0, []string{"301, to https://b.example/?[2J: verifiers follow no redirect"}},
+		{"§5.5: another status", "", answer{203, fine(both).header, []byte(both)}, 0, []string{"203: verifiers take 200 alone"}},
+		{"§5.5: not found", "", answer{404, nil, nil}, 0, []string{"404"}},
+		{"§6.7: too long", "", answer{200, nil, make([]byte, maxDirectory+1)}, 0, []string{"more than 64 KiB"}},
+		{"encoded", "", with("Content-Encoding", "br"), 0, []string{"encoded (br)"}},
+		{"§5.5.1: the media type", "", with("Content-Type", "application/json"), 2, []string{`"application/json": at`}},
+		{"§5.5.1: no media type", "", with("Content-Type"), 2, []string{`media type is ""`}},
+		{"§5.5.1: parameters are no matter", "", with("Content-Type", directoryType+"; charset=utf-8"), 2, nil},
+		{"§5.5.1: nor is the type elsewhere", "https://bot.example/jwks.json", with("Content-Type", "application/json"), 2, nil},
+		{"no JSON", "", answer{200, http.Header{"Content-Type": {directoryType}}, []byte("<html>")}, 0, []string{"no JWK Set"}},
+		{"no keys", "", fine("{}"), 0, []string{"no JWK Set"}},
+		{"an empty set", "", fine(`{"keys":[]}`), 0, []string{"no key that a verifier can use"}},
+		{"§6.7: eleven keys", "", fine(set(append([]string{jwk(0, ""), jwk(1, "")}, strings.Split(strings.Repeat(`{"kty":"RSA"} `, 9), " ")[:9]...)...)), 2, []string{"11 keys", "key 3: it is of RSA", "key 4", "key 5", "key 6", "key 7", "key 8", "key 9", "key 10"}},
+		{"a key that is a string", "", fine(set(`"x"`, jwk(0, ""), jwk(1, ""))), 2, []string{"key 1: it is no JWK"}},
+		{"a private key", "", fine(set(jwk(0, `,"d":"AAAA"`), jwk(1, ""))), 1, []string{"key 1: it has its private part", "signature b0: its keyid"}},
+		{"a short x", "", fine(set(`{"kty":"OKP","crv":"Ed25519","x":"AAAA"}`, jwk(0, ""), jwk(1, ""))), 2, []string{`key 1: "x" is not 32 bytes`}},
+		{"§5.5: a kid of their own", "", fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))), 2, []string{`key 1: its kid is "key-1"`}},
+		{"§5.5: may be elsewhere", "https://bot.example/jwks.json", fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))), 2, nil},
+		{"another use", "", fine(set(jwk(0, `,"use":"enc"`), jwk(1, ""))), 2, []string{`its use is "enc"`}},
+		{"another alg", "", fine(set(jwk(0, `,"alg":"PS512"`), jwk(1, ""))), 2, []string{`its alg is "PS512"`}},
+		{"§5.5.2: an expired key", "", fine(set(jwk(0, `,"exp":1700000000`), jwk(1, ""))), 1, []string{"key 1: it has expired, at 2023-11-14T22:13:20Z", "signature b0"}},
+		{"§6.8: a test key", "", fine(set(jwk(0, ""), jwk(1, ""), `{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`)), 2, []string{"key 3: it is the test key of RFC 9421"}},
+		{"a key twice", "", fine(set(jwk(0, ""), jwk(1, ""), jwk(0, ""))), 2, []string{"key 3: it is there twice"}},
+
+		{"B.1: no signatures", "", answer{200, http.Header{"Content-Type": {directoryType}}, []byte(both)}, 2, []string{"key 1, " + id[0] + ", has no valid signature", "key 2"}},
+		{"B.1: fields that are none", "", with("Signature", "b0=:YQ"), 2, []string{"cannot be read"}},
+		{"B.1: another purpose", "", with("Signature-Input", `b0=("@authority";req);tag="web-bot-auth"`), 2, []string{"key 1", "key 2"}},
+		{"B.1: no value", "", with("Signature", "b1"+fine(both).header["Signature"][1][2:]), 2, []string{"signature b0: there is none of this name", "key 1"}},
+		{"B.1: a short value", "", with("Signature", "b0=:YQ==:", fine(both).header["Signature"][1]), 2, []string{"signature b0: it is not one of Ed25519", "key 1"}},
+		{"B.1: of another key", "", with("Signature", "b0"+fine(both).header["Signature"][1][2:], fine(both).header["Signature"][1]), 2, []string{"signature b0: it does not fit", "key 1"}},
+		{"B.1: a token", "", with("Signature-Input", "b0=x;tag=\"http-message-signatures-directory\"", fine(both).header["Signature-Input"][1]), 2, []string{"does not say what it covers", "key 1"}},
+		{"B.1: another alg", "", with("Signature-Input", fine(both).header["Signature-Input"][0]+`;alg="rsa-pss-sha512"`, fine(both).header["Signature-Input"][1]), 2, []string{"its alg is not ed25519", "key 1"}},
+		{"B.1: another body", "", answer{200, fine(both).header, []byte(both + "\n")}, 2, []string{"its Content-Digest is not that of the body"}},
+		{"B.1: no Content-Digest", "", with("Content-Digest"), 2, []string{`covers "content-digest", which a verifier cannot find`, "b1", "key 1", "key 2"}},
+		{"RFC 9530: Content-Digest", "", with("Content-Digest", "sha-256=x y"), 2, []string{"Content-Digest cannot be read", "b0", "b1", "key 1", "key 2"}},
+		{"RFC 9530: another algorithm", "", with("Content-Digest", "md5=:YQ==:"), 2, []string{"no sha-256", "b0", "b1", "key 1", "key 2"}},
+		{"B.1: no authority", "", signed(both, now, now.Add(time.Hour), `"content-digest"`), 2, []string{`does not cover "@authority";req`, "b1", "key 1", "key 2"}},
+		{"B.1: no digest covered", "", signed(both, now, now.Add(time.Hour), `"@authority";req`), 2, []string{`does not cover "content-digest"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: twice", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"@authority";req`), 2, []string{"twice", "b1", "key 1", "key 2"}},
+		{"RFC 9421: a field that is not there", "", signed(both, now, now.Add(time.Hour), `"@authority";req`, `"x-none"`), 2, []string{`covers "x-none"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: what an answer has not", "", signed(both, now, now.Add(time.Hour), `"@query"`), 2, []string{`covers "@query"`, "b1", "key 1", "key 2"}},
+		{"RFC 9421: other parameters", "", signed(both, now, now.Add(time.Hour), `"content-digest";sf`), 2, []string{`covers "content-digest";sf`, "b1", "key 1", "key 2"}},
+		{"B.1: another authority", "https://other.example" + DirectoryPath, fine(both), 2, []string{"b0: it does not fit", "b1", "key 1", "key 2"}},
+		{"B.1: of the future", "", signed(both, now.Add(time.Minute), now.Add(time.Hour)), 2, []string{"created in the future", "b1", "key 1", "key 2"}},
+		{"B.1: expired", "", signed(both, now.Add(-time.Hour), now), 2, []string{"has expired, at 2027-01-15T08:00:00Z: sign", "b1", "key 1", "key 2"}},
+
+		{"caching: for as long", "", with("Cache-Control", "public, max-age=3600"), 2, nil},
+		{"caching: for longer", "", with("Cache-Control", "public, max-age=86400"), 2, []string{"cached for 24h0m0s, but the signature of key 1 ends in 1h0m0s", "key 2"}},
+		{"caching: by a shared cache", "", with("Cache-Control", `max-age=60, s-maxage="7200"`), 2, []string{"2h0m0s", "key 2"}},
+		{"caching: until", "", with("Expires", now.Add(2*time.Hour).UTC().Format(http.TimeFormat)), 2, []string{"2h0m0s", "key 2"}},
+		{"caching: not at all", "", with("Cache-Control", "no-store, max-age=86400"), 2, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			url := tt.url
+			if url == "" {
+				url = at
+			}
+			if tt.header == nil {
+				tt.header = http.Header{}
+			}
+			var r DirectoryReport
+			r.check(httptest.NewRequest("GET", url, nil), &http.Response{StatusCode: tt.status, Header: tt.header}, tt.body, now)
+			if len(r.Keys) != tt.keys || len(r.Problems) != len(tt.want) {
+				t.Fatalf("%d keys, problems %q", len(r.Keys), r.Problems)
+			}
+			for i, want := range tt.want {
+				if !strings.Contains(r.Problems[i], want) {
+					t.Errorf("problem %d is %q, want %q", i, r.Problems[i], want)
+				}
+			}
+		})
+	}
+	a := with("Cache-Control", "max-age=7200")
+	a.header.Set("Age", "3600")
+	var r DirectoryReport
+	r.check(httptest.NewRequest("GET", at, nil), &http.Response{StatusCode: 200, Header: a.header}, a.body, now)
+	if len(r.Problems) > 0 {
+		t.Errorf("with an Age: %q", r.Problems)
+	}
+}
+
+// How it asks.
+func TestCheckDirectory_Asks(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("bot.example", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}})
+	web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		io.WriteString(w, "{")
+	}))
+	if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Problems) > 0 || len(r.Keys) != 1 || time.Until(r.Keys[0].Until) < 23*time.Hour {
+		t.Errorf("%+v", r)
+	}
+	if log := web.Log(); len(log) != 1 || log[0].Header.Get("Accept") != directoryType || log[0].Header.Get("Accept-Encoding") != "identity" {
+		t.Errorf("asked %+v", log)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		url  string
+		want string
+	}{
+		{"plain http", t.Context(), "http://bot.example/", "begins with https://"},
+		{"no URL", t.Context(), "", "there is none"},
+		{"nobody there", t.Context(), "https://none.example/", "cannot be fetched"},
+		{"cut short", t.Context(), "https://slow.example/", "cannot be read"},
+		{"the context has ended", ended, "https://bot.example/", "context canceled"},
+	} {
+		if r := CheckDirectory(tt.ctx, &web, tt.url); len(r.Problems) != 1 || !strings.Contains(r.Problems[0], tt.want) || r.Keys != nil {
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+}
+
+// Any byte of the answer that is changed on the way is found.
+func TestCheckDirectory_AnyByteChanged(t *testing.T) {
+	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}}
+	now := time.Unix(1_800_000_000, 0)
+	header, body, err := d.Response(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(h http.Header, body []byte) DirectoryReport {
+		var r DirectoryReport
+		r.check(httptest.NewRequest("GET", "https://bot.example"+DirectoryPath, nil), &http.Response{StatusCode: 200, Header: h}, body, now)
+		return r
+	}
+	if r := check(header, body); len(r.Problems) > 0 {
+		t.Fatal(r.Problems)
+	}
+	for i := range body {
+		changed := bytes.Clone(body)
+		changed[i] ^= 1
+		if r := check(header, changed); len(r.Problems) == 0 {
+			t.Errorf("byte %d of the body: %s", i, changed)
+		}
+	}
+	for _, name := range []string{"Content-Digest", "Signature-Input", "Signature"} {
+		value := header.Get(name)
+		for i := range value {
+			changed := []byte(value)
+			changed[i] ^= 1
+			h := header.Clone()
+			h.Set(name, string(changed))
+			if r := check(h, body); len(r.Problems) == 0 {
+				t.Errorf("byte %d of %s: %s", i, name, changed)
+			}
+		}
+	}
+}
+
+// Whatever a server answers, a report comes of it, fit for a terminal, and a
+// key is signed by nobody who has not got it.
+func FuzzCheckDirectory(f *testing.F) {
+	now := time.Unix(1_800_000_000, 0)
+	_, key, err := ed25519.GenerateKey(zeros{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	header, body := signedDirectory("bot.example", []ed25519.PrivateKey{key}, now, now.Add(time.Hour))
+	f.Add(200, directoryType, header.Get("Content-Digest"), header.Get("Signature-Input"), header.Get("Signature"), "max-age=60", body)
+	f.Add(200, "", "sha-256=::", `a=();tag="http-message-signatures-directory"`, "a=::", "s-maxage=x", []byte(testDirectory))
+	f.Add(302, "", "", "", "", "", []byte(nil))
+	f.Fuzz(func(t *testing.T, status int, contentType, digest, input, signature, cache string, body []byte) {
+		var r DirectoryReport
+		r.check(httptest.NewRequest("GET", "https://bot.example"+DirectoryPath, nil), &http.Response{StatusCode: status, Header: http.Header{
+			"Content-Type": {contentType}, "Content-Digest": {digest}, "Signature-Input": {input}, "Signature": {signature}, "Cache-Control": {cache},
+			"Location": {signature}, "Content-Encoding": {""},
+		}}, body, now)
+		for _, problem := range r.Problems {
+			if strings.ContainsFunc(problem, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+				t.Errorf("%q", problem)
+			}
+		}
+		for _, k := range r.Keys {
+			if k.ID != KeyID(k.Public) {
+				t.Errorf("%+v", k)
+			}
+			if !k.Until.IsZero() && !k.Public.Equal(key.Public()) {
+				t.Errorf("signed: %+v", k)
+			}
+		}
+	})
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, errors.New("nothing to fill")
+	}
+	clear(p)
+	return len(p), nil
+}

@@ -1,0 +1,180 @@
+package webbotauth
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// directoryType is the media type of a directory at DirectoryPath.
+const directoryType = "application/http-message-signatures-directory+json"
+
+// directoryTag is the tag of a signature by which a key proves that it belongs
+// to the directory.
+const directoryTag = "http-message-signatures-directory"
+
+// A Directory answers verifiers that ask for the crawler's keys. It is an
+// http.Handler, to be put at [DirectoryPath] behind TLS.
+//
+// It publishes the public halves as a JWK Set, and signs each answer with each
+// of the keys (draft appendix B), which Cloudflare demands. To have no private
+// key on the web server, make the answer elsewhere, with [Directory.Response].
+//
+// To change keys: publish the old and the new one; sign with the new one once
+// the answers that lacked it have left the caches; take the old one out when its
+// last signature has expired.
+//
+// Directory is safe for concurrent use. Its fields must not be changed after its
+// first use.
+type Directory struct {
+	private
+
+	// Authority is the host that the keys belong to, with a port that is not
+	// 443: "bot.example". A request for another is answered with 421, or its
+	// owner would seem to vouch for the keys. Required.
+	Authority string
+
+	// Keys are published and sign, in this order. See [ReadKey]. One is
+	// required, two are usual while keys change, ten are the most.
+	Keys []ed25519.PrivateKey
+
+	// Validity is how long the signatures of an answer hold: whole seconds.
+	// An answer may be cached for half of it, and an hour at most. 0: 24
+	// hours.
+	Validity time.Duration
+}
+
+// ServeHTTP answers GET and HEAD. It answers 500, with the reason, if the
+// Directory's fields are wrong.
+func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	want, err := d.authority()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if got, err := normalHost(r.Host); err != nil || got != want {
+		http.Error(w, "the keys here belong to another host", http.StatusMisdirectedRequest)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the keys can be read, with GET", http.StatusMethodNotAllowed)
+		return
+	}
+	header, body, err := d.Response(time.Now())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	for name, values := range header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Write(body)
+}
+
+// Response makes the answer of the directory as of a time: the header fields
+// that belong to it, and the body. A web server without the keys may serve both
+// as they are, for half of Validity: an answer that is cached then still has
+// valid signatures when the cache drops it. An error says which field is wrong.
+func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
+	host, err := d.authority()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case len(d.Keys) == 0:
+		return nil, nil, errors.New("webbotauth: Directory.Keys: there is none: read one with ReadKey")
+	case len(d.Keys) > maxKeys:
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: %d are too many: verifiers try ten at most", len(d.Keys))
+	}
+	for i, key := range d.Keys {
+		if err := checkKey(key); err != nil {
+			return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: key %d: %w", i+1, err)
+		}
+		if slices.ContainsFunc(d.Keys[:i], func(other ed25519.PrivateKey) bool { return key.Equal(other) }) {
+			return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: key %d: it is there twice", i+1)
+		}
+	}
+	validity := d.Validity
+	switch {
+	case validity == 0:
+		validity = 24 * time.Hour
+	case validity < 2*time.Second:
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Validity %v: write two seconds or more, or 0 for 24 hours", validity)
+	}
+	header, body := signedDirectory(host, d.Keys, now, now.Add(validity))
+	header.Set("Content-Type", directoryType)
+	header.Set("Cache-Control", "max-age="+strconv.Itoa(int(min(validity/2, time.Hour)/time.Second)))
+	return header, body, nil
+}
+
+// maxKeys is how many keys a directory has at most: verifiers bound it, too
+// (draft section 6.7).
+const maxKeys = 10
+
+// authority returns the host as @authority has it.
+func (d *Directory) authority() (string, error) {
+	if d.Authority == "" || strings.ContainsAny(d.Authority, "/@?# ") {
+		return "", fmt.Errorf("webbotauth: Directory.Authority %q: write the host alone, as in bot.example", d.Authority)
+	}
+	return normalHost(d.Authority)
+}
+
+// A jwk is a public key in a directory.
+type jwk struct {
+	Kty string `json:"kty"`
+	Crv string `json:"crv"`
+	Kid string `json:"kid"`
+	X   string `json:"x"`
+	Use string `json:"use"`
+}
+
+// signedDirectory makes a directory, and the fields that prove the possession
+// of its keys.
+func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires time.Time) (http.Header, []byte) {
+	var set struct {
+		Keys []jwk `json:"keys"`
+	}
+	for _, key := range keys {
+		public := publicOf(key)
+		set.Keys = append(set.Keys, jwk{"OKP", "Ed25519", KeyID(public), base64.RawURLEncoding.EncodeToString(public), "sig"})
+	}
+	body, err := json.Marshal(set)
+	if err != nil {
+		panic(err) // strings alone can be encoded
+	}
+	digest := contentDigest(body)
+	var inputs, signatures []string
+	for i, key := range keys {
+		label := "binding"
+		if i > 0 {
+			label += strconv.Itoa(i + 1)
+		}
+		input, signature := sign(key, label, []component{{`"@authority";req`, host}, {`"content-digest"`, digest}},
+			lifetime(created, expires)+`;keyid="`+KeyID(publicOf(key))+`";tag="`+directoryTag+`"`)
+		inputs = append(inputs, input)
+		signatures = append(signatures, signature)
+	}
+	return http.Header{
+		contentDigestField:  {digest},
+		signatureInputField: {strings.Join(inputs, ", ")},
+		signatureField:      {strings.Join(signatures, ", ")},
+	}, body
+}
+
+const contentDigestField = "Content-Digest"
+
+// contentDigest returns the value of Content-Digest (RFC 9530).
+func contentDigest(body []byte) string {
+	h := sha256.Sum256(body)
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(h[:]) + ":"
+}

@@ -1,0 +1,277 @@
+package webbotauth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+func TestDirectory(t *testing.T) {
+	d := &Directory{Authority: "Bot.example:443", Keys: []ed25519.PrivateKey{newKey(t)}}
+	tests := []struct {
+		name, method, url string
+		status            int
+	}{
+		{"GET", "GET", "https://bot.example" + DirectoryPath, 200},
+		{"HEAD", "HEAD", "https://bot.example" + DirectoryPath, 200},
+		{"the default port", "GET", "https://bot.example:443/", 200},
+		{"capitals", "GET", "https://BOT.example/", 200},
+		{"another host", "GET", "https://other.example/", 421},
+		{"a host below", "GET", "https://a.bot.example/", 421},
+		{"another port", "GET", "https://bot.example:8443/", 421},
+		{"another method", "POST", "https://bot.example/", 405},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, httptest.NewRequest(tt.method, tt.url, nil))
+			if w.Code != tt.status {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if tt.status == 405 && w.Header().Get("Allow") != "GET, HEAD" {
+				t.Error("Allow:", w.Header())
+			}
+			if tt.status != 200 {
+				if w.Header().Get("Signature") != "" || strings.Contains(w.Body.String(), "keys\"") {
+					t.Errorf("%v %s", w.Header(), w.Body)
+				}
+				return
+			}
+			for _, name := range []string{"Content-Type", "Cache-Control", "Content-Digest", "Signature-Input", "Signature", "Content-Length"} {
+				if w.Header().Get(name) == "" {
+					t.Error("there is no", name)
+				}
+			}
+		})
+	}
+}
+
+func TestDirectory_Misconfigured(t *testing.T) {
+	key := newKey(t)
+	keys := []ed25519.PrivateKey{key}
+	many := make([]ed25519.PrivateKey, 11)
+	for i := range many {
+		many[i] = newKey(t)
+	}
+	tests := []struct {
+		name string
+		d    *Directory
+		want string
+	}{
+		{"no authority", &Directory{Keys: keys}, "Authority"},
+		{"a URL", &Directory{Authority: "https://bot.example", Keys: keys}, "write the host alone"},
+		{"a host that cannot be sent", &Directory{Authority: "xn--ü", Keys: keys}, "the host"},
+		{"no keys", &Directory{Authority: "bot.example"}, "there is none"},
+		{"eleven", &Directory{Authority: "bot.example", Keys: many}, "too many"},
+		{"one twice", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key}}, "key 2: it is there twice"},
+		{"half a key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}}, "key 2: it has not the size"},
+		{"a test key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{testKey(t)}}, "test key"},
+		{"no time", &Directory{Authority: "bot.example", Keys: keys, Validity: time.Second}, "Validity"},
+		{"a negative time", &Directory{Authority: "bot.example", Keys: keys, Validity: -time.Hour}, "Validity"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := tt.d.Response(time.Now())
+			if err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("%v, want %q", err, tt.want)
+			}
+			saysNothing(t, err.Error(), key, nil)
+			w := httptest.NewRecorder()
+			tt.d.ServeHTTP(w, httptest.NewRequest("GET", "https://bot.example/", nil))
+			if w.Code != 500 || !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+// An answer is never cached for longer than its signatures live.
+func TestDirectory_Caching(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for validity, want := range map[time.Duration]string{
+		0:                "max-age=3600",
+		30 * time.Minute: "max-age=900",
+		2 * time.Second:  "max-age=1",
+		720 * time.Hour:  "max-age=3600",
+	} {
+		d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}, Validity: validity}
+		header, _, err := d.Response(now)
+		if err != nil || header.Get("Cache-Control") != want {
+			t.Errorf("%v: %q, %v, want %s", validity, header.Get("Cache-Control"), err, want)
+		}
+		inputs, err := parseDictionary(header.Get("Signature-Input"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if validity == 0 {
+			validity = 24 * time.Hour
+		}
+		if until, ok := dateParam(inputs[0], "expires"); !ok || !until.Equal(now.Add(validity)) {
+			t.Errorf("%v: signed until %v", validity, until)
+		}
+	}
+}
+
+// A keyring verifies as draft section 5.5 has it: it fetches the keys of an
+// agent, keeps them for as long as it may, and asks again for a keyid it does
+// not know only then.
+type keyring struct {
+	base http.RoundTripper
+
+	mu    sync.Mutex
+	keys  map[string]ed25519.PublicKey
+	until time.Time
+}
+
+func (k *keyring) key(ctx context.Context, id string) (ed25519.PublicKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Now().Before(k.until) {
+		return k.keys[id], nil
+	}
+	report := CheckDirectory(ctx, k.base, "https://bot.example"+DirectoryPath)
+	if len(report.Problems) > 0 {
+		return nil, fmt.Errorf("the directory: %q", report.Problems)
+	}
+	k.keys = make(map[string]ed25519.PublicKey)
+	for _, key := range report.Keys {
+		k.keys[key.ID] = key.Public
+	}
+	k.until = time.Now().Add(time.Hour)
+	return k.keys[id], nil
+}
+
+// Keys change while requests are under way; no verification is lost.
+func TestRotation_UnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := []ed25519.PrivateKey{newKey(t), newKey(t), newKey(t)}
+		var web robotstest.Internet
+		ring := &keyring{base: &web}
+		var directory atomic.Pointer[Directory]
+		var signer atomic.Pointer[Transport]
+		publish := func(keys ...ed25519.PrivateKey) {
+			directory.Store(&Directory{Authority: "bot.example", Keys: keys})
+		}
+		use := func(key ed25519.PrivateKey) {
+			signer.Store(&Transport{Base: &web, Key: key, Agent: "https://bot.example" + DirectoryPath})
+		}
+		var used sync.Map
+		web.Handle("bot.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { directory.Load().ServeHTTP(w, r) }))
+		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(4 * time.Minute) // a slow network: the signature still holds
+			m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
+			if m == nil {
+				t.Error("not signed:", r.Header)
+				return
+			}
+			public, err := ring.key(r.Context(), m[4])
+			if err != nil || public == nil {
+				t.Errorf("at %v: key %s: %v", time.Now(), m[4], err)
+				return
+			}
+			_, expires, err := verified(r, public)
+			if err != nil || time.Now().After(expires) {
+				t.Errorf("at %v: %v, signed until %v", time.Now(), err, expires)
+			}
+			used.Store(m[4], true)
+		}))
+
+		publish(keys[0])
+		use(keys[0])
+		ctx, stop := context.WithCancel(t.Context())
+		var load sync.WaitGroup
+		for i := range 8 {
+			load.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				for ctx.Err() == nil {
+					resp, err := signer.Load().RoundTrip(httptest.NewRequestWithContext(t.Context(), "GET", "https://a.example/", nil))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp.Body.Close()
+					time.Sleep(17 * time.Second)
+				}
+			})
+		}
+		for i := range keys[1:] {
+			time.Sleep(3 * time.Hour)
+			publish(keys[i], keys[i+1])
+			time.Sleep(time.Hour) // until the old answer has left the caches
+			use(keys[i+1])
+			time.Sleep(10 * time.Minute) // until the last old signature has expired
+			publish(keys[i+1])
+		}
+		time.Sleep(3 * time.Hour)
+		stop()
+		load.Wait()
+		for i, key := range keys {
+			if _, ok := used.Load(KeyID(publicOf(key))); !ok {
+				t.Errorf("key %d verified nothing", i+1)
+			}
+		}
+	})
+}
+
+// Requests and answers at the same time, for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	key := newKey(t)
+	var web robotstest.Internet
+	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, newKey(t)}}
+	web.Handle("bot.example", d)
+	web.Handle("a.example", verifier(publicOf(key)))
+	transport := &Transport{Base: &web, Key: key, Agent: testAgent}
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			if status, body := get(t, transport, "GET", "https://a.example/"+strconv.Itoa(i), nil); status != 200 {
+				t.Error(body)
+			}
+			if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Keys) != 2 || len(r.Problems) > 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The file and its fields, made ahead, are what a server then sends.
+func TestDirectory_Response(t *testing.T) {
+	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t), newKey(t)}}
+	header, body, err := d.Response(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set struct{ Keys []map[string]string }
+	if err := json.Unmarshal(body, &set); err != nil || len(set.Keys) != 2 {
+		t.Fatalf("%s: %v", body, err)
+	}
+	for i, key := range set.Keys {
+		if key["kid"] != KeyID(publicOf(d.Keys[i])) || key["d"] != "" || len(key) != 5 {
+			t.Errorf("key %d is %v", i+1, key)
+		}
+	}
+	var web robotstest.Internet
+	web.Handle("bot.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		io.WriteString(w, string(body))
+	}))
+	if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Problems) > 0 || len(r.Keys) != 2 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,174 @@
+package webbotauth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// KeyID returns the name of a key: the JWK SHA-256 thumbprint, in base64url
+// (RFC 7638 §3, RFC 8037 appendix A.3). It is the keyid of every signature and
+// the kid in the directory.
+func KeyID(public ed25519.PublicKey) string {
+	h := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
+	return base64.RawURLEncoding.EncodeToString(h[:])
+}
+
+// ReadKey reads an Ed25519 private key from a file: PKCS#8 in PEM, as
+//
+//	openssl genpkey -algorithm ed25519 -out key.pem
+//
+// writes it, or a JWK (RFC 8037). It is an error if anybody but the owner may
+// read or change the file (on systems with such modes), or if the key is one
+// that a standard prints. No error contains any of the file's content.
+func ReadKey(file string) (ed25519.PrivateKey, error) {
+	data, err := readPrivate(file)
+	if err != nil {
+		return nil, fmt.Errorf("webbotauth: read the key: %w", err)
+	}
+	key, err := parseKey(data)
+	clear(data)
+	if err != nil {
+		return nil, fmt.Errorf("webbotauth: read the key in %s: %w", file, err)
+	}
+	if err := checkKey(key); err != nil {
+		return nil, fmt.Errorf("webbotauth: the key in %s: %w", file, err)
+	}
+	return key, nil
+}
+
+// maxKeyFile is more than a key can have.
+const maxKeyFile = 16 << 10
+
+// readPrivate reads a file that is its owner's alone.
+func readPrivate(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch mode := info.Mode(); {
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	case mode.Perm()&^0o600 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("%s has the mode %#o, so that others may get at the key: chmod 600 it", file, mode.Perm())
+	case info.Size() > maxKeyFile:
+		return nil, fmt.Errorf("%s is too large for a key", file)
+	}
+	return io.ReadAll(io.LimitReader(f, maxKeyFile))
+}
+
+// The errors of parseKey say nothing that depends on the key.
+var (
+	errNoKey      = errors.New("it is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: make one with openssl genpkey -algorithm ed25519")
+	errNotEd25519 = errors.New("it is not of Ed25519: make one with openssl genpkey -algorithm ed25519")
+	errPublic     = errors.New("it is a public key: give the private one")
+	errMismatch   = errors.New("its public part is not that of its private part")
+)
+
+// parseKey reads a key in PKCS#8 or JWK.
+func parseKey(data []byte) (ed25519.PrivateKey, error) {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
+		return parseJWK(data)
+	}
+	block, _ := pem.Decode(data)
+	switch {
+	case block == nil:
+		return nil, errNoKey
+	case block.Type == "PUBLIC KEY":
+		return nil, errPublic
+	case block.Type == "ENCRYPTED PRIVATE KEY":
+		return nil, errors.New("it is encrypted: write it without a password, with openssl pkey")
+	case block.Type != "PRIVATE KEY":
+		return nil, errNoKey
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	clear(block.Bytes)
+	if err != nil {
+		return nil, errNoKey
+	}
+	key, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, errNotEd25519
+	}
+	return key, nil
+}
+
+// parseJWK reads a private key in JSON (RFC 8037 §2).
+func parseJWK(data []byte) (ed25519.PrivateKey, error) {
+	var jwk struct{ Kty, Crv, D, X string }
+	if json.Unmarshal(data, &jwk) != nil {
+		return nil, errNoKey
+	}
+	if jwk.Kty != "OKP" || jwk.Crv != "Ed25519" {
+		return nil, errNotEd25519
+	}
+	if jwk.D == "" {
+		return nil, errPublic
+	}
+	seed, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(jwk.D, "="))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, errNoKey
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	clear(seed)
+	if jwk.X != "" && strings.TrimRight(jwk.X, "=") != base64.RawURLEncoding.EncodeToString(publicOf(key)) {
+		return nil, errMismatch
+	}
+	return key, nil
+}
+
+// publicOf returns the public half of a private key of the right length.
+func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
+	return ed25519.PublicKey(key[ed25519.SeedSize:])
+}
+
+// checkKey says why a key must not sign.
+func checkKey(key ed25519.PrivateKey) error {
+	if len(key) == 0 {
+		return errors.New("there is none: read one with ReadKey")
+	}
+	if len(key) != ed25519.PrivateKeySize {
+		return errors.New("it has not the size of an Ed25519 private key: read it with ReadKey")
+	}
+	if !key.Equal(ed25519.NewKeyFromSeed(key.Seed())) {
+		return errMismatch
+	}
+	if from, ok := testKeys[KeyID(publicOf(key))]; ok {
+		return fmt.Errorf("it is the test key of %s, which everybody has: make one with openssl genpkey -algorithm ed25519", from)
+	}
+	return nil
+}
+
+// testKeys are keys whose private half is printed in a standard, by their ID.
+// They must not be used (draft section 6.8).
+var testKeys = map[string]string{
+	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
+	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",
+}
+
+// private keeps the fields of a struct that holds keys out of logs and errors:
+// whoever prints or encodes it gets a word.
+type private struct{}
+
+const isPrivate = "(private)"
+
+// Format prints a word, whatever the verb: a key must not get into a log.
+func (private) Format(f fmt.State, _ rune) { io.WriteString(f, isPrivate) }
+
+// MarshalText returns a word: a key must not get into a log.
+func (private) MarshalText() ([]byte, error) { return []byte(isPrivate), nil }

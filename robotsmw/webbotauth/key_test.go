@@ -1,0 +1,206 @@
+package webbotauth
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// newKey makes a key that is no test key.
+func newKey(t testing.TB) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// pemOf writes a key as openssl genpkey does.
+func pemOf(t testing.TB, key any) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+func jwkOf(key ed25519.PrivateKey) []byte {
+	return fmt.Appendf(nil, `{"kty":"OKP","crv":"Ed25519","kid":"mine","d":%q,"x":%q}`,
+		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.RawURLEncoding.EncodeToString(publicOf(key)))
+}
+
+func writeFile(t testing.TB, data []byte, mode os.FileMode) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, mode); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestReadKey(t *testing.T) {
+	key := newKey(t)
+	for name, data := range map[string][]byte{
+		"PKCS#8":             pemOf(t, key),
+		"JWK":                jwkOf(key),
+		"JWK without x":      fmt.Appendf(nil, "\n {\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":%q}\n", base64.RawURLEncoding.EncodeToString(key.Seed())),
+		"PKCS#8 after words": append([]byte("# my key\n"), pemOf(t, key)...),
+	} {
+		for _, mode := range []os.FileMode{0o600, 0o400} {
+			got, err := ReadKey(writeFile(t, data, mode))
+			if err != nil || !got.Equal(key) {
+				t.Errorf("%s, mode %o: %v", name, mode, err)
+			}
+		}
+	}
+}
+
+// Whatever is wrong is said, and nothing of what the file holds.
+func TestReadKey_Refuses(t *testing.T) {
+	key := newKey(t)
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, data []byte) []byte {
+		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data})
+	}
+	other := newKey(t)
+	tests := []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"nothing", nil, "neither PKCS#8"},
+		{"a password", []byte("hunter2 hunter2 hunter2"), "neither PKCS#8"},
+		{"the seed alone", key.Seed(), "neither PKCS#8"},
+		{"openssh's form", block("OPENSSH PRIVATE KEY", key.Seed()), "neither PKCS#8"},
+		{"damaged PKCS#8", block("PRIVATE KEY", key.Seed()), "neither PKCS#8"},
+		{"encrypted PKCS#8", block("ENCRYPTED PRIVATE KEY", key.Seed()), "encrypted"},
+		{"a public key", block("PUBLIC KEY", public), "public key"},
+		{"another curve", pemOf(t, ec), "not of Ed25519"},
+		{"damaged JSON", jwkOf(key)[:60], "neither PKCS#8"},
+		{"a JWK of another type", []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`), "not of Ed25519"},
+		{"a public JWK", []byte(`{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`), "public key"},
+		{"a JWK with a short d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"c2VjcmV0"}`), "neither PKCS#8"},
+		{"a JWK with a bad d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"!secret!"}`), "neither PKCS#8"},
+		{"a JWK of two keys", bytes.Replace(jwkOf(key), []byte(base64.RawURLEncoding.EncodeToString(publicOf(key))), []byte(base64.RawURLEncoding.EncodeToString(publicOf(other))), 1), "public part"},
+		{"the key of RFC 9421", pemOf(t, testKey(t)), "test key of RFC 9421"},
+		{"the key of RFC 9421, as a JWK", jwkOf(testKey(t)), "test key of RFC 9421"},
+		{"the key of RFC 8037", []byte(`{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`), "test key of RFC 8037"},
+		{"a long file", bytes.Repeat([]byte("x"), maxKeyFile+1), "too large"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := writeFile(t, tt.data, 0o600)
+			got, err := ReadKey(file)
+			if err == nil || got != nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
+				t.Fatalf("%v", err)
+			}
+			saysNothing(t, err.Error(), key, tt.data)
+		})
+	}
+}
+
+// saysNothing fails if a text has part of a key, or a line of a file that has
+// one.
+func saysNothing(t *testing.T, text string, key ed25519.PrivateKey, file []byte) {
+	t.Helper()
+	secrets := []string{
+		string(key.Seed()), fmt.Sprintf("%x", key.Seed()), fmt.Sprintf("%d", key[:8])[1:20], fmt.Sprint(key),
+		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.StdEncoding.EncodeToString(key),
+		"c2VjcmV0", "!secret!", "hunter2",
+	}
+	for line := range strings.Lines(string(file)) {
+		if line = strings.TrimSpace(line); len(line) > 12 && !strings.HasPrefix(line, "-----") {
+			secrets = append(secrets, line)
+		}
+	}
+	for _, secret := range secrets {
+		if strings.Contains(text, secret) {
+			t.Errorf("%q has %q", text, secret)
+		}
+	}
+}
+
+func TestReadKey_Modes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such modes")
+	}
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o604, 0o620, 0o700, 0o666, 0o610} {
+		if _, err := ReadKey(writeFile(t, pemOf(t, newKey(t)), mode)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("mode %o: %v", mode, err)
+		}
+	}
+	if _, err := ReadKey(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a directory: %v", err)
+	}
+	if _, err := ReadKey(filepath.Join(t.TempDir(), "none")); !os.IsNotExist(err) && !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// A Transport or Directory that is printed or logged shows no key.
+func TestPrivate(t *testing.T) {
+	key := newKey(t)
+	transport := &Transport{Key: key, Agent: testAgent}
+	directory := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key}}
+	for _, v := range []any{transport, directory, *directory, struct{ Base any }{transport}} {
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("text", "v", v)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("json", "v", v)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&log, verb+"\n", v)
+		}
+		if err := json.NewEncoder(&log).Encode(v); err != nil {
+			t.Error(err)
+		}
+		saysNothing(t, log.String(), key, nil)
+	}
+	if got := fmt.Sprintf("%+v", transport); got != isPrivate {
+		t.Errorf("printed as %s", got)
+	}
+}
+
+// Reading never panics, and never tells what was read.
+func FuzzParseKey(f *testing.F) {
+	f.Add(pemOf(f, newKey(f)))
+	f.Add(jwkOf(newKey(f)))
+	f.Add([]byte(`{"kty":"OKP","crv":"Ed25519","d":"!"}`))
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := string(data)
+		key, err := parseKey(data)
+		if err == nil {
+			if len(key) != ed25519.PrivateKeySize {
+				t.Fatalf("a key of %d bytes", len(key))
+			}
+			return
+		}
+		if len(text) > 30 && strings.Contains(err.Error(), text) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

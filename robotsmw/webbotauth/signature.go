@@ -1,0 +1,47 @@
+package webbotauth
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A component is what a signature covers: its identifier as Signature-Input
+// lists it, and its value.
+type component struct{ id, value string }
+
+// signatureBase returns what is signed (RFC 9421 §2.5), and the member of
+// Signature-Input that describes it. params are its parameters, serialized.
+func signatureBase(covered []component, params string) (base, input string) {
+	var b, list strings.Builder
+	b.Grow(512)
+	list.Grow(256)
+	for i, c := range covered {
+		b.WriteString(c.id)
+		b.WriteString(": ")
+		b.WriteString(c.value)
+		b.WriteByte('\n')
+		list.WriteByte("( "[min(i, 1)])
+		list.WriteString(c.id)
+	}
+	list.WriteByte(')')
+	list.WriteString(params)
+	b.WriteString(`"@signature-params": `)
+	b.WriteString(list.String())
+	return b.String(), list.String()
+}
+
+// sign returns the members of Signature-Input and Signature under a label.
+func sign(key ed25519.PrivateKey, label string, covered []component, params string) (input, signature string) {
+	base, input := signatureBase(covered, params)
+	value := ed25519.Sign(key, []byte(base))
+	return label + "=" + input, label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
+}
+
+// lifetime returns the parameters that say from when to when, in seconds, a
+// signature holds.
+func lifetime(created, expires time.Time) string {
+	return ";created=" + strconv.FormatInt(created.Unix(), 10) + ";expires=" + strconv.FormatInt(expires.Unix(), 10)
+}

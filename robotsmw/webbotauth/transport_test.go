@@ -1,0 +1,385 @@
+package webbotauth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "@method" "@path" "signature-agent"(?:;key="sig1")?\);created=(\d+);expires=(\d+);keyid="([^"]+)";alg="ed25519";tag="web-bot-auth")$`)
+
+// verified checks the signature of a request as its server got it, by other
+// means than the package's. It returns the signature's parameters.
+func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.Time, err error) {
+	m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
+	if m == nil {
+		return created, expires, fmt.Errorf("Signature-Input: %q", r.Header["Signature-Input"])
+	}
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	agent, isMember := strings.CutPrefix(r.Header.Get("Signature-Agent"), "sig1=")
+	agentID := `"signature-agent"`
+	if isMember {
+		agentID += `;key="sig1"`
+	}
+	base := fmt.Sprintf("\"@authority\": %s\n\"@method\": %s\n\"@path\": %s\n%s: %s\n\"@signature-params\": %s",
+		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
+	signature, ok := bytesOf(strings.TrimPrefix(r.Header.Get("Signature"), "sig1="))
+	if !ok || !ed25519.Verify(public, []byte(base), signature) {
+		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s", r.Method, r.URL, base)
+	}
+	if m[4] != KeyID(public) {
+		return created, expires, fmt.Errorf("keyid %s", m[4])
+	}
+	seconds := func(text string) time.Time {
+		n, _ := strconv.ParseInt(text, 10, 64)
+		return time.Unix(n, 0)
+	}
+	return seconds(m[2]), seconds(m[3]), nil
+}
+
+// A verifier answers a request with a valid signature by 200, another by 401.
+func verifier(public ed25519.PublicKey) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := verified(r, public); err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+		}
+	})
+}
+
+func get(t *testing.T, rt http.RoundTripper, method, url string, change func(*http.Request)) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(req)
+	}
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Request != req {
+		t.Error("the response is not that of the caller's request")
+	}
+	return resp.StatusCode, string(data)
+}
+
+func TestTransport_Signs(t *testing.T) {
+	key := newKey(t)
+	for _, legacy := range []bool{false, true} {
+		var web robotstest.Internet
+		for _, host := range []string{"a.example", "xn--bcher-kva.example", "a.example:8443", "192.0.2.1"} {
+			web.Handle(host, verifier(publicOf(key)))
+		}
+		transport := &Transport{Base: &web, Key: key, Agent: testAgent + DirectoryPath, LegacyAgent: legacy}
+		for _, tt := range []struct {
+			name, method, url string
+			change            func(*http.Request)
+		}{
+			{"a page", "GET", "https://a.example/", nil},
+			{"no path", "GET", "https://a.example", nil},
+			{"HEAD", "HEAD", "https://a.example/", nil},
+			{"no method", "GET", "https://a.example/", func(r *http.Request) { r.Method = "" }},
+			{"a query", "GET", "https://a.example/a?b=c&d", nil},
+			{"escapes", "GET", "https://a.example/%7Ea/%e4%bd%a0%2F;x=1,2/$&'()*+:@", nil},
+			{"what has to be escaped", "GET", "https://a.example/ä b/\"[]^|", nil},
+			{"the default port", "GET", "https://a.example:443/", nil},
+			{"another port", "GET", "https://A.example:8443/", nil},
+			{"capitals", "GET", "https://A.EXAMPLE/Path", nil},
+			{"another script", "GET", "https://bücher.example/", func(r *http.Request) { r.URL.Host = "xn--bcher-kva.example"; r.Host = "bücher.example" }},
+			{"another Host", "GET", "https://192.0.2.1/", func(r *http.Request) { r.Host = "Other.example" }},
+			{"no headers", "GET", "https://a.example/", func(r *http.Request) { r.Header = nil }},
+		} {
+			t.Run(fmt.Sprintf("%s, legacy %v", tt.name, legacy), func(t *testing.T) {
+				if status, body := get(t, transport, tt.method, tt.url, tt.change); status != 200 {
+					t.Errorf("%d %s", status, body)
+				}
+			})
+		}
+		for _, r := range web.Log() {
+			want := `sig1="` + testAgent + DirectoryPath + `"`
+			if legacy {
+				want = strings.TrimPrefix(want, "sig1=")
+			}
+			if got := r.Header["Signature-Agent"]; len(got) != 1 || got[0] != want {
+				t.Errorf("Signature-Agent: %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+func TestTransport_LeavesAlone(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	tests := []struct {
+		name, url string
+		header    http.Header
+		logged    string
+	}{
+		{"plain http", "http://a.example/", nil, ""},
+		{"a Signature", "https://a.example/?secret#f", http.Header{"Signature": {"x=:YQ==:"}}, "field=Signature"},
+		{"a Signature-Input", "https://a.example/", http.Header{"Signature-Input": {"x=()"}}, "field=Signature-Input"},
+		{"a Signature-Agent", "https://a.example/", http.Header{"Signature-Agent": {testAgent}}, "field=Signature-Agent"},
+		{"a field that is not to be sent", "https://a.example/", http.Header{"Signature": nil}, "field=Signature"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			transport := &Transport{Base: &web, Key: newKey(t), Agent: testAgent, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			for range 3 {
+				get(t, transport, "GET", tt.url, func(r *http.Request) {
+					if tt.header != nil {
+						r.Header = tt.header.Clone()
+					}
+				})
+				requests := web.Log()
+				if got := requests[len(requests)-1].Header; !maps.EqualFunc(got, tt.header, func(a, b []string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+					t.Errorf("sent with %v", got)
+				}
+			}
+			if n := strings.Count(log.String(), "\n"); tt.logged == "" && n > 0 || tt.logged != "" && (n != 1 || !strings.Contains(log.String(), tt.logged)) {
+				t.Errorf("logged %q", log.String())
+			}
+		})
+	}
+}
+
+// The RoundTripper contract: the request is the caller's.
+func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
+	header := http.Header{"Accept": {"text/html"}, "X-Shared": make([]string, 1, 4)}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://A.example:443/a?b", strings.NewReader("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	before := *req
+	url := *req.URL
+	transport := &Transport{Key: newKey(t), Agent: testAgent, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r == req || r.Body != req.Body || r.URL.String() != url.String() || r.Host != req.Host || r.ContentLength != 4 {
+			t.Error("another request is sent")
+		}
+		r.Header.Add("X-Shared", "changed by Base")
+		r.Header.Set("Accept", "*/*")
+		return nil, errors.New("not sent")
+	})}
+	if _, err := transport.RoundTrip(req); err == nil || err.Error() != "not sent" {
+		t.Error(err)
+	}
+	if len(req.Header) != 2 || req.Header.Get("Accept") != "text/html" || len(req.Header["X-Shared"]) != 1 || req.Header["X-Shared"][:2][1] != "" {
+		t.Errorf("the header is now %v", req.Header)
+	}
+	if *req.URL != url || req.Host != before.Host || req.Method != before.Method {
+		t.Error("the request was changed")
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type closeCounter struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeCounter) Close() error { c.closed++; return nil }
+
+func TestTransport_Misconfigured(t *testing.T) {
+	key := newKey(t)
+	tests := []struct {
+		name string
+		t    *Transport
+		want string
+	}{
+		{"no key", &Transport{Agent: testAgent}, "Transport.Key: there is none"},
+		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not the size"},
+		{"two halves", &Transport{Key: append(key.Seed(), newKey(t)[32:]...), Agent: testAgent}, "public part"},
+		{"a test key", &Transport{Key: testKey(t), Agent: testAgent}, "test key of RFC 9421"},
+		{"no agent", &Transport{Key: key}, "Transport.Agent: there is none"},
+		{"plain http", &Transport{Key: key, Agent: "http://bot.example/"}, "begins with https://"},
+		{"no host", &Transport{Key: key, Agent: "https:///keys"}, "begins with https://"},
+		{"no URL", &Transport{Key: key, Agent: "https://a b/"}, "Agent"},
+		{"a password", &Transport{Key: key, Agent: "https://me:hunter2@bot.example/"}, "leave that out"},
+		{"a quote", &Transport{Key: key, Agent: `https://bot.example/"`}, "ASCII"},
+		{"another script", &Transport{Key: key, Agent: "https://bücher.example/"}, "ASCII"},
+		{"no time", &Transport{Key: key, Agent: testAgent, Validity: time.Millisecond}, "Validity"},
+		{"a negative time", &Transport{Key: key, Agent: testAgent, Validity: -time.Minute}, "Validity"},
+		{"a long time", &Transport{Key: key, Agent: testAgent, Validity: 25 * time.Hour}, "Validity"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.t.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
+				t.Error("sent")
+				return nil, io.EOF
+			})
+			body := &closeCounter{Reader: strings.NewReader("x")}
+			for range 2 {
+				req, err := http.NewRequestWithContext(t.Context(), "POST", "https://a.example/", body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := tt.t.RoundTrip(req)
+				if resp != nil || err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
+					t.Fatalf("%v, want %q", err, tt.want)
+				}
+				saysNothing(t, err.Error(), key, nil)
+			}
+			if body.closed != 2 {
+				t.Errorf("the body was closed %d times", body.closed)
+			}
+		})
+	}
+}
+
+// A crawl below the pace: every hop and robots.txt is signed, as of when it is
+// sent, not of when it was asked for.
+func TestTransport_UnderThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := newKey(t)
+		var mu sync.Mutex
+		var seen []string
+		check := func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				created, expires, err := verified(r, publicOf(key))
+				now := time.Now()
+				if err != nil {
+					t.Error(err)
+				} else if !created.Equal(now.Truncate(time.Second)) || expires.Sub(created) != time.Minute {
+					t.Errorf("%s at %v is signed from %v to %v", r.URL, now, created, expires)
+				}
+				mu.Lock()
+				seen = append(seen, r.Host+r.RequestURI)
+				mu.Unlock()
+				h.ServeHTTP(w, r)
+			})
+		}
+		var web robotstest.Internet
+		web.Handle("a.example", check(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				io.WriteString(w, "User-agent: *\nCrawl-delay: 7\n")
+			case "/old":
+				http.Redirect(w, r, "/mid?x=1", http.StatusFound)
+			case "/mid":
+				http.Redirect(w, r, "https://b.example:8443/%7Enew", http.StatusMovedPermanently)
+			}
+		})))
+		web.Handle("b.example:8443", check(robotstest.Site{"/robots.txt": "", "/%7Enew": "new"}))
+		client, err := robotsmw.NewClient(robotsmw.Options{
+			UserAgent: "ExampleBot/1.0 (+https://bot.example/)",
+			Base:      &Transport{Base: &web, Key: key, Agent: testAgent, Validity: time.Minute},
+			Limiter:   &politeness.Limiter{},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range []string{"https://a.example/old", "https://a.example/1", "https://a.example/2"} {
+			resp, err := client.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		want := "a.example/robots.txt a.example/old a.example/mid?x=1 b.example:8443/robots.txt b.example:8443/%7Enew a.example/1 a.example/2"
+		if got := strings.Join(seen, " "); got != want {
+			t.Errorf("sent\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// Each attempt of a retry is signed anew.
+func TestTransport_SignsEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := newKey(t)
+		var web robotstest.Internet
+		web.Handle("a.example", verifier(publicOf(key)))
+		transport := &Transport{Base: &web, Key: key, Agent: testAgent}
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "https://a.example/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signatures := make(map[string]bool)
+		for range 3 {
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 200 {
+				t.Error(resp.Status)
+			}
+			time.Sleep(time.Second)
+		}
+		for _, r := range web.Log() {
+			signatures[r.Header.Get("Signature")] = true
+		}
+		if len(signatures) != 3 {
+			t.Errorf("%d signatures of 3 attempts", len(signatures))
+		}
+	})
+}
+
+func TestTransport_ClosesIdleConnections(t *testing.T) {
+	closed := 0
+	transport := &Transport{Base: idleCloser{func() { closed++ }}}
+	(&http.Client{Transport: transport}).CloseIdleConnections()
+	(&Transport{Base: roundTripper(nil)}).CloseIdleConnections()
+	(&Transport{}).CloseIdleConnections()
+	if closed != 1 {
+		t.Errorf("closed %d times", closed)
+	}
+}
+
+type idleCloser struct{ close func() }
+
+func (c idleCloser) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.EOF }
+func (c idleCloser) CloseIdleConnections()                           { c.close() }
+
+// A signature is to cost less than 60 µs.
+func BenchmarkTransport(b *testing.B) {
+	key := newKey(b)
+	resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+	var last *http.Request
+	transport := &Transport{Key: key, Agent: testAgent + DirectoryPath, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+		last = r
+		return resp, nil
+	})}
+	req, err := http.NewRequest("GET", "https://www.example.com/path/to/page?query", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header.Set("User-Agent", "ExampleBot/1.0")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := transport.RoundTrip(req); err != nil {
+			b.Fatal(err)
+		}
+	}
+	last.RequestURI = last.URL.RequestURI()
+	if _, _, err := verified(last, publicOf(key)); err != nil {
+		b.Error(err)
+	}
+}
