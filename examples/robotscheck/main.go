@@ -6,6 +6,7 @@
 //	robotscheck diff old.txt new.txt -urls urls.txt                     what an edit changes
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
+//	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
 //
 // Files are read by RFC 9309 with the decisions of package robotstxt. Where a FILE is asked for, "-" is standard input
 // and a URL is the robots.txt in force for that URL: it is fetched as a crawler would, with redirects, and what a 404 or
@@ -30,6 +31,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/diff"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/explain"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/identity"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/lint"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/page"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/survey"
@@ -44,6 +46,7 @@ var commands = []command.Command{
 	diff.Command,
 	survey.Command,
 	page.Command,
+	identity.Command,
 }
 
 func main() {

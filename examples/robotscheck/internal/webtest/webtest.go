@@ -2,11 +2,13 @@
 package webtest
 
 import (
+	"crypto/ed25519"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
+	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
 // Internet has a host for each thing that may come of asking for a robots.txt.
@@ -49,5 +51,12 @@ func Internet() *robotstest.Internet {
 		}
 		io.WriteString(w, "User-agent: *\nDisallow: /\n")
 	}))
+	web.Handle("bot.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
+	web.Handle("copied.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
 	return web
+}
+
+// botKey is the same each time, for the sake of transcripts.
+func botKey() ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed([]byte(strings.Repeat("bot.example ", 3))[:ed25519.SeedSize])
 }

@@ -1,0 +1,55 @@
+package identity
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/webbotauth"
+)
+
+// A report is what is printed, and what -json prints.
+type report struct {
+	URL      string    `json:"url"`
+	Keys     []key     `json:"keys"`
+	Problems []string  `json:"problems,omitempty"`
+	Files    []string  `json:"files,omitempty"`
+	Renew    time.Time `json:"renew,omitzero"`
+}
+
+type key struct {
+	ID          string    `json:"id"`
+	SignedUntil time.Time `json:"signed_until,omitzero"`
+}
+
+// look takes in what a verifier makes of a directory.
+func (r *report) look(d webbotauth.DirectoryReport) {
+	r.Problems = d.Problems
+	for _, k := range d.Keys {
+		r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
+	}
+}
+
+func (r *report) print(w io.Writer) {
+	fmt.Fprintln(w, output.Printable(r.URL))
+	for _, k := range r.Keys {
+		signed := "not signed"
+		if !k.SignedUntil.IsZero() {
+			signed = "signed until " + k.SignedUntil.Format(time.RFC3339)
+		}
+		fmt.Fprintf(w, "  key %s, %s\n", k.ID, signed)
+	}
+	for _, problem := range r.Problems {
+		fmt.Fprintf(w, "  problem: %s\n", output.Printable(problem))
+	}
+	for _, file := range r.Files {
+		fmt.Fprintf(w, "  wrote %s\n", output.Printable(file))
+	}
+	switch {
+	case !r.Renew.IsZero():
+		fmt.Fprintf(w, "  make it again by %s\n", r.Renew.Format(time.RFC3339))
+	case len(r.Problems) == 0:
+		fmt.Fprintln(w, "  all is well")
+	}
+}
