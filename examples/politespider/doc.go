@@ -19,6 +19,13 @@
 // which line of which robots.txt; what pages say, what was lost, which hosts are slow. It is written after Ctrl-C, too.
 // Meanwhile the spider keeps up to a million requests and refusals in memory, some 100 octets each, and counts the rest.
 //
+// # Saying who crawls
+//
+// With -key FILE and -signature-agent URL each request over https is signed (Web Bot Auth), so that a server that looks
+// at the public key at URL knows who asks. What a server asks for in Accept-Signature when it answers 401, 403 or 429 is
+// said in words, whether requests are signed or not. -card prints who crawls, by which rules and at what pace, for others
+// to read; it is taken from what the crawl would do.
+//
 // # Stopping and going on
 //
 // With -resume DIR the state of the crawl is kept in a directory: whatever stops the spider, kill -9 included, the same

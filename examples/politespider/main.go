@@ -29,8 +29,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	// is fetched twice, and each waits for its own host.
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 
-	// From here on, whatever the collector sends obeys robots.txt and the pace.
-	ext, err := collyrobots.Attach(c, robotsmw.Options{
+	opts := robotsmw.Options{
 		UserAgent: job.UserAgent, // robots.txt knows us by its first word
 		Base:      job.Base,      // nil: http.DefaultTransport
 		// Without a Limiter each host gets one request at a time, and one a second.
@@ -47,7 +46,12 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		KeepFiles: true,      // for what they say about the use of pages
 		Observer:  job.Observer,
 		Logger:    job.Logger,
-	})
+	}
+	if job.Card { // say who would crawl, and how, instead of crawling
+		return job.PrintCard(opts)
+	}
+	// From here on, whatever the collector sends obeys robots.txt and the pace.
+	ext, err := collyrobots.Attach(c, opts)
 	if err != nil {
 		return err
 	}

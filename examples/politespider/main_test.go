@@ -81,6 +81,7 @@ func TestRun_Help(t *testing.T) {
 	for _, flag := range []string{
 		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-hosts", "-proxy", "-json",
 		"-report", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
+		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {
 		if !strings.Contains(stderr.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)

@@ -64,6 +64,7 @@ type Request struct {
 	Took     float64 `json:"took"`             // seconds until the answer began
 	Status   int     `json:"status,omitempty"` // of the answer; 0: there was none
 	Interval float64 `json:"interval"`         // seconds that the host is owed from At on
+	Asked    string  `json:"asked,omitempty"`  // which signature the answer asks for, in words
 }
 
 // Brief is the record as the summary lists it: the evidence stands where it was first printed.

@@ -24,11 +24,18 @@ func (o *options) finish(flags *flag.FlagSet) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if len(urls) == 0 {
+	switch {
+	case o.card.Wanted && o.userAgent == "":
+		return errNobody
+	case o.card.Wanted:
+		return nil // nothing is crawled
+	case len(urls) == 0:
 		return o.demo()
 	}
 	return o.sites(urls)
 }
+
+var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
 // check says what is wrong with the flags, and puts what stands for no limit into the crawl's terms.
 func (o *options) check() error {
@@ -72,6 +79,9 @@ func (o *options) demo() error {
 	if o.proxy != "" {
 		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")
 	}
+	if o.signing.KeyFile != "" {
+		return errors.New("-key: the demo has no https, without which nothing is signed: give the URLs to crawl")
+	}
 	front, err := normalize(demosite.Front)
 	if err != nil {
 		return err
@@ -92,7 +102,7 @@ func (o *options) demo() error {
 // sites makes it a crawl of these URLs, and of what is in their scope.
 func (o *options) sites(rawURLs []string) error {
 	if o.userAgent == "" {
-		return errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+		return errNobody
 	}
 	for _, raw := range rawURLs {
 		u, err := normalize(raw)

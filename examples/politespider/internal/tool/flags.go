@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/signing"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -20,6 +22,8 @@ const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 // options are a crawl as the command line asks for it.
 type options struct {
 	userAgent    string
+	signing      signing.Signing
+	card         card.Flag
 	scope        scope
 	maxDepth     int // links from a start URL to a page
 	maxPages     int
@@ -49,6 +53,11 @@ type options struct {
 func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.userAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
 
+	flags.StringVar(&o.signing.KeyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
+	flags.StringVar(&o.signing.Agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
+	flags.BoolVar(&o.signing.Legacy, "legacy-signature-agent", false, "send -signature-agent, which is an origin then, as the drafts before architecture-04 have it and Cloudflare documents it")
+	flags.Var(&o.card, "card", "print who crawls, by which rules and at what pace, as a Signature Agent Card, and do not crawl;\n-card=URL names where it will be served")
+
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "`links` to follow at most from a start URL to a page; 0: no limit")
 	flags.IntVar(&o.maxPages, "max-pages", 100, "`pages` to fetch at most; 0: no limit")
@@ -71,6 +80,17 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.place.Crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
 	flags.DurationVar(&o.place.Lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over what it was at")
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
+}
+
+// purpose is what becomes of the pages.
+func (o *options) purpose() string {
+	switch {
+	case o.pages.Dir == "":
+		return "pages are read for links and directives, and not kept"
+	case o.pages.All:
+		return "a copy of each page is kept"
+	}
+	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
 // policyToken adds a name under which robots.txt may address a use: "train-ai=Google-Extended".
@@ -104,7 +124,8 @@ func (r *repeated) Set(value string) error {
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  politespider                  crawl a demo internet on loopback\n"+
-		"  politespider [flags] URL...   crawl these sites\n\nFlags:\n")
+		"  politespider [flags] URL...   crawl these sites\n"+
+		"  politespider [flags] -card    say who would crawl, and how\n\nFlags:\n")
 	flags.PrintDefaults()
 	fmt.Fprint(w, "\nExit status:\n"+
 		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+

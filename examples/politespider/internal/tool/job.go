@@ -3,12 +3,14 @@ package tool
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/witness"
@@ -31,11 +33,14 @@ type Job struct {
 	Store        robotsmw.Store       // of robots.txt records; nil: memory alone
 	Logger       *slog.Logger
 
+	Card bool // the job is to call PrintCard, and no more
+
 	opts      *options
 	frontier  keep.Queue
 	discovery discovery
 	witness   *witness.Witness
 	ledger    *output.Ledger
+	stdout    io.Writer   // of PrintCard
 	fail      func(error) // ends the crawl
 
 	once         sync.Once
@@ -65,6 +70,24 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.
 		fail:         fail,
 		stopProgress: func() {},
 	}
+}
+
+// newCard is a job that says who would crawl.
+func newCard(o *options, stdout io.Writer) *Job {
+	return &Job{
+		UserAgent: o.userAgent,
+		Workers:   o.hosts,
+		Delay:     o.delay,
+		Adaptive:  o.adaptive,
+		Card:      true,
+		opts:      o,
+		stdout:    stdout,
+	}
+}
+
+// PrintCard says who would crawl with these Options, and how.
+func (j *Job) PrintCard(opts robotsmw.Options) error {
+	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
 }
 
 // begin is called once, before the first page is handed out.

@@ -76,16 +76,26 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags); err != nil {
 		return ExitUsage, err
 	}
+	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := o.signing.Open(logger); err != nil {
+		return ExitUsage, err
+	}
+	if o.card.Wanted {
+		if err := c.Crawl(ctx, newCard(&o, c.Stdout)); err != nil {
+			return ExitUsage, err
+		}
+		return ExitOK, nil
+	}
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err
 	}
 	defer disconnect()
+	base = o.signing.Sign(base)
 	if err := o.pages.Open(); err != nil {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	kept, err := o.place.Open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
 	if err != nil {
 		return ExitFailed, err

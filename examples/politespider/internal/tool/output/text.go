@@ -76,6 +76,11 @@ func (p *textPrinter) record(r record.Record) {
 			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, e.Text))
 		}
 	}
+	for _, request := range r.Requests {
+		if request.Asked != "" && p.tellOnce(r.Host+" "+request.Asked) {
+			fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, "Accept-Signature: the server "+request.Asked))
+		}
+	}
 }
 
 // tellOnce reports whether it is called with this text for the first time.

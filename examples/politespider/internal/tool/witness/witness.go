@@ -14,6 +14,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
 // Witness is the innermost RoundTripper, and has the functions of observers of
@@ -73,6 +74,7 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.Status = resp.StatusCode
 	}
 	if err == nil {
+		r.Asked = askedSignature(resp)
 		unpack(resp)
 	}
 	if page != nil {
@@ -82,6 +84,16 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.asked.add(req, resp, r)
 	}
 	return resp, err
+}
+
+// askedSignature says which signature a refusal asks for (draft-ietf-webbotauth-
+// httpsig-protocol-01 section 5.3); "" if none.
+func askedSignature(resp *http.Response) string {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return webbotauth.Asked(resp)
+	}
+	return ""
 }
 
 // CloseIdleConnections closes those of the base.

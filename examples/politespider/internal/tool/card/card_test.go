@@ -1,0 +1,98 @@
+package card
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+func cardOf(t *testing.T, opts robotsmw.Options, more More) card {
+	t.Helper()
+	var b strings.Builder
+	if err := Write(&b, opts, more); err != nil {
+		t.Fatal(err)
+	}
+	var c card
+	dec := json.NewDecoder(strings.NewReader(b.String()))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The card follows the Options and the Limiter.
+func TestWrite(t *testing.T) {
+	const bot = "ExampleBot/1.0 (+https://bot.example/about; crawl@bot.example)"
+	tests := []struct {
+		name string
+		opts robotsmw.Options
+		want func(*card) (got, want string)
+	}{
+		{"one a second", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time"
+		}},
+		{"one in three seconds", robotsmw.Options{Limiter: &politeness.Limiter{Delay: 3 * time.Second}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "max=0.333rps for each host; one request at a time"
+		}},
+		{"no pause", robotsmw.Options{Limiter: &politeness.Limiter{Delay: -1, Concurrency: 4}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "4 requests at a time"
+		}},
+		{"adaptive", robotsmw.Options{Limiter: &politeness.Limiter{Concurrency: -1, Adaptive: politeness.Adaptive{Factor: 5}}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "max=1rps for each host; any number of requests at a time; slower where answers are slow: a pause of 5 response times"
+		}},
+		{"control", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After up to 24h0m0s; 429; 503"
+		}},
+		{"less control", robotsmw.Options{Limiter: &politeness.Limiter{ClampCrawlDelay: true, BackOff: -1, MaxRetryAfter: -1}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt up to 1m0s; Retry-After"
+		}},
+		{"compliance", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "yes"
+		}},
+		{"a dry run", robotsmw.Options{DryRun: true, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "no"
+		}},
+		{"an override", robotsmw.Options{Override: map[string]string{"https://a.example": ""}, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "no"
+		}},
+		{"another token", robotsmw.Options{ProductTokens: []string{"ExampleBot-News", "ExampleBot"}, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
+			return c.ClientName + " " + c.WebBotAuth.ProductToken, "ExampleBot-News ExampleBot-News"
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.opts.UserAgent = bot
+			c := cardOf(t, tt.opts, More{URL: "https://bot.example/card", KeysURL: "https://bot.example/keys", Purpose: "search"})
+			if got, want := tt.want(&c); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if c.ClientID != "https://bot.example/card" || c.JWKSURI != "https://bot.example/keys" || c.ClientURI != "https://bot.example/about" ||
+				strings.Join(c.Contacts, " ") != "mailto:crawl@bot.example" || c.WebBotAuth.Trigger != "crawler" || c.WebBotAuth.UserAgent != bot {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	if err := Write(new(strings.Builder), robotsmw.Options{}, More{}); err == nil {
+		t.Error("a card of nobody")
+	}
+}
+
+func TestContacts(t *testing.T) {
+	for userAgent, want := range map[string]string{
+		"ExampleBot/1.0":                                                      "",
+		"ExampleBot/1.0 (+https://bot.example/)":                              "https://bot.example/ https://bot.example/",
+		"ExampleBot/1.0 (+http://bot.example/a; bot@bot.example)":             "http://bot.example/a mailto:bot@bot.example",
+		"ExampleBot/1.0 (a.b+c@bot.example, d@e.example)":                     " mailto:a.b+c@bot.example mailto:d@e.example",
+		"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://bot.example/@bot)": "https://bot.example/@bot https://bot.example/@bot",
+	} {
+		about, uris := contacts(userAgent)
+		if got := strings.TrimRight(about+" "+strings.Join(uris, " "), " "); got != want {
+			t.Errorf("%s: %q, want %q", userAgent, got, want)
+		}
+	}
+}

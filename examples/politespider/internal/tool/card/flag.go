@@ -1,0 +1,36 @@
+package card
+
+import (
+	"errors"
+	"net/url"
+)
+
+// Flag is -card, or -card=URL.
+type Flag struct {
+	Wanted bool
+	URL    string // where the card is to be served; "": not given
+}
+
+// IsBoolFlag lets -card stand alone.
+func (f *Flag) IsBoolFlag() bool { return true }
+
+func (f *Flag) String() string {
+	if f.URL == "" && f.Wanted {
+		return "true"
+	}
+	return f.URL
+}
+
+// Set is of flag.Value.
+func (f *Flag) Set(text string) error {
+	if text == "true" || text == "false" {
+		*f = Flag{Wanted: text == "true"}
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return errors.New("write -card, or -card=URL with the https address at which it is to be served")
+	}
+	*f = Flag{Wanted: true, URL: text}
+	return nil
+}

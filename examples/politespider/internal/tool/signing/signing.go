@@ -1,0 +1,61 @@
+// Package signing signs what a crawl sends, so that servers know who asks.
+package signing
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/goodbots/courtesy/robotsmw/webbotauth"
+)
+
+// Signing is how requests are signed. The zero value does not sign.
+type Signing struct {
+	KeyFile string // of the private key
+	Agent   string // the URL at which servers find the public one
+	Legacy  bool   // see webbotauth.Transport
+
+	transport *webbotauth.Transport // nil: nothing is signed
+}
+
+// Open reads the key. It returns an error if requests cannot be signed so.
+func (s *Signing) Open(logger *slog.Logger) error {
+	switch {
+	case s.KeyFile == "" && s.Agent == "" && !s.Legacy:
+		return nil
+	case s.KeyFile == "":
+		return errors.New("-signature-agent: say with -key what to sign with")
+	case s.Agent == "":
+		return errors.New("-key: say with -signature-agent where servers find the key, as in https://bot.example" + webbotauth.DirectoryPath)
+	}
+	u, err := url.Parse(s.Agent)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("-signature-agent %q: write a URL with https", s.Agent)
+	}
+	key, err := webbotauth.ReadKey(s.KeyFile)
+	if err != nil {
+		return fmt.Errorf("-key: %w", err)
+	}
+	s.transport = &webbotauth.Transport{Key: key, Agent: s.Agent, LegacyAgent: s.Legacy, Logger: logger}
+	return nil
+}
+
+// Sign returns what signs requests and sends them by way of base.
+func (s *Signing) Sign(base http.RoundTripper) http.RoundTripper {
+	if s.transport == nil {
+		return base
+	}
+	s.transport.Base = base
+	return s.transport
+}
+
+// KeysURL is where servers find the keys; "" if nothing is signed.
+func (s *Signing) KeysURL() string {
+	if s.transport == nil || !s.Legacy {
+		return s.Agent
+	}
+	return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath // the agent is an origin
+}
