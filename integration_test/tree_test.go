@@ -44,6 +44,7 @@ func TestTopLevel(t *testing.T) {
 // each.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
+	"integration_test/peers/signatures":                      "another implementation of signatures, with 14 modules",
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",
 }
 

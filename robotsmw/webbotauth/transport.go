@@ -15,7 +15,8 @@ import (
 // robots.txt are signed as they are sent: robotsmw.Options.Base is the place.
 //
 // A signature covers @authority, @method, @path and Signature-Agent. It
-// does not cover the query or the body.
+// does not cover the query or the body. What is sent as Host is @authority: in
+// lower case, and without the port of https.
 //
 // A request over plain http is sent without one (draft section 6.1). So is a
 // request that has a Signature, Signature-Input or Signature-Agent of its own:
@@ -158,6 +159,7 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	}, lifetime(now, now.Add(t.fixed.validity))+t.fixed.params)
 
 	signed := req.WithContext(req.Context())
+	signed.Host = host // some verifiers take it as it comes
 	signed.Header = make(http.Header, len(req.Header)+3)
 	for name, values := range req.Header {
 		signed.Header[name] = values[:len(values):len(values)]
