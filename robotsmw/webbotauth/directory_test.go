@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -269,7 +268,7 @@ func TestDirectory_Response(t *testing.T) {
 		for name, values := range header {
 			w.Header()[name] = values
 		}
-		io.WriteString(w, string(body))
+		w.Write(body)
 	}))
 	if r := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(r.Problems) > 0 || len(r.Keys) != 2 {
 		t.Errorf("%+v", r)
