@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
 // sharedDir returns the directory with the shared conformance cases and the corpus of real files. It is not
@@ -187,4 +190,65 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 		}
 	}
 	t.Logf("%d of %d verdicts agree", agree, all)
+}
+
+// In how many real files a Crawl-delay stands between the user-agent lines of a group, and for how many of these
+// that makes a difference to some robot, against the greatest delay of its groups.
+func TestSharedCorpusCrawlDelays(t *testing.T) {
+	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
+	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}
+	var got counts
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	for _, body := range readCorpus(t).robots {
+		f := Parse(body)
+		between, betweenEveryone, tokens := false, false, map[string]bool{}
+		for groups := f.syntax.Groups(); groups.Next(); {
+			delay, parted, everyone := false, false, false
+			for i := range groups.Group {
+				switch r := &groups.Group[i]; r.Field {
+				case syntax.CrawlDelay:
+					delay = true
+				case syntax.UserAgent:
+					value := f.syntax.Value(r)
+					parted = parted || delay
+					everyone = everyone || syntax.Everyone.IsIn(value)
+					if name := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == ' ' }); len(name) > 0 {
+						tokens[name[0]] = true
+					}
+				}
+			}
+			between, betweenEveryone = between || parted, betweenEveryone || parted && everyone
+		}
+		for token := range tokens {
+			greatest := time.Duration(-1)
+			for groups := f.syntax.Groups(); groups.NextFor(syntax.NewToken(token)); {
+				for i := range groups.Group {
+					r := &groups.Group[i]
+					if d, ok := syntax.ParseDelay(f.syntax.Value(r)); ok && r.Field == syntax.CrawlDelay {
+						greatest = max(greatest, d)
+					}
+				}
+			}
+			delay, ok := f.Rules(token).CrawlDelay()
+			if !ok {
+				delay = -1
+			}
+			tokens[token] = delay != greatest
+		}
+		differs := false
+		for _, d := range tokens {
+			differs = differs || d
+		}
+		count(&got.between, between)
+		count(&got.betweenEveryone, betweenEveryone)
+		count(&got.differ, differs)
+		count(&got.differForEveryone, tokens["*"])
+	}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }

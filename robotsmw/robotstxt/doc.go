@@ -76,8 +76,20 @@
 //
 // # Other fields
 //
-// [Rules.CrawlDelay] reads the Crawl-delay that many sites ask for, though no standard has it, and [File.Sitemaps]
-// the sitemaps, which belong to no group. What else stands in a file is there for those who know what to do with it,
+// [Rules.CrawlDelay] reads the Crawl-delay that many sites ask for, though no standard has it. Robots of one group may
+// have a delay each: in
+//
+//	User-agent: SlowBot
+//	Crawl-delay: 300
+//	User-agent: *
+//	Crawl-delay: 30
+//	Disallow: /cart
+//
+// the rule is for all of them, but only SlowBot waits for 300 seconds. A Crawl-delay belongs to the user-agent lines
+// since the previous one of its group; if there are none, to that one's, and the larger value counts. That is so in
+// each dialect.
+//
+// [File.Sitemaps] returns the sitemaps, which belong to no group. What else stands in a file is there for those who know what to do with it,
 // in [File.GroupsFor] and [File.Fields], as written.
 //
 // # Other readings

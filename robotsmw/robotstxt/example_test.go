@@ -73,6 +73,24 @@ func ExampleRules_CrawlDelay() {
 	// Output: wait 2.5s
 }
 
+// Robots that share their rules may have a delay each.
+func ExampleRules_CrawlDelay_several() {
+	file := robotstxt.Parse([]byte(`
+User-agent: SlowBot
+Crawl-delay: 300
+User-agent: *
+Crawl-delay: 30
+Disallow: /cart
+`))
+	for _, token := range []string{"SlowBot", "ExampleBot"} {
+		delay, _ := file.Rules(token).CrawlDelay()
+		fmt.Println(token, "waits", delay)
+	}
+	// Output:
+	// SlowBot waits 5m0s
+	// ExampleBot waits 30s
+}
+
 func ExampleFile_Sitemaps() {
 	file := robotstxt.Parse([]byte(`
 Sitemap: https://example.com/sitemap.xml

@@ -665,16 +665,12 @@ func (c featureCase) validProductToken() (got, want any) {
 
 // featureDisagreements tells why we answer otherwise. A case goes by its line in the file and its kind.
 var featureDisagreements = map[string][]string{
-	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields and the greatest delay": {
+	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego, agents two, three and five of one group
 		"11 request_rate", "12 request_rate", "13 request_rate", // the same, bare numbers
-		"28 crawl_delay", "36 crawl_delay", "37 crawl_delay", "38 crawl_delay", "39 crawl_delay", "40 crawl_delay", // robots-parser
 		"59 comment", "61 comment", // VIPnytt: "*" and receiver
-		"65 crawl_delay",                     // VIPnytt: GoogleBot and BingBot
-		"102 export",                         // VIPnytt: the last Robot-version of the group
-		"109 render",                         // VIPnytt: agentA and agentB, agentE and agentF
-		"163 crawl_delay", "164 crawl_delay", // crawler-commons: bingbot and others, up to "*"
-		"171 crawl_delay",  // crawler-commons: bixo
+		"102 export",       // VIPnytt: the last Robot-version of the group
+		"109 render",       // VIPnytt: agentA and agentB, agentE and agentF
 		"191 request_rate", // nzrsky: "*" and FooBot; the first of the two rates is looked at
 	},
 	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {

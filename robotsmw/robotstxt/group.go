@@ -8,6 +8,9 @@ import (
 
 // A Group is a run of user-agent lines and what belongs to it, as the file has it: not merged with others that name
 // the same robot. [File.Rules] is what a robot obeys.
+//
+// Not all Fields are for all UserAgents: a Crawl-delay belongs to some of them,
+// as [Rules.CrawlDelay] says.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
@@ -51,7 +54,7 @@ func (k Kind) String() string {
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		for groups := f.syntax.Groups(); groups.Next(); {
-			if !yield(f.group(groups.Group)) {
+			if !yield(f.group(groups.Group, nil)) {
 				return
 			}
 		}
@@ -61,6 +64,8 @@ func (f *File) Groups() iter.Seq[Group] {
 // GroupsFor yields the groups whose rules [File.Rules] returns for the same tokens: those of the first token that
 // some group names, else those for "*". It is where a robot finds the fields that are meant for it and that no
 // standard defines, such as Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or Content-Usage.
+//
+// A Crawl-delay that is for other robots of a group is not among its Fields.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		found := false
@@ -71,7 +76,7 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 			}
 			for groups := f.syntax.Groups(); groups.NextFor(t); {
 				found = true
-				if !yield(f.group(groups.Group)) {
+				if !yield(f.group(groups.Group, &t)) {
 					return
 				}
 			}
@@ -79,9 +84,15 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	}
 }
 
-// group returns a stretch of records as a Group.
-func (f *File) group(records []syntax.Record) (g Group) {
+// group returns a stretch of records as a Group. With a token, the Crawl-delays
+// of other robots are left out.
+func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
+	var delays syntax.DelayReader
+	if t != nil {
+		delays = f.syntax.DelaysFor(*t)
+	}
 	for i := range records {
+		isOurs := t == nil || delays.IsFor(&records[i]) || records[i].Field != syntax.CrawlDelay
 		switch r := &records[i]; r.Field {
 		case syntax.UserAgent:
 			g.UserAgents = append(g.UserAgents, UserAgent{f.syntax.Value(r), int(r.Line)})
@@ -90,7 +101,7 @@ func (f *File) group(records []syntax.Record) (g Group) {
 		case syntax.Disallow:
 			g.Rules = append(g.Rules, Rule{Disallow, f.syntax.Value(r), int(r.Line)})
 		default:
-			if field, ok := f.field(r); ok {
+			if field, ok := f.field(r); ok && isOurs {
 				g.Fields = append(g.Fields, field)
 			}
 		}

@@ -190,6 +190,75 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
+// A Crawl-delay belongs to the user-agent lines since the previous one.
+func TestCrawlDelayOfWhom(t *testing.T) {
+	const none = "none"
+	for _, test := range []struct {
+		name, robots string
+		want         map[string]string // by robot; "other" is named nowhere
+	}{
+		{"two delays, and rules for both", "user-agent: iSec_Bot\ncrawl-delay: 300\nuser-agent: *\ncrawl-delay: 30\ndisallow: /a\n",
+			map[string]string{"iSec_Bot": "5m0s", "other": "30s"}},
+		{"one delay after several lines", "user-agent: a\nuser-agent: b\ncrawl-delay: 3\ndisallow: /a\n",
+			map[string]string{"a": "3s", "b": "3s", "other": none}},
+		{"several lines, each with several robots", "user-agent: a\nuser-agent: b\ncrawl-delay: 3\nuser-agent: c\nuser-agent: *\ncrawl-delay: 4\n",
+			map[string]string{"a": "3s", "b": "3s", "c": "4s", "other": "4s"}},
+		{"the last have none", "user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\ndisallow: /a\n",
+			map[string]string{"a": "3s", "b": none}},
+		{"after the rules", "user-agent: a\nuser-agent: b\ndisallow: /a\ncrawl-delay: 3\n",
+			map[string]string{"a": "3s", "b": "3s"}},
+		{"the robot with one has had it before the rules", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /a\ncrawl-delay: 4\n",
+			map[string]string{"a": "3s", "b": "4s"}},
+		{"a second line for the same, larger", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ncrawl-delay: 5\n",
+			map[string]string{"a": "3s", "b": "5s"}},
+		{"a second line for the same, smaller", "user-agent: a\nuser-agent: b\ncrawl-delay: 4\ndisallow: /a\ncrawl-delay: 1\n",
+			map[string]string{"a": "4s", "b": "4s"}},
+		{"other lines part nothing", "user-agent: a\nrequest-rate: 1/10s\nsitemap: https://example.com/s.xml\n\nuser-agent: b\ncrawl-delay: 4\n",
+			map[string]string{"a": "4s", "b": "4s"}},
+		{"a value that is no number is a robot's all the same", "user-agent: a\ncrawl-delay: soon\nuser-agent: b\ncrawl-delay: 4\n",
+			map[string]string{"a": none, "b": "4s"}},
+		{"and another line makes up for it", "user-agent: a\ncrawl-delay: soon\ncrawl-delay: 2\nuser-agent: b\ncrawl-delay: 4\n",
+			map[string]string{"a": "2s", "b": "4s"}},
+		{"a robot named twice", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\nuser-agent: A/2.0\ncrawl-delay: 1\n",
+			map[string]string{"a": "3s", "b": "1s"}},
+		{"merged groups", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /a\n\nuser-agent: c\ncrawl-delay: 9\nuser-agent: b\nuser-agent: a\ncrawl-delay: 2\ndisallow: /b\n",
+			map[string]string{"a": "3s", "b": "2s", "c": "9s"}},
+		{"a robot of its own is not told the delay of *", "user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /a\n",
+			map[string]string{"a": none, "other": "5s"}},
+		{"0 is a delay", "user-agent: a\ncrawl-delay: 0\nuser-agent: *\ncrawl-delay: 8\n",
+			map[string]string{"a": "0s", "other": "8s"}},
+	} {
+		for token, want := range test.want {
+			for _, dialect := range []Dialect{RFC9309, Google} {
+				f := dialect.Parse([]byte(test.robots))
+				got, given := none, none
+				if d, ok := f.Rules(token).CrawlDelay(); ok {
+					got = d.String()
+				}
+				var most time.Duration
+				for g := range f.GroupsFor(token) {
+					for _, field := range g.Fields {
+						if d, ok := syntax.ParseDelay(field.Value); ok && field.Is("crawl-delay") {
+							most = max(most, d)
+							given = most.String()
+						}
+					}
+				}
+				if got != want || given != want {
+					t.Errorf("%s, %v: %s has to wait %s by Rules and %s by GroupsFor, want %s", test.name, dialect, token, got, given, want)
+				}
+			}
+		}
+	}
+	// The draft of 1996 merges nothing, and blank lines part its records.
+	f := Koster1996.Parse([]byte("user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ndisallow: /x\n\nuser-agent: a\ncrawl-delay: 9\n"))
+	for token, want := range map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second} {
+		if got, _ := f.Rules(token).CrawlDelay(); got != want || f.Rules(token).Allowed("/x") {
+			t.Errorf("in the draft of 1996 %s has to wait %v, want %v", token, got, want)
+		}
+	}
+}
+
 func TestGroupsAndFields(t *testing.T) {
 	f := parse(`Host: example.com
 license: https://example.com/license.xml

@@ -40,8 +40,10 @@ func (f *File) rulesFor(t syntax.Token) *Rules {
 		if r == nil {
 			r, c = new(Rules), match.NewCompiler(f.syntax.Dialect)
 		}
+		delays := f.syntax.DelaysFor(t)
 		for i := range groups.Group {
 			rec := &groups.Group[i]
+			isDelay := delays.IsFor(rec)
 			switch rec.Field {
 			case syntax.UserAgent:
 				if f.syntax.IsFor(rec, t) {
@@ -50,7 +52,7 @@ func (f *File) rulesFor(t syntax.Token) *Rules {
 			case syntax.Allow, syntax.Disallow:
 				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.CrawlDelay:
-				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok {
+				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok && isDelay {
 					r.delay = max(r.delay, d+1)
 				}
 			}
@@ -85,8 +87,13 @@ func cloned(value string) string {
 	return strings.Clone(value)
 }
 
-// CrawlDelay returns the Crawl-delay of the robot's group: how long the site wants a robot to wait between two
-// requests. ok is false where the group asks for none, and true with 0 where it says "0". Of several lines the
-// greatest delay counts. No standard defines the field; it is read as plain decimal seconds, fractions and all
-// ("0.5", "10"), and a line that says something else ("1e3", "0x10", "-1", "soon") is as good as none.
+// CrawlDelay returns the Crawl-delay that is for the robot: how long the site
+// wants it to wait between two requests. ok is false where there is none, and
+// true with 0 where it is "0". Of several lines the greatest delay counts.
+//
+// No standard defines the field. A line belongs to the user-agent lines since
+// the previous Crawl-delay of its group; if there are none, to that one's. So
+// robots that share a group, and with it all rules, may have a delay each. The
+// value is plain decimal seconds, fractions and all ("0.5", "10"). A line with
+// another value ("1e3", "0x10", "-1", "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

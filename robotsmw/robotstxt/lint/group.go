@@ -82,9 +82,13 @@ func (c *groupChecker) checkRun(g group) {
 		switch r := &g.records[i]; r.Field {
 		case syntax.UserAgent:
 			if between != nil {
+				but := ""
+				if between.Field == syntax.CrawlDelay {
+					but = ", which is for the robots above it alone"
+				}
 				c.report.add(r.Line, 1, codeMergedGroups, Warning, "",
-					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s",
-					clip(c.file.Value(r)), clip(c.file.Value(g.agents[0])), g.agents[0].Line, clip(c.file.Name(between)))
+					"no rule comes before this line, so that %q shares one group with %q of line %d: all rules of the group are for both; only a rule ends a group, not %s%s",
+					clip(c.file.Value(r)), clip(c.file.Value(g.agents[0])), g.agents[0].Line, clip(c.file.Name(between)), but)
 				between = nil
 			}
 		case syntax.Allow, syntax.Disallow:

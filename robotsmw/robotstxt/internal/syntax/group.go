@@ -38,6 +38,39 @@ func (g *GroupReader) NextFor(t Token) bool {
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 
+// A DelayReader tells whose the Crawl-delays of a group are. It is shown the
+// group's records in order.
+//
+// A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
+// of its group; if there are none, to that one's. So of user-agent lines with
+// delays between them, which share their rules, each keeps its own delay.
+type DelayReader struct {
+	file  *File
+	token Token
+	named bool // by the lines since the previous Crawl-delay, or by that one's
+	read  bool // a Crawl-delay, since these lines
+}
+
+// DelaysFor returns a DelayReader for the robot that goes by a token, before the
+// first record of a group.
+func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
+
+// IsFor goes to the next record, and reports whether it is a Crawl-delay, of
+// whatever value, that belongs to the robot.
+func (d *DelayReader) IsFor(r *Record) bool {
+	switch r.Field {
+	case UserAgent:
+		if d.read {
+			d.named, d.read = false, false
+		}
+		d.named = d.named || d.file.IsFor(r, d.token)
+	case CrawlDelay:
+		d.read = true
+		return d.named
+	}
+	return false
+}
+
 // cutGroup returns the first group of some records, and what follows it.
 //
 // A group begins with a user-agent line and ends before the next one that comes after a rule, so that user-agent
