@@ -370,7 +370,7 @@ func TestRefuseAddress(t *testing.T) {
 		t.Error("RefuseAddress was not asked")
 	}
 	for addr, public := range map[string]bool{
-		"192.0.2.1": true, "2001:db8::1": true, "10.0.0.1": false, "172.16.0.1": false, "192.168.1.1": false,
+		"8.8.8.8": true, "2606:4700:4700::1111": true, "192.0.2.1": false, "2001:db8::1": false, "10.0.0.1": false, "172.16.0.1": false, "192.168.1.1": false,
 		"169.254.169.254": false, "127.0.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false,
 		"0.0.0.0": false, "100.64.1.1": false, "224.0.0.1": false, "::ffff:10.0.0.1": false,
 	} {
