@@ -61,7 +61,7 @@ var arrows = map[string]struct {
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"robotsmw/webbotauth":   {nil, "who signs needs crypto/ed25519 alone; it stands below everything else of ours"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate"}, "pacing knows nothing of robots.txt"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
 	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},

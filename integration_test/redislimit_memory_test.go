@@ -54,7 +54,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	get("page.example", ok200)
 	get("robots.example", ok200, politeness.Exempt)
 	get("crawl-delay.example", ok200, 10*time.Second)
-	get("paused.example", politeness.Outcome{Status: 503})
+	get("paused.example", politeness.Outcome{Status: 429})
 	time.Sleep(200 * time.Millisecond)
 	for host, budget := range map[string]int64{"page": 64, "robots": 64, "crawl-delay": 64, "paused": 72} {
 		key := "{courtesy}" + host + ".example"

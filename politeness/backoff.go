@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// learnFrom lets g's host react to the outcome of a request. The event is
-// zero unless that began or prolonged a pause.
-func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
+// learnFrom lets g's host react to the outcome of a request, which says s. The
+// event is zero unless that began or prolonged a pause.
+func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign) (event Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return Event{}
 	}
@@ -16,16 +18,44 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome) (event Event) {
 		l.recall(g, l.now())
 	}
 	switch {
-	case o.Status == http.StatusTooManyRequests, o.Status == http.StatusServiceUnavailable:
-		event = l.backOff(g, o, l.now())
-	case o.Err == nil && o.Status > 0 && o.Status < 500:
+	case s >= doubtful:
+		event = l.backOff(g, o, s, l.now())
+	case s == good:
 		g.recovered()
+		if o.Status/100 == 3 {
+			if wait, ok := l.retryAfter(o); ok {
+				event = l.pause(g, o, wait, l.now())
+			}
+		}
 	}
 	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
 	if slower || event.Status != 0 {
 		l.retime(g.host, l.now())
 	}
 	return event
+}
+
+// signOf returns what an outcome says. It needs no lock.
+func signOf(o Outcome) sign {
+	switch {
+	case o.Status == http.StatusTooManyRequests:
+		return plain
+	case o.Status == http.StatusServiceUnavailable, isWall(o):
+		return doubtful
+	case o.Err == nil && o.Status > 0 && o.Status < 500:
+		return good
+	}
+	return silent
+}
+
+// isWall reports whether a wall has certainly answered in the site's place, to
+// keep us out or to test us.
+func isWall(o Outcome) bool {
+	if len(o.Header) == 0 {
+		return false
+	}
+	r, ok := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
+	return ok && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
 // recall makes sure that what is learnt late, from a request whose lease is
@@ -45,23 +75,29 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 // backOff pauses g's host. An incident is all the refusals of requests that
 // had started when the first of them was heard: it escalates once, however many
 // were in flight. Each may still ask for a longer pause by Retry-After.
-func (l *Limiter) backOff(g *Grant, o Outcome, now time.Duration) Event {
+func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) Event {
 	k := g.host.learn()
-	wait, asked := RetryAfter(o.Header, time.Now())
-	fresh := g.since > k.incident
-	if fresh {
-		k.incident = now
-		k.level++
-		if k.level == 0 {
-			k.level--
-		}
+	wait, asked := l.retryAfter(o)
+	var own time.Duration
+	switch fresh := g.since > k.incident; {
+	case fresh && s == doubtful && k.latest < doubtful:
+		own = l.intervalMore(g, now)
+		k.latest, k.incident = doubtful, now
+	case fresh, s == plain && k.latest == doubtful: // the latter shows what the doubtful one was
+		k.level = max(k.level, k.level+1)
+		own = l.exponential(k.level)
+		k.latest, k.incident = plain, now
 	}
-	switch {
-	case asked:
-		wait = min(wait, l.set.maxRetryAfter)
-	case fresh:
-		wait = l.exponential(k.level)
+	if !asked {
+		wait = own
 	}
+	return l.pause(g, o, wait, now)
+}
+
+// pause lets nothing start at g's host for so long. The event is zero if it is
+// paused for longer already.
+func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) Event {
+	k := g.host.learn()
 	until := later(now, wait)
 	if until <= now || until <= k.until {
 		return Event{}
@@ -69,6 +105,27 @@ func (l *Limiter) backOff(g *Grant, o Outcome, now time.Duration) Event {
 	k.until = until
 	l.backed[g.host] = struct{}{}
 	return Event{Host: g.key, Status: o.Status, Wait: wait}
+}
+
+// retryAfter is how long the host asks to be left alone, cut to MaxRetryAfter.
+func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
+	wait, ok := RetryAfter(o.Header, time.Now())
+	return min(wait, l.set.maxRetryAfter), ok
+}
+
+// intervalMore is how long it is until an interval after the next request could
+// start.
+func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
+	if l.set.backOff == 0 {
+		return 0
+	}
+	h := g.host
+	interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, g)))
+	next := max(now, l.due(h, g))
+	if l.EndToStart { // it ends now
+		next = later(now, interval)
+	}
+	return later(next, interval) - now
 }
 
 // exponential is the pause of the n-th incident in a row, up to a tenth longer
@@ -85,7 +142,12 @@ func (l *Limiter) exponential(n uint8) time.Duration {
 // recovered takes one step back from escalation. A request that had started
 // before the pause proves nothing.
 func (g *Grant) recovered() {
-	if k := g.host.learnt; k != nil && k.level > 0 && g.since > k.incident {
+	k := g.host.learnt
+	if k == nil || g.since <= k.incident {
+		return
+	}
+	k.latest = good
+	if k.level > 0 {
 		k.level--
 	}
 }

@@ -19,7 +19,7 @@
 //
 //   - the interval since the latest start is over. It is the greatest of Delay,
 //     the host's Crawl-delay and the adaptive delay, lengthened by Jitter;
-//   - what a 429 or 503 asked for is over;
+//   - what rests the host is over (see Back-off);
 //   - fewer than Concurrency requests to the host are in flight;
 //   - the limits on all hosts together agree: GlobalConcurrency, GlobalRate and
 //     the limiter Within.
@@ -68,11 +68,22 @@
 //
 // # Back-off
 //
-// 429 and 503 pause the host. Retry-After is kept to in seconds or as a date (RFC
-// 9110 §10.2.3), read against the server's own clock, up to MaxRetryAfter. Without
-// a usable one the pause is BackOff, and it doubles with every incident up to
-// MaxBackOff. All refusals of requests that had started before the first refusal
-// was heard are one incident. Each success takes back one step.
+// What rests a host:
+//
+//   - A Retry-After with 429, 503 or 3xx, for as long as it says, in seconds or
+//     as a date (RFC 9110 §10.2.3) by the server's own clock, up to
+//     MaxRetryAfter.
+//   - A 429 without a usable one, for BackOff, up to a tenth more at random. It
+//     doubles with each incident in a row, up to MaxBackOff.
+//   - A 503, and a sure challenge or block (package refusal, by status and
+//     header), for one interval more at first. From the second in a row on it
+//     counts as a 429, and so does one after a 429. A Retry-After with it is
+//     kept to.
+//
+// A good answer, which any status below 500 is but these, takes one step back;
+// 500 and the like are neither good nor bad. So one broken page among good ones
+// costs its host next to nothing. All refusals of requests that had started
+// before the first refusal was heard are one incident.
 //
 // # Fetching by other means
 //

@@ -102,7 +102,7 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 			status      int
 			least, most time.Duration
 		}{
-			{503, 8 * time.Second, 8800 * time.Millisecond},
+			{429, 8 * time.Second, 8800 * time.Millisecond},
 			{429, 16 * time.Second, 17600 * time.Millisecond},
 			{429, 32 * time.Second, 35200 * time.Millisecond},
 			{429, 60 * time.Second, 60 * time.Second},

@@ -62,7 +62,7 @@ const (
 // An Outcome is what became of a request. Its zero value only frees the slot.
 type Outcome struct {
 	Status  int           // of the response; 0: none came. 429 and 503 pause the host
-	Header  http.Header   // of the response; Retry-After and Date are read
+	Header  http.Header   // of the response; Retry-After, Date and the signs of walls are read
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
 }
@@ -77,13 +77,13 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return
 	}
-	l := g.limiter
+	l, s := g.limiter, signOf(o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, o)
+	event := l.learnFrom(g, o, s)
 	l.release(g)
 	l.mu.Unlock()
 	if g.then != nil {
@@ -97,11 +97,11 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 // answered tells the limiter of a response whose body is still to come.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	g.response.Store(u)
-	l := g.limiter
+	l, s := g.limiter, signOf(o)
 	l.mu.Lock()
 	var event Event
 	if g.state != over {
-		event = l.learnFrom(g, o)
+		event = l.learnFrom(g, o, s)
 		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
 	l.mu.Unlock()

@@ -32,8 +32,19 @@ type learnt struct {
 	until    time.Duration // nothing starts before: it asked for a pause
 	incident time.Duration // when the last pause was begun
 	level    uint8         // how many incidents in a row, less those recovered from
+	latest   sign          // of the latest incident, until it has recovered from that
 	clamped  bool          // a cut Crawl-delay has been reported
 }
+
+// A sign is what an outcome says about how its host bears us.
+type sign uint8
+
+const (
+	silent   sign = iota // nothing: no answer, or an error of the page's own
+	good                 // an answer
+	doubtful             // a refusal, of the page alone perhaps
+	plain                // a refusal that means us
+)
 
 func (h *host) busy() bool { return h.waiting > 0 || h.inFlight > 0 }
 
@@ -55,7 +66,7 @@ func (h *host) kept(l *Limiter, now time.Duration) bool {
 
 // blank reports whether forgetting h loses nothing at all, once its pace is kept.
 func (h *host) blank() bool {
-	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0
+	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
 
 // find returns the host of key. If it is new and there is no room for it, it

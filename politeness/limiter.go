@@ -58,9 +58,11 @@ type Limiter struct {
 	// value is off.
 	Adaptive Adaptive
 
-	// BackOff is the pause after the first 429 or 503 that carries no usable
-	// Retry-After; it doubles with every further incident. 0: 5 s. Negative:
-	// none, and only a Retry-After pauses a host.
+	// BackOff is the pause after the first 429 that carries no usable
+	// Retry-After; it doubles with every further incident. A 503, a sure challenge
+	// or block costs one interval more at first, and counts as a 429 from the
+	// second in a row on. 0: 5 s. Negative: none, and only a Retry-After pauses
+	// a host.
 	BackOff time.Duration
 
 	// MaxBackOff is where that doubling ends. 0: 1 h. Negative: no maximum.

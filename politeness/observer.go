@@ -46,7 +46,7 @@ type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // how long
 	Until  time.Time     // until when
-	Status int           // of the response: 429 or 503
+	Status int           // of the response: 429, 503, 3xx, or that of a wall
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
@@ -94,7 +94,7 @@ type Stats struct {
 	Hosts     int // remembered
 	Waiting   int // requests in a queue
 	InFlight  int // requests that hold a slot
-	BackedOff int // hosts that are left alone after a 429 or 503
+	BackedOff int // hosts that are left alone because of what they answered
 }
 
 // Stats returns the numbers of this moment. Those of a Limiter within are its own.

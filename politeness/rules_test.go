@@ -650,7 +650,7 @@ func TestNegativeFields(t *testing.T) {
 			u := mustURL(t, "http://example.com/")
 			pause := func() time.Duration {
 				g, _ := l.Acquire(t.Context(), u)
-				g.Done(Outcome{Status: 503})
+				g.Done(Outcome{Status: 429})
 				return time.Until(l.Next(u))
 			}
 			for want := time.Hour; want < 1000*time.Hour; want *= 2 {

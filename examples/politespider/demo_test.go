@@ -169,7 +169,7 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
 				wantPause = 1 // likewise
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 5 // the Limiter's, and up to a tenth more
+				wantPause = 2 // an interval more
 			}
 			pause := 0.0 // from the answer on
 			if r.PausedUntil > 0 {

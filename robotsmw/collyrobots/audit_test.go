@@ -105,7 +105,7 @@ func kinds() []kind {
 		{name: "misspelt", robots: text("useragent: *\ndisalow: /a\nDisallow /b\nallow-from: /c\ndisallow: /c\n"),
 			allowed: []string{"/"}, refused: []string{"/a", "/b", "/c"}},
 		{name: "a rule without a slash", robots: text("User-agent: *\nDisallow: a\nDisallow: b\n"), allowed: all},
-		{name: "other lines between user agents", robots: text("User-agent: other\nCrawl-delay: 3\nSitemap: http://x/\nUser-agent: *\nDisallow: /a\n"),
+		{name: "other lines between user agents", robots: text("User-agent: other\nCrawl-delay: 9\nSitemap: http://x/\nUser-agent: *\nCrawl-delay: 3\nDisallow: /a\n"),
 			allowed: []string{"/", "/b"}, refused: []string{"/a"}, interval: 3 * time.Second},
 		{name: "rules before any group", robots: text("Disallow: /\nUser-agent: other\nDisallow: /\n"), allowed: all},
 		{name: "BOM and CR", robots: text("\xef\xbb\xbfUser-agent: *\rDisallow: /a\r"),

@@ -1,0 +1,201 @@
+package politeness
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What rests a host, and for how long. An answer takes no time here, so without
+// a rest the next request starts a Delay of 1 s after it.
+func TestWhatRestsAHost(t *testing.T) {
+	const s = time.Second
+	type step struct {
+		answer string        // the status, and header fields
+		least  time.Duration // until the next request; with a tenth at random
+		chance bool          // it may be a tenth longer
+	}
+	tests := []struct {
+		name    string
+		limiter *Limiter
+		steps   []step
+	}{
+		{"good answers", &Limiter{}, []step{{"200", 1 * s, false}, {"404", 1 * s, false}, {"301", 1 * s, false}}},
+		{"a 429 rests it for BackOff, doubled for each in a row", &Limiter{},
+			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"429", 20 * s, true}}},
+		{"up to MaxBackOff", &Limiter{BackOff: 8 * s, MaxBackOff: 20 * s},
+			[]step{{"429", 8 * s, true}, {"429", 16 * s, true}, {"429", 20 * s, false}, {"429", 20 * s, false}}},
+		{"a good answer takes one step back", &Limiter{},
+			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"200", 1 * s, false}, {"429", 10 * s, true}, {"429", 20 * s, true}}},
+		{"one broken page among good ones costs an interval", &Limiter{},
+			[]step{{"200", 1 * s, false}, {"503", 2 * s, false}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"200", 1 * s, false}, {"503", 2 * s, false}}},
+		{"the second 503 in a row counts as a 429", &Limiter{},
+			[]step{{"503", 2 * s, false}, {"503", 5 * s, true}, {"503", 10 * s, true}, {"503", 20 * s, true}}},
+		{"and after a good answer the next is the first again", &Limiter{},
+			[]step{{"503", 2 * s, false}, {"503", 5 * s, true}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"503", 5 * s, true}}},
+		{"also while more steps are left", &Limiter{},
+			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"503", 10 * s, true}}},
+		{"a 503 after a 429 is the second in a row", &Limiter{},
+			[]step{{"429", 5 * s, true}, {"503", 10 * s, true}}},
+		{"a 429 after a 503 is a 429", &Limiter{},
+			[]step{{"503", 2 * s, false}, {"429", 5 * s, true}}},
+		{"an error of the page is neither good nor bad", &Limiter{},
+			[]step{{"500", 1 * s, false}, {"503", 2 * s, false}, {"502", 1 * s, false}, {"503", 5 * s, true}}},
+		{"Retry-After of a 429", &Limiter{}, []step{{"429 Retry-After=90", 90 * s, false}, {"429", 10 * s, true}}},
+		{"Retry-After of a 503, at first and later", &Limiter{},
+			[]step{{"503 Retry-After=90", 90 * s, false}, {"503 Retry-After=7", 7 * s, false}, {"503", 10 * s, true}}},
+		{"Retry-After of a redirect, which is no refusal", &Limiter{},
+			[]step{{"302 Retry-After=90", 90 * s, false}, {"307 Retry-After=30", 30 * s, false}, {"503", 2 * s, false}}},
+		{"a redirect with Retry-After is a good answer", &Limiter{},
+			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"301 Retry-After=30", 30 * s, false}, {"429", 10 * s, true}}},
+		{"all are cut to MaxRetryAfter", &Limiter{MaxRetryAfter: 20 * s},
+			[]step{{"429 Retry-After=90", 20 * s, false}, {"503 Retry-After=90", 20 * s, false}, {"302 Retry-After=99999999999999999999", 20 * s, false}}},
+		{"Retry-After of other answers is not asked for", &Limiter{},
+			[]step{{"200 Retry-After=90", 1 * s, false}, {"404 Retry-After=90", 1 * s, false}, {"500 Retry-After=90", 1 * s, false}}},
+		{"a Retry-After that is unusable", &Limiter{},
+			[]step{{"302 Retry-After=soon", 1 * s, false}, {"503 Retry-After=0", 2 * s, false}, {"429 Retry-After=-1", 5 * s, true}}},
+		{"a sure challenge", &Limiter{},
+			[]step{{"403 Cf-Mitigated=challenge", 2 * s, false}, {"403 Cf-Mitigated=challenge", 5 * s, true}, {"200", 1 * s, false}, {"403 Cf-Mitigated=challenge", 2 * s, false}}},
+		{"a challenge that says 200 or 202", &Limiter{},
+			[]step{{"202 X-Amzn-Waf-Action=challenge", 2 * s, false}, {"200 Sg-Captcha=challenge", 5 * s, true}}},
+		{"a captcha", &Limiter{}, []step{{"405 X-Amzn-Waf-Action=captcha", 2 * s, false}}},
+		{"a sure block", &Limiter{}, []step{{"403 X-Vercel-Mitigated=deny", 2 * s, false}, {"503", 5 * s, true}}},
+		{"a challenge that says when to come again", &Limiter{}, []step{{"403 Cf-Mitigated=challenge Retry-After=60", 60 * s, false}}},
+		{"a wall with 429 is a 429", &Limiter{}, []step{{"429 X-Vercel-Mitigated=challenge", 5 * s, true}}},
+		{"a page that is forbidden, illegal, or for sale", &Limiter{},
+			[]step{{"403", 1 * s, false}, {"403 Server=AkamaiGHost", 1 * s, false}, {"451", 1 * s, false}, {"402 Crawler-Price=USD_0.01", 1 * s, false}, {"503", 2 * s, false}}},
+		{"the interval may be an adaptive one", &Limiter{Adaptive: Adaptive{Factor: 1, Min: 4 * s}},
+			[]step{{"200", 4 * s, false}, {"503", 8 * s, false}, {"200", 4 * s, false}}},
+		{"from the end", &Limiter{EndToStart: true}, []step{{"200", 1 * s, false}, {"503", 2 * s, false}}},
+		{"without an interval", &Limiter{Delay: -1}, []step{{"503", 0, false}, {"503", 5 * s, true}}},
+		{"without back-off only Retry-After counts", &Limiter{BackOff: -1},
+			[]step{{"503", 1 * s, false}, {"503", 1 * s, false}, {"429", 1 * s, false}, {"503 Retry-After=30", 30 * s, false}, {"302 Retry-After=30", 30 * s, false}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var status int
+				var header http.Header
+				tr := &Transport{Limiter: tt.limiter, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
+					time.Sleep(1)
+					return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
+				})}
+				for i, step := range tt.steps {
+					fields := strings.Fields(step.answer)
+					fmt.Sscan(fields[0], &status)
+					header = http.Header{}
+					for _, f := range fields[1:] {
+						name, value, _ := strings.Cut(f, "=")
+						header.Set(name, strings.ReplaceAll(value, "_", " "))
+					}
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // after it was heard
+					start := time.Now()
+					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp.Body.Close()
+					most := step.least + 2
+					if step.chance {
+						most += step.least / 10
+					}
+					if got := tt.limiter.Next(mustURL(t, "http://example.com/")).Sub(start); got < step.least || got > most {
+						t.Errorf("step %d, %s: the next request starts %v after it, want %v to %v", i, step.answer, got, step.least, most)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The requests that were under way when the first refusal was heard are refused
+// for the same reason.
+func TestRefusalsOfOneMoment(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		name        string
+		statuses    []int
+		least, most time.Duration // of the rest
+	}{
+		{"503s are one", []int{503, 503, 503, 503}, 1 * s, 1 * s},
+		{"a 429 among them makes it sure", []int{503, 429, 503, 429}, 5 * s, 5500 * time.Millisecond},
+		{"whenever it is heard", []int{429, 503, 503, 503}, 5 * s, 5500 * time.Millisecond},
+		{"a good answer that was under way proves nothing", []int{503, 200, 200, 200}, 1 * s, 1 * s},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Delay: s, Concurrency: 4}
+			u := mustURL(t, "http://example.com/")
+			var grants []*Grant
+			for range tt.statuses {
+				g, err := l.Acquire(t.Context(), u)
+				if err != nil {
+					t.Fatal(err)
+				}
+				grants = append(grants, g)
+			}
+			time.Sleep(10 * s)
+			for i, g := range grants {
+				g.Done(Outcome{Status: tt.statuses[i]})
+			}
+			if rest := time.Until(l.Next(u)); rest < tt.least || rest > tt.most {
+				t.Errorf("%s: it rests for %v, want %v to %v", tt.name, rest, tt.least, tt.most)
+			}
+		})
+	}
+}
+
+// A slow 503 costs an interval from its end, and a Crawl-delay is an interval.
+func TestOneIntervalMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		for _, crawl := range []time.Duration{0, 7 * time.Second} {
+			for _, work := range []time.Duration{0, 20 * time.Second} {
+				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), u)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				time.Sleep(work)
+				g.Done(Outcome{Status: 503})
+				interval := max(crawl, time.Second)
+				if got, want := l.Next(u).Sub(start), max(work, interval)+interval; got != want {
+					t.Errorf("a 503 after %v with an interval of %v: the next starts after %v, want %v", work, interval, got, want)
+				}
+				g, _ = l.Acquire(t.Context(), u)
+				time.Sleep(1)
+				g.Done(Outcome{Status: 200})
+			}
+		}
+	})
+}
+
+// A host that was refused once is not forgotten while it may be refused again.
+func TestFirstRefusalIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		refuse := func() time.Duration {
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 503})
+			return time.Until(l.Next(u))
+		}
+		refuse()
+		for i := range 1000 {
+			time.Sleep(time.Second)
+			g, _ := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://h%d.example/", i)))
+			g.Done(Outcome{Status: 200})
+		}
+		if rest := refuse(); rest < 5*time.Second {
+			t.Errorf("the second 503 in a row rests the host for %v, want 5s", rest)
+		}
+	})
+}
