@@ -26,8 +26,10 @@
 //
 // The interval counts from the start of the request before, or from its end with
 // EndToStart. The Transport takes the moment at which the request's header goes
-// onto the wire for its start, so a slow dial does not bring the next request
-// closer.
+// onto the wire for its start. Until then no other request to the host starts,
+// whatever Concurrency says, so a slow dial brings no two requests together. Where
+// Base does not say when that is (as http.Transport does, by httptrace), the
+// start is the grant.
 //
 // # Deadlines
 //

@@ -41,6 +41,7 @@ type Grant struct {
 	hold       *holdUp
 	turn       *turn // with Limiter.Shared, once it has been its turn
 	paced      bool  // once it has started: an interval follows, so that it matters when
+	leaving    bool  // it is on its way to the host
 
 	// What the Transport tells of the response.
 	response atomic.Pointer[url.URL] // set while its body is open
@@ -110,20 +111,44 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	}
 }
 
-// sent notes that the request leaves only now. Between the grant and the moment
-// that the host feels there may be a busy scheduler, a dial and a handshake.
-func (g *Grant) sent() {
+// leaves notes that the request sets out only now. Between the grant and the
+// moment that the host feels there may be a busy scheduler, a dial and a
+// handshake. Nobody can tell how long these take, so until the request is sent no
+// other starts: else both might reach the host in one moment, however long
+// after each other they were granted.
+func (g *Grant) leaves() { g.moves(true) }
+
+// sent notes that the request has reached the host.
+func (g *Grant) sent() { g.moves(false) }
+
+func (g *Grant) moves(leaving bool) {
 	for ; g != nil; g = g.then {
 		if !g.paced {
 			continue
 		}
 		l := g.limiter
 		l.mu.Lock()
-		if g.state == flying {
-			g.host.stamp(l.now(), g.exempt)
+		if h := g.host; g.state == flying {
+			h.stamp(l.now(), g.exempt)
+			g.setLeaving(leaving)
+			if !leaving && h.inFlight < l.slots(h, anyone) {
+				h.pokeHeads() // it is all that they may have waited for
+			}
 		}
 		l.mu.Unlock()
 	}
+}
+
+func (g *Grant) setLeaving(leaving bool) {
+	switch {
+	case g.leaving == leaving:
+		return
+	case leaving:
+		g.host.leaving++
+	default:
+		g.host.leaving--
+	}
+	g.leaving = leaving
 }
 
 // paces reports whether an interval follows g, as far as is known.
@@ -201,6 +226,7 @@ func (l *Limiter) release(g *Grant) {
 
 // land takes g out of flight.
 func (l *Limiter) land(g *Grant) {
+	g.setLeaving(false)
 	g.host.flight.remove(g)
 	g.host.inFlight--
 	l.stats.InFlight--

@@ -68,8 +68,12 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// slots is how many requests may be in flight to h.
+// slots is how many requests may be in flight to h. While one is still on its
+// way, no other may set out.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
+	if h.leaving > 0 {
+		return 0
+	}
 	if g.crawl > 0 || h.learnt != nil && h.learnt.crawl > 0 {
 		return 1
 	}

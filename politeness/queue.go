@@ -374,7 +374,7 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 		v.wait = min(v.wait, f.expires-now)
 	}
 	body := by.response.Load()
-	if body == nil || by.reported {
+	if body == nil || by.reported || h.leaving > 0 {
 		return v
 	}
 	reads := by.reads.Load()

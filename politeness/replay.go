@@ -49,7 +49,7 @@ func (w *wire) getConn(address string) {
 		w.attempt.endReplay()
 		return
 	}
-	w.attempt.grant.sent()
+	w.attempt.grant.leaves()
 }
 
 // gotConn is called with the connection that the request will be sent on. HTTP/2

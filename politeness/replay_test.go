@@ -77,6 +77,25 @@ func (s *rudeServer) pipes(t *testing.T) *http.Transport {
 	return tr
 }
 
+// listen returns the address of the server on real connections.
+func (s *rudeServer) listen(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(conn)
+		}
+	}()
+	return ln.Addr().String()
+}
+
 func fetch(t *testing.T, rt http.RoundTripper, req *http.Request) error {
 	t.Helper()
 	resp, err := rt.RoundTrip(req)
@@ -105,25 +124,12 @@ func newGet(t *testing.T, url string) *http.Request {
 func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 	const delay = 150 * time.Millisecond
 	server := &rudeServer{rude: secondOfEach}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go server.serve(conn)
-		}
-	}()
+	address := server.listen(t)
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: delay}}
 	for range 4 {
-		if err := fetch(t, tr, newGet(t, "http://"+ln.Addr().String()+"/page")); err != nil {
+		if err := fetch(t, tr, newGet(t, "http://"+address+"/page")); err != nil {
 			t.Error(err)
 		}
 	}

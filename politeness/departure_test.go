@@ -1,0 +1,198 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Requests that were granted an interval apart reach the host an interval apart,
+// however long each takes to get there.
+func TestSlowDialsKeepThePace(t *testing.T) {
+	const s = time.Second
+	refused := errors.New("connection refused")
+	tests := []struct {
+		name    string
+		limiter *Limiter
+		dials   []time.Duration // how long each takes; negative: and then it fails
+		want    []time.Duration // when the host sees requests
+		ended   time.Duration
+	}{
+		{"the first is slow and the second quick", &Limiter{Concurrency: 2}, []time.Duration{5 * s, 0, 0},
+			[]time.Duration{5 * s, 6 * s, 7 * s}, 7 * s},
+		{"by as much as the interval", &Limiter{Concurrency: 2}, []time.Duration{s + 200*time.Microsecond, 0, 0},
+			[]time.Duration{s + 200*time.Microsecond, 2*s + 200*time.Microsecond, 3*s + 200*time.Microsecond}, 3*s + 200*time.Microsecond},
+		{"all are slow, and end together", &Limiter{Concurrency: 3}, []time.Duration{5 * s, 4 * s, 3 * s},
+			[]time.Duration{5 * s, 10 * s, 14 * s}, 14 * s},
+		{"no limit but the interval", &Limiter{Concurrency: -1}, []time.Duration{5 * s, 4 * s, 3 * s},
+			[]time.Duration{5 * s, 10 * s, 14 * s}, 14 * s},
+		{"quick ones wait for nothing", &Limiter{Concurrency: 2}, []time.Duration{s / 2, s / 2, s / 2},
+			[]time.Duration{s / 2, 2 * s, 3*s + s/2}, 3*s + s/2},
+		{"the first fails", &Limiter{Concurrency: 2}, []time.Duration{-5 * s, 0, 0},
+			[]time.Duration{5 * s, 6 * s}, 6 * s},
+		{"one machine of several hosts", &Limiter{Concurrency: 2, Within: &Limiter{Delay: 2 * s, Concurrency: 4,
+			Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}}, []time.Duration{5 * s, 0, 0},
+			[]time.Duration{5 * s, 7 * s, 9 * s}, 9 * s},
+		{"without an interval nobody waits", &Limiter{Delay: -1, Concurrency: 3}, []time.Duration{5 * s, 0, 0},
+			[]time.Duration{0, 0, 5 * s}, 5 * s},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &rudeServer{rude: func(int, int) bool { return false }}
+				var mu sync.Mutex
+				dials := tt.dials
+				base := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+					mu.Lock()
+					takes := dials[0]
+					dials = dials[1:]
+					mu.Unlock()
+					time.Sleep(max(takes, -takes))
+					if takes < 0 {
+						return nil, refused
+					}
+					near, far := net.Pipe()
+					go server.serve(far)
+					return near, nil
+				}}
+				tr := &Transport{Base: base, Limiter: tt.limiter}
+				zero := time.Now()
+				var wg sync.WaitGroup
+				for range tt.dials {
+					wg.Go(func() {
+						if err := fetch(t, tr, newGet(t, "http://example.com/page")); err != nil && !errors.Is(err, refused) {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				if took := time.Since(zero); took != tt.ended {
+					t.Errorf("it took %v, want %v", took, tt.ended)
+				}
+				var got []time.Duration
+				for _, at := range server.seen {
+					got = append(got, at.Sub(zero))
+				}
+				if len(got) != len(tt.want) {
+					t.Fatalf("the host sees requests at %v, want %v", got, tt.want)
+				}
+				for i := range got {
+					if got[i] != tt.want[i] {
+						t.Fatalf("the host sees requests at %v, want %v", got, tt.want)
+					}
+				}
+				if n := busy(tt.limiter); n != 0 {
+					t.Errorf("%d slots are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	server := &rudeServer{rude: func(int, int) bool { return false }}
+	address := server.listen(t)
+	var dials atomic.Int32
+	base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			time.Sleep(delay + 200*time.Microsecond)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	defer base.CloseIdleConnections()
+	tr := &Transport{Base: base, Limiter: &Limiter{Delay: delay, Concurrency: 2}}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := fetch(t, tr, newGet(t, "http://"+address+"/page")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	gaps := server.gaps()
+	if len(gaps) != 3 {
+		t.Errorf("%d requests reached the server, want 4", len(gaps)+1)
+	}
+	for _, gap := range gaps {
+		if gap < delay/2 { // a busy machine may see one late; it was 1 ms
+			t.Errorf("the server saw requests %v apart, want %v", gaps, delay)
+		}
+	}
+}
+
+// A request that never gets to its host holds up the others until its attempt
+// is over, and nothing of it is left. Who has no time for that is told so.
+func TestDialThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &rudeServer{rude: func(int, int) bool { return false }}
+		first := true
+		base := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			if first {
+				first = false
+				time.Sleep(20 * time.Second) // ctx is not the request's: net/http goes on dialling for another
+				return nil, errors.New("no route to host")
+			}
+			near, far := net.Pipe()
+			go server.serve(far)
+			return near, nil
+		}}
+		l := &Limiter{Concurrency: 4}
+		tr := &Transport{Base: base, Limiter: l, AttemptTimeout: 10 * time.Second}
+		zero := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := fetch(t, tr, newGet(t, "http://example.com/hangs")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if err := fetch(t, tr, newGet(t, "http://example.com/waits")); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := l.Acquire(ctx, mustURL(t, "http://example.com/hurried"))
+		if _, ok := errors.AsType[*DelayError](err); !ok || time.Since(zero) != 3*time.Second {
+			t.Errorf("one in a hurry gets %v after %v", err, time.Since(zero))
+		}
+		wg.Wait()
+		time.Sleep(time.Minute)
+		if len(server.seen) != 1 || server.seen[0].Sub(zero) != 10*time.Second {
+			t.Errorf("the host sees requests at %v", server.seen)
+		}
+		if h := l.hosts["example.com"]; h != nil && (h.leaving != 0 || h.inFlight != 0 || h.waiting != 0) {
+			t.Errorf("%d are on their way, %d in flight, %d wait", h.leaving, h.inFlight, h.waiting)
+		}
+	})
+}
+
+// A Base that does not say when requests leave has all its slots.
+func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Limiter: &Limiter{Concurrency: 3}, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})}
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { tr.RoundTrip(newGet(t, "http://example.com/")) })
+		}
+		wg.Wait()
+		if took := time.Since(zero); took != 12*time.Second {
+			t.Errorf("it took %v, want 12s", took)
+		}
+	})
+}
