@@ -31,6 +31,14 @@
 // Base does not say when that is (as http.Transport does, by httptrace), the
 // start is the grant.
 //
+// # Hosts
+//
+// All spellings of a host are one host, at whatever port: upper case, a final dot,
+// letters that IDNA maps to the same name, an IPv6 address in full, an IPv4 address
+// in an IPv6 one. [HostKey] says precisely what is one. A host longer than a name in
+// the DNS can be is an error at once, and so is a request whose target, in absolute
+// form, names another host than its URL or its Host header.
+//
 // # Deadlines
 //
 // A wait can be long. One that would outlast the context's deadline is refused at

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -17,33 +18,56 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-var errNoHost = errors.New("it names no host")
+// The longest that a name in the DNS, and a label of it, can be (RFC 1035 §3.1),
+// as they are written.
+const (
+	maxName  = 253
+	maxLabel = 63
+)
+
+var (
+	errNoHost      = errors.New("it names no host")
+	errHostTooLong = fmt.Errorf("the host's name is longer than a name can be, %d bytes and %d for each label", maxName, maxLabel)
+)
 
 func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	if u == nil {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
+	}
+	if len(u.Host) > maxName && isTooLong(u.Hostname()) {
+		// Whatever Key makes of it: net/http would convert it too, for half a
+		// minute where it is long enough.
+		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
 	if err == nil && key == "" {
 		err = errors.New("the Limiter's Key is empty for it")
 	}
 	if err != nil {
-		return "", fmt.Errorf("politeness: no pace for %q: %w", u.Redacted(), err)
+		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Redacted()), err)
 	}
 	return key, nil
 }
 
-// HostKey returns the URL's host name in the one form of all its spellings: lower
-// case, in ASCII (IDNA), without port, brackets and final dot. A name that IDNA
-// forbids is only lower-cased, as net/http does when it dials. Scheme and port do
-// not matter, for they are mostly one machine's. Package robotsmw names origins by
-// it too, so that rules and pace agree about a host.
+// HostKey returns the URL's host in the one form of all its spellings. A name is
+// in lower case and in ASCII (IDNA), without port and final dot; one that IDNA
+// forbids is only lower-cased, as net/http does when it dials. An IP address is as
+// [netip.Addr] prints it, without brackets; an IPv4-mapped one is the IPv4 address
+// that it stands for, and a zone remains only where it tells two hosts apart, with
+// a link-local address. Scheme and port do not matter, for they are mostly one
+// machine's. Package robotsmw names origins by it too, so that rules and pace agree
+// about a host.
+//
+// It is an error if the URL has no host, or one that is longer than a name in the
+// DNS can be: over 253 characters as written, or over 253 bytes or with a label of
+// over 63 in the form that is returned. The length comes first, because to convert
+// a long name takes its time squared.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
-	host := canonicalHost(u.Hostname())
-	if host == "" {
-		return "", errNoHost
+	host, err := canonicalHost(u.Hostname())
+	if err == nil && host == "" {
+		err = errNoHost
 	}
-	return host, nil
+	return host, err
 }
 
 // DomainKey is the registrable domain, which is what an owner has registered:
@@ -131,13 +155,116 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 // beyond ASCII is mapped by IDNA as net/http maps it to dial, and as there, one
 // that IDNA forbids is left as it is. An ASCII name is only lower-cased, because
 // real hosts contain what IDNA forbids ("foo_bar", "r3---sn-x").
-func canonicalHost(host string) string {
+func canonicalHost(host string) (string, error) {
+	if isPlain(host) {
+		return host, nil // nearly always
+	}
+	if isTooLong(host) {
+		return "", errHostTooLong
+	}
+	if strings.IndexByte(host, ':') >= 0 {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			return canonicalAddr(host, addr), nil
+		}
+	}
 	if !isASCII(host) {
 		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 			host = ascii
 		}
 	}
-	return strings.TrimRight(strings.ToLower(host), ".")
+	host = strings.TrimRight(strings.ToLower(host), ".")
+	if !isName(host) {
+		return "", errHostTooLong
+	}
+	return host, nil
+}
+
+// isPlain reports whether a host is a name in its one form, or an IPv4 address. It
+// says no to some others that are.
+func isPlain(host string) bool {
+	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
+		return false
+	}
+	for i := range len(host) {
+		if b := host[i]; (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '.' && b != '-' && b != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// canonicalAddr returns the form of an IPv6 address that is written as host. A
+// zone says over which link a link-local address is reached; the kernel does not
+// look at one with any other address.
+func canonicalAddr(host string, addr netip.Addr) string {
+	addr = addr.Unmap()
+	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {
+		addr = addr.WithZone("")
+	}
+	var buf [maxName]byte
+	if b := addr.AppendTo(buf[:0]); string(b) != host {
+		return string(b)
+	}
+	return host
+}
+
+// isTooLong reports whether a host has more characters than any name, before a
+// moment is spent on it.
+func isTooLong(host string) bool {
+	switch host = strings.TrimSuffix(host, "."); {
+	case len(host) <= maxName:
+		return false
+	case len(host) > maxName*utf8.UTFMax:
+		return true
+	}
+	return utf8.RuneCountInString(host) > maxName
+}
+
+// isName reports whether a name and its labels are as short as the DNS has them.
+func isName(host string) bool {
+	if len(host) <= maxLabel {
+		return true
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if len(label) > maxLabel {
+			return false
+		}
+	}
+	return len(host) <= maxName
+}
+
+// checkTarget reports a request whose target names another host than the one
+// that it is paced by: a target in absolute form (RFC 9112 §3.2.2) counts for more
+// than the Host header, and a proxy goes where it says.
+func checkTarget(req *http.Request) error {
+	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
+		return nil
+	}
+	target := req.URL.RequestURI()
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		return nil
+	}
+	authority := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority = rest[:i]
+	}
+	key, err := HostKey(req.Context(), &url.URL{Host: authority})
+	for _, host := range []string{req.URL.Host, req.Host} {
+		if own, _ := HostKey(req.Context(), &url.URL{Host: host}); err == nil && own == key {
+			return nil
+		}
+	}
+	return fmt.Errorf("politeness: the request's target %q names another host than its URL, %q: give a URL without Opaque",
+		abbreviated(target), abbreviated(req.URL.Host))
+}
+
+// abbreviated is a host or a URL as an error has room for it.
+func abbreviated(s string) string {
+	if len(s) <= 2*maxName {
+		return s
+	}
+	return strings.ToValidUTF8(s[:2*maxName], "") + "…"
 }
 
 func isASCII(s string) bool {

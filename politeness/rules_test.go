@@ -527,10 +527,18 @@ func FuzzHostKey(f *testing.F) {
 	f.Add("www.Example.com.")
 	f.Add("bücher.example")
 	f.Add("\xff。")
+	f.Add("::FFFF:192.0.2.1")
+	f.Add("fe80::1%eth0")
 	f.Fuzz(func(t *testing.T, host string) {
-		key := canonicalHost(host)
-		if again := canonicalHost(key); again != key {
-			t.Errorf("%q becomes %q, and that %q", host, key, again)
+		key, err := canonicalHost(host)
+		if err != nil {
+			return
+		}
+		if len(key) > maxName {
+			t.Errorf("%q becomes %q, of %d bytes", host, key, len(key))
+		}
+		if again, err := canonicalHost(key); again != key || err != nil {
+			t.Errorf("%q becomes %q, and that %q, %v", host, key, again, err)
 		}
 	})
 }

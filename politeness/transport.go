@@ -63,7 +63,9 @@ func (t *Transport) CloseIdleConnections() {
 
 // RoundTrip waits until the request's host may be asked and makes the request.
 // Its errors are those of [Limiter.Acquire] and of Base. A request that names no
-// host is none of politeness's business and goes straight to Base.
+// host is none of politeness's business and goes straight to Base. One whose
+// target (URL.Opaque, in absolute form) names another host than its URL, or its
+// Host header, is an error, for it would go there at this one's pace.
 //
 // Where net/http would send the request a second time by itself, because the
 // server closed a connection or refused an HTTP/2 stream without an answer, that
@@ -71,6 +73,12 @@ func (t *Transport) CloseIdleConnections() {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
+	}
+	if err := checkTarget(req); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
 	}
 	sent := req
 	for range maxReplays + 1 {
