@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
@@ -70,9 +69,13 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 // fetch that is under way, until ctx ends.
 //
 // Every outcome of robots.txt is a Decision, unreachable included. The error
-// is for all else: u is no absolute URL, ctx has ended (errors.Is its
-// error), or a *politeness.DelayError, when robots.txt cannot be asked for
+// is for all else: u is no absolute URL, or has a host longer than a name can
+// be, or an Opaque that names another origin; ctx has ended (errors.Is its
+// error); or a *politeness.DelayError, when robots.txt cannot be asked for
 // before ctx's deadline.
+//
+// A path that servers may take for another is judged by that name too:
+// Decision.Resolved.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	err := c.check(ctx, u, "", &d)
@@ -108,6 +111,11 @@ func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decisi
 	if err != nil {
 		return err
 	}
+	if !origin.HasPlainTarget(u) {
+		if err := origin.CheckTarget(u, host); err != nil {
+			return err
+		}
+	}
 	if rec := c.loader.Override(name); rec != nil {
 		c.judge(d, u, rec, time.Now())
 		return nil
@@ -135,7 +143,13 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	switch rec.InForce(now) {
 	case record.Good, record.Override:
 		var buf [128]byte
-		m := rec.Doc.Rules.Match(target(buf[:0], u)) // m keeps nothing of the target
+		target := target(buf[:0], u)
+		m := rec.Doc.Rules.Match(target) // which keeps nothing of the target
+		if m.Allowed && hasOtherNames(target) {
+			if other, name := matchOtherNames(rec.Doc.Rules, target); name != "" {
+				m, d.Resolved = other, name
+			}
+		}
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
 		d.CrawlDelay, _ = rec.Doc.Rules.CrawlDelay()
@@ -166,7 +180,7 @@ func target(buf []byte, u *url.URL) string {
 		path = "/"
 	}
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
-	return unsafe.String(unsafe.SliceData(buf), len(buf))
+	return asString(buf)
 }
 
 func (c *Checker) observeFetch(f load.Fetch) {

@@ -29,6 +29,12 @@ type Decision struct {
 	Rule string         // its pattern as written
 	Line int            // its line in robots.txt, counted from 1
 
+	// Resolved is the path and the query that the rule disallows, where that is
+	// another name of what was asked about: "/private/" for "/x/%2e%2e/private/"
+	// or "//private/". It has no dot segments and no empty ones. "": the URL was
+	// decided as it is written.
+	Resolved string
+
 	// Group is the user-agent lines of the group in force, if the file has
 	// one for us. It is shared: do not change it.
 	Group []robotstxt.UserAgent
@@ -202,6 +208,9 @@ func (d Decision) why() string {
 	case Unreachable:
 		s = fmt.Sprintf("%s is unreachable: %s; next try at %s", in, d.Cause, d.NextTry.UTC().Format(time.RFC3339))
 	}
+	if d.Resolved != "" {
+		s += ", as " + d.Resolved
+	}
 	if d.Stale {
 		s += ", a stale copy: " + d.Cause
 	}
@@ -209,9 +218,9 @@ func (d Decision) why() string {
 }
 
 // MarshalJSON writes the decision as one object with the members url,
-// allowed, reason and, where they say something, dry_run, rule, line, group,
-// crawl_delay_seconds, robots_url, status, fetched, expires, stale, cause,
-// failed_since, next_try, sha256.
+// allowed, reason and, where they say something, dry_run, rule, line, resolved,
+// group, crawl_delay_seconds, robots_url, status, fetched, expires, stale,
+// cause, failed_since, next_try, sha256.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
@@ -220,6 +229,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		Reason      Reason     `json:"reason"`
 		Rule        string     `json:"rule,omitempty"`
 		Line        int        `json:"line,omitzero"`
+		Resolved    string     `json:"resolved,omitempty"`
 		Group       []string   `json:"group,omitempty"`
 		CrawlDelay  float64    `json:"crawl_delay_seconds,omitzero"`
 		RobotsURL   string     `json:"robots_url,omitempty"`
@@ -232,7 +242,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		NextTry     *time.Time `json:"next_try,omitempty"`
 		SHA256      string     `json:"sha256,omitempty"`
 	}{
-		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line,
+		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line, Resolved: d.Resolved,
 		CrawlDelay: d.CrawlDelay.Seconds(), RobotsURL: d.RobotsURL, Status: d.Status,
 		Fetched: d.Fetched.UTC(), Expires: d.Expires.UTC(), Stale: d.Stale,
 		Cause: d.Cause, SHA256: d.SHA256(),

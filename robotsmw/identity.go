@@ -3,6 +3,7 @@ package robotsmw
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -15,6 +16,61 @@ type IdentityError struct {
 
 func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
+}
+
+// userAgentOf returns the User-Agent that a header gives a request; "": none. It
+// is plain if it is the only one, and the header can be sent as it is. Others are
+// those under the name in another case, which net/http would send as well: a
+// header that was not set by Set may have them.
+func userAgentOf(h http.Header) (agent string, plain bool) {
+	lines := h["User-Agent"] // Header.Get would look at the name first
+	if len(lines) > 0 {
+		agent = lines[0]
+	}
+	plain = agent != "" && len(lines) == 1
+	if plain && len(h) == 1 {
+		return agent, true
+	}
+	odd := ""
+	for name, lines := range h {
+		if !isOdd(name) {
+			continue
+		}
+		plain = false
+		// Of several the first in the alphabet, so that it is always the same.
+		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
+			odd = name
+		}
+	}
+	if agent == "" && odd != "" {
+		agent = h[odd][0]
+	}
+	return agent, plain
+}
+
+// withUserAgent returns a copy of a header with one User-Agent.
+func withUserAgent(h http.Header, agent string) http.Header {
+	with := make(http.Header, len(h)+1)
+	for name, lines := range h {
+		if !isOdd(name) {
+			with[name] = lines
+		}
+	}
+	with["User-Agent"] = []string{agent}
+	return with
+}
+
+// isOdd reports whether a header's name is User-Agent or Host in a case that
+// net/http does not know for it. It would send such a line besides its own, and
+// the server choose.
+func isOdd(name string) bool {
+	switch len(name) {
+	case len("User-Agent"):
+		return name != "User-Agent" && strings.EqualFold(name, "User-Agent")
+	case len("Host"):
+		return name != "Host" && strings.EqualFold(name, "Host")
+	}
+	return false
 }
 
 // productTokens validates the tokens a caller gives, or derives the one that

@@ -1,12 +1,15 @@
 package robotsmw
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
 // A Transport is an http.RoundTripper that obeys robots.txt: a request for a
@@ -53,7 +56,12 @@ func NewClient(opts Options) (*http.Client, error) {
 func (t *Transport) Checker() *Checker { return t.checker }
 
 // RoundTrip sends the request if robots.txt allows it. The errors of its own
-// are *DisallowedError, *IdentityError, and those of Checker.Check.
+// are *DisallowedError, *IdentityError, and those of Checker.Check; a redirect
+// to a host longer than a name can be is one too.
+//
+// What is sent is what was judged: the Host is written as the robots.txt was
+// asked for with, whatever its spelling in the request, and there is one
+// User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, s, err := t.prepare(req)
 	if err != nil {
@@ -66,16 +74,37 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
+	if err := checkRedirect(resp); err != nil {
+		return nil, err
+	}
 	s.look(resp, out)
 	return resp, nil
 }
 
+// checkRedirect reports a redirect to a host longer than any name, and closes the
+// response: http.Client would convert that host before it asks for it, which takes
+// half a minute where it is long enough and hears no deadline.
+func checkRedirect(resp *http.Response) error {
+	if resp.StatusCode/100 != 3 {
+		return nil
+	}
+	location := resp.Header.Get("Location")
+	if len(location) <= 253 {
+		return nil
+	}
+	u, err := url.Parse(location)
+	if err != nil || len(u.Host) <= 253 {
+		return nil
+	}
+	if _, err = origin.Of(u, ""); err != nil && resp.Body != nil {
+		resp.Body.Close()
+	}
+	return err
+}
+
 // prepare decides about a request and makes the one to send.
 func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
-	agent := ""
-	if lines := req.Header["User-Agent"]; len(lines) > 0 { // Header.Get would look at the name first
-		agent = lines[0]
-	}
+	agent, plain := userAgentOf(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
 		if err := t.identify(agent); err != nil {
 			return nil, nil, err
@@ -97,12 +126,16 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	// That there is no Crawl-delay is said too: the limiter keeps what it was last told.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	out := req.WithContext(s)
-	if agent == "" {
-		out.Header = make(http.Header, len(req.Header)+1)
-		for k, v := range req.Header {
-			out.Header[k] = v
+	if !plain {
+		out.Header = withUserAgent(req.Header, cmp.Or(agent, t.cfg.UserAgent))
+	}
+	if d.Reason != NotApplicable {
+		if host := origin.SentHost(req.URL, req.Host); host != "" {
+			out.Host = host
 		}
-		out.Header["User-Agent"] = []string{t.cfg.UserAgent}
+		if !origin.HasPlainTarget(req.URL) {
+			out.URL = origin.SentURL(req.URL)
+		}
 	}
 	return out, s, nil
 }

@@ -78,9 +78,11 @@ func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, false
 	}
-	if _, err := origin.Of(u, ""); err != nil {
+	name, err := origin.Of(u, "")
+	if err != nil {
 		return nil, false
 	}
+	u.Host = origin.Host(name)
 	u.Fragment, u.RawFragment, u.User = "", "", nil
 	if u.Path == "" {
 		u.Path = "/"

@@ -11,13 +11,16 @@
 // its own, written "http://127.0.0.1:8080 example.com": its robots.txt is
 // fetched at the same address with that Host.
 //
-// The form of a host is package politeness's, so that rules and pace agree.
+// The form of a host is package politeness's, so that rules and pace agree. What
+// is sent (sent.go) is made to agree with both.
 package origin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -48,13 +51,10 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u.Host == "" {
 		return nil, fmt.Errorf("robotsmw: the URL %q has no host: give an absolute URL", u.Redacted())
 	}
-	scheme := u.Scheme
-	if !isLower(scheme) {
-		scheme = strings.ToLower(scheme)
-	}
+	scheme := lower(u.Scheme)
 	buf = append(buf, scheme...)
 	buf = append(buf, "://"...)
-	if isName(u.Host) && (host == "" || host == u.Host) { // nearly always
+	if (host == "" || host == u.Host) && isCanonical(scheme, u.Host) { // nearly always
 		return append(buf, u.Host...), nil
 	}
 	start := len(buf)
@@ -80,26 +80,61 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 // host's name is politeness's, so that rules and pace agree about it.
 func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	host, port := splitPort(hostport)
-	if strings.IndexByte(host, ':') >= 0 && host[0] != '[' {
-		return nil, fmt.Errorf("robotsmw: the host %q has colons besides that of a port: write an IPv6 address in brackets", hostport)
+	isIPv6 := strings.IndexByte(host, ':') >= 0
+	if isIPv6 && host[0] != '[' {
+		return nil, fmt.Errorf("robotsmw: the host %s has colons besides that of a port: write an IPv6 address in brackets", quoted(hostport))
 	}
 	name, err := politeness.HostKey(context.Background(), &url.URL{Host: host})
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: the host %q is empty: give an absolute URL", hostport)
+		return nil, fmt.Errorf("robotsmw: the host %s cannot be asked for a robots.txt: %w: give an absolute URL", quoted(hostport), err)
 	}
 	if !isWritable(name) {
-		return nil, fmt.Errorf("robotsmw: the host %q is not a valid domain name or address: write an internationalized name in its xn-- form", hostport)
+		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: write an internationalized name in its xn-- form", quoted(hostport))
 	}
-	if strings.IndexByte(name, ':') >= 0 {
-		buf = append(append(append(buf, '['), name...), ']')
-	} else {
+	switch {
+	case !isIPv6:
 		buf = append(buf, name...)
+	case strings.IndexByte(name, ':') >= 0:
+		buf = append(append(append(buf, '['), name...), ']')
+	default:
+		// An IPv4-mapped address. It is paced as the IPv4 address that it stands
+		// for, but a server is told another Host, and may have other rules.
+		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
-	if port != "" && port != defaultPort(scheme) {
-		buf = append(buf, ':')
-		buf = append(buf, port...)
+	if port, err = canonicalPort(scheme, port); err != nil {
+		return nil, fmt.Errorf("robotsmw: the host %s: %w", quoted(hostport), err)
+	}
+	if port != "" {
+		buf = append(append(buf, ':'), port...)
 	}
 	return buf, nil
+}
+
+// canonicalPort returns a port as a number without leading zeros, and "" for the
+// scheme's default.
+func canonicalPort(scheme, port string) (string, error) {
+	if port == "" {
+		return "", nil
+	}
+	n := strings.TrimLeft(port, "0")
+	if n == "" {
+		n = "0"
+	}
+	if len(n) > 5 || len(n) == 5 && n > "65535" || strings.Trim(n, "0123456789") != "" {
+		return "", errors.New("its port is not a number of 65535 or less")
+	}
+	if n == defaultPort(scheme) {
+		return "", nil
+	}
+	return n, nil
+}
+
+// quoted is a host as an error has room for it.
+func quoted(host string) string {
+	if len(host) > 300 {
+		host = strings.ToValidUTF8(host[:300], "") + "…"
+	}
+	return strconv.Quote(host)
 }
 
 // splitPort splits "host:port"; a port may be empty, and a colon inside
@@ -112,16 +147,22 @@ func splitPort(hostport string) (host, port string) {
 	return hostport[:i], hostport[i+1:]
 }
 
-// isName reports whether s, which is not empty, is a host without a port and in
-// the canonical form of an origin: a name of the plain kind, or an IPv4 address.
-// It says no to some others that are.
-func isName(s string) bool {
+// isCanonical reports whether s is a host, with or without a port, in the
+// canonical form of an origin: a name of the plain kind, or an IPv4 address. It
+// says no to some others that are.
+func isCanonical(scheme, s string) bool {
 	for i := range len(s) {
 		if b := s[i]; b != '.' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') {
-			return false
+			return b == ':' && isCanonical(scheme, s[:i]) && isCanonicalPort(scheme, s[i+1:])
 		}
 	}
-	return s[len(s)-1] != '.'
+	// One of more than 63 bytes may have a label of as many.
+	return len(s) > 0 && len(s) <= 63 && s[len(s)-1] != '.'
+}
+
+func isCanonicalPort(scheme, port string) bool {
+	canonical, err := canonicalPort(scheme, port)
+	return err == nil && port != "" && canonical == port
 }
 
 // isWritable reports whether an origin can have the name: politeness leaves what
@@ -136,13 +177,14 @@ func isWritable(name string) bool {
 	return true
 }
 
-func isLower(s string) bool {
-	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			return false
+// lower is strings.ToLower for a scheme, which is nearly always in lower case.
+func lower(scheme string) string {
+	for i := range len(scheme) {
+		if 'A' <= scheme[i] && scheme[i] <= 'Z' {
+			return strings.ToLower(scheme)
 		}
 	}
-	return true
+	return scheme
 }
 
 // Of is Append as a string.

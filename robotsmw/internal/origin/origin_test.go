@@ -66,6 +66,17 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[2001:DB8::1]/", "", "http://[2001:db8::1]"},
 		{"http://[2001:db8::1]:80/", "", "http://[2001:db8::1]"},
 		{"http://[2001:db8::1]:8080/", "", "http://[2001:db8::1]:8080"},
+		{"http://[0:0:0:0:0:0:0:1]/", "", "http://[::1]"},
+		{"http://[::1%25lo]/", "", "http://[::1]"},
+		{"http://[fe80::1%25ETH0]/", "", "http://[fe80::1%ETH0]"},
+		{"http://[::ffff:192.0.2.1]/", "", "http://[::ffff:192.0.2.1]"}, // the Host is another than that of 192.0.2.1
+		{"http://[::FFFF:c000:201]:80/", "", "http://[::ffff:192.0.2.1]"},
+		{"http://192.0.2.1:8080/", "", "http://192.0.2.1:8080"},
+		{"http://a\u00ad.example/", "", "http://a.example"},
+		{"http://example.com:080/", "", "http://example.com"},
+		{"http://example.com:00443/", "", "http://example.com:443"},
+		{"https://example.com:0443/", "", "https://example.com"},
+		{"http://example.com:0/", "", "http://example.com:0"},
 		{"http://127.0.0.1:8080/", "a.example", "http://127.0.0.1:8080 a.example"},
 		{"http://127.0.0.1:8080/", "A.Example:80", "http://127.0.0.1:8080 a.example"},
 		{"http://example.com/", "EXAMPLE.com:80", "http://example.com"},
@@ -115,7 +126,7 @@ func TestOriginsInOptions(t *testing.T) {
 }
 
 func FuzzOrigin(f *testing.F) {
-	for _, s := range []string{"http://example.com", "https://EXAMPLE.com.:443", "http://[::1]:80", "http://bücher.example", "http://a:b:c", "http://..", "ftp://x:21"} {
+	for _, s := range []string{"http://example.com", "https://EXAMPLE.com.:443", "http://[::1]:80", "http://bücher.example", "http://a:b:c", "http://..", "ftp://x:21", "http://[::FFFF:192.0.2.1]:080", "http://[fe80::1%25eth0]", "http://[::1%25x]"} {
 		f.Add(s, "")
 	}
 	f.Add("http://a.example", "[[b]]")

@@ -1,0 +1,132 @@
+package origin
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The Host that is sent is the one that names the origin.
+func TestSentHost(t *testing.T) {
+	for _, tt := range []struct{ url, host, want string }{
+		{"http://a.test", "", ""},
+		{"http://a.test", "a.test", ""},
+		{"http://a.test:8080", "", ""},
+		{"http://foo_bar.test", "", ""},
+		{"http://[::1]:8080", "", ""},
+		{"http://[fe80::1%25eth0]", "", ""},
+		{"http://A.test", "", "a.test"},
+		{"http://a.test.", "", "a.test"},
+		{"http://a.test:80", "a.test:80", "a.test"},
+		{"http://a.test:080", "", "a.test"},
+		{"http://a.test:", "", "a.test"},
+		{"https://a.test:080", "", "a.test:80"},
+		{"HTTP://a.test:80", "", "a.test"},
+		{"http://ａ.test", "ａ.test", "a.test"},
+		{"http://a\u00ad.test:8080", "", "a.test:8080"},
+		{"http://bücher.test", "", "xn--bcher-kva.test"},
+		{"http://[0:0:0:0:0:0:0:1]", "", "[::1]"},
+		{"http://[::ffff:c000:201]", "", "[::ffff:192.0.2.1]"},
+		{"http://127.0.0.1:8080", "b.test", ""},
+		{"http://127.0.0.1:8080", "B.test:80", "b.test"},
+		{"http://127.0.0.1:8080", "ｂ.test", "b.test"},
+	} {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SentHost(u, tt.host); got != tt.want {
+			t.Errorf("%s with Host %q: %q, want %q", tt.url, tt.host, got, tt.want)
+		}
+	}
+}
+
+func TestTargetsOfAnotherOrigin(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		u    url.URL
+		host string
+		ok   bool
+	}{
+		{name: "a path", u: url.URL{Path: "/x"}, ok: true},
+		{name: "no path", ok: true},
+		{name: "a path with two slashes", u: url.URL{Path: "//b.test/x"}, ok: true},
+		{name: "a path without a slash", u: url.URL{Path: "x"}, ok: true},
+		{name: "an opaque path", u: url.URL{Opaque: "/x"}, ok: true},
+		{name: "OPTIONS *", u: url.URL{Opaque: "*"}, ok: true},
+		{name: "its own", u: url.URL{Opaque: "//a.test/x"}, ok: true},
+		{name: "its own in full", u: url.URL{Opaque: "http://a.test/x"}, ok: true},
+		{name: "its own, spelled otherwise", u: url.URL{Opaque: "HTTP://A.test.:80?x"}, ok: true},
+		{name: "its own in the path", u: url.URL{Path: "http://a.test/x"}, ok: true},
+		{name: "its Host's", u: url.URL{Opaque: "//b.test/x"}, host: "b.test", ok: true},
+		{name: "another", u: url.URL{Opaque: "//b.test/x"}},
+		{name: "another in full", u: url.URL{Opaque: "http://b.test/x"}},
+		{name: "another in the path", u: url.URL{Path: "http://b.test/x"}},
+		{name: "another in the query's place", u: url.URL{Opaque: "//b.test?x"}},
+		{name: "another port", u: url.URL{Opaque: "//a.test:8080/x"}},
+		{name: "another scheme", u: url.URL{Opaque: "https://a.test/x"}},
+		{name: "a user", u: url.URL{Opaque: "//a.test@b.test/x"}},
+		{name: "a user at home", u: url.URL{Opaque: "//b.test@a.test/x"}},
+		{name: "no host", u: url.URL{Opaque: "///x"}},
+		{name: "a host for CONNECT", u: url.URL{Opaque: "b.test:443"}},
+		{name: "a path without a host", u: url.URL{Opaque: "http:/x"}},
+		{name: "the URL's, where the Host is another", u: url.URL{Opaque: "//a.test/x"}, host: "b.test"},
+		{name: "too long", u: url.URL{Opaque: "//" + strings.Repeat("ü", 100_000) + "/x"}},
+	} {
+		tt.u.Scheme, tt.u.Host = "http", "a.test"
+		if err := CheckTarget(&tt.u, tt.host); (err == nil) != tt.ok || err != nil && len(err.Error()) > 2048 {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// A path without a slash is judged as one with it, and so it is sent: before it, a
+// proxy is told the host's name.
+func TestSentURL(t *testing.T) {
+	for path, want := range map[string]string{
+		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
+	} {
+		u := &url.URL{Scheme: "http", Host: "a.test", Path: path, RawQuery: "q"}
+		before := *u
+		if got := SentURL(u).RequestURI(); got != want+"?q" {
+			t.Errorf("%q is sent as %q, want %q", path, got, want+"?q")
+		}
+		if *u != before {
+			t.Errorf("%q was changed", path)
+		}
+	}
+	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x", RawPath: "%2Fx"}
+	if got := SentURL(u).RequestURI(); got != "/%2Fx" {
+		t.Errorf("an escaped slash is sent as %q", got)
+	}
+}
+
+// A host that no name can be as long as has no origin, and that is known at once.
+func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
+	for _, host := range []string{
+		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",
+		strings.Repeat("ü", 60) + ".test", "a.test:" + strings.Repeat("9", 4<<20), "a.test:65536", "a.test:http", "a.test:-1", "[fe80::1%" + strings.Repeat("z", 300) + "]",
+	} {
+		start := time.Now()
+		for _, where := range []struct{ host, own string }{{host, ""}, {"a.test", host}} {
+			name, err := Of(&url.URL{Scheme: "http", Host: where.host}, where.own)
+			if err == nil || len(err.Error()) > 2048 {
+				t.Errorf("%.100s: origin %.100s, error %.100v", host, name, err)
+			}
+		}
+		if took := time.Since(start); took > 100*time.Millisecond {
+			t.Errorf("%.100s: refused after %v", host, took)
+		}
+	}
+	for host, want := range map[string]string{
+		strings.Repeat("a.", 126) + "a":           strings.Repeat("a.", 126) + "a",
+		strings.Repeat("a.", 126) + "a.:65535":    strings.Repeat("a.", 126) + "a:65535",
+		strings.Repeat("a", 63) + ".test":         strings.Repeat("a", 63) + ".test",
+		"a.test:" + strings.Repeat("0", 99) + "1": "a.test:1",
+	} {
+		if got, err := Of(&url.URL{Scheme: "http", Host: host}, ""); got != "http://"+want || err != nil {
+			t.Errorf("%s: %s, %v", host, got, err)
+		}
+	}
+}

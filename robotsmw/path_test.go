@@ -1,0 +1,225 @@
+package robotsmw
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A path that servers take for another is judged by that name too.
+func TestAnotherNameForAPath(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(`User-agent: *
+Disallow: /private/
+Disallow: //double/
+Disallow: /q?x
+Disallow: /end$
+Disallow: /robots
+Allow: /private/open/
+`))
+	c := newTestTransport(t, &web).Checker()
+	for _, tt := range []struct {
+		path     string // and query
+		line     int    // 0: allowed
+		resolved string
+	}{
+		// as written
+		{"/private/a", 2, ""},
+		{"/private/./a", 2, ""},
+		{"//double/a", 3, ""},
+		// RFC 3986 §5.2.4, escaped or not
+		{"/./private/a", 2, "/private/a"},
+		{"/x/../private/a", 2, "/private/a"},
+		{"/../../private/a", 2, "/private/a"},
+		{"/x/%2e%2e/private/a", 2, "/private/a"},
+		{"/x/%2E%2e/private/a", 2, "/private/a"},
+		{"/x/.%2E/private/a", 2, "/private/a"},
+		{"/x/%2e./private/a", 2, "/private/a"},
+		{"/%2e/private/a", 2, "/private/a"},
+		{"/private/open/../a", 2, "/private/a"},
+		{"/private/open/%2e%2e/a?q=/../", 2, "/private/a?q=/../"},
+		{"/private/x/..", 2, ""},
+		{"/end/x/../../end", 5, "/end"},
+		{"/x/../end/.", 0, ""}, // it is /end/
+		// empty segments
+		{"//private/a", 2, "/private/a"},
+		{"///private///a", 2, "/private/a"},
+		{"//q?x", 4, "/q?x"},
+		// both, in either order
+		{"/x//../private/a", 2, "/private/a"},
+		{"/x/..//private/a", 2, "/private/a"},
+		{"/private/a//../../../b", 2, ""},
+		{"/x/y//../../private/a", 2, "/private/a"},
+		{"/y//../private/../private/a", 2, "/private/a"},
+		// allowed by all names
+		{"/public//a", 0, ""},
+		{"/public/../a", 0, ""},
+		{"/private/open/./a", 0, ""},
+		{"/private/open//a", 0, ""},
+		{"/.well-known/x", 0, ""},
+		{"/...", 0, ""},
+		{"/.../private/a", 0, ""},
+		{"/..a/private/a", 0, ""},
+		{"/%2e%2e%2e/private/a", 0, ""},
+		{"/%E3%83%84", 0, ""},
+		{"/", 0, ""},
+		// no other names
+		{"/x/..%2Fprivate/a", 0, ""},       // RFC 9309 §2.2.2: %2F is no slash
+		{"/x%2F../private/a", 0, ""},       // the segment is x%2F..
+		{"/x/..;/private/a", 0, ""},        // a parameter is a part of the segment
+		{`/x/..\private/a`, 0, ""},         // nor is a backslash a slash
+		{"/x/%252e%252e/private/a", 0, ""}, // unescaped once
+		{"/x/../PRIVATE/a", 0, ""},
+		{"/x?/../private/a", 0, ""},
+		{"/x?y=//private/a", 0, ""},
+		{"/?/../q?x", 0, ""},
+		// robots.txt itself is allowed by its own name alone
+		{"/robots.txt", 0, ""},
+		{"/robots/../robots.txt", 6, ""},
+		{"/x/../robots.txt?q", 6, "/robots.txt?q"},
+	} {
+		u := mustURL(t, "http://a.example"+tt.path)
+		d, err := c.Check(t.Context(), u)
+		if err != nil {
+			t.Errorf("%s: %v", tt.path, err)
+			continue
+		}
+		line := d.Line
+		if d.Allowed {
+			line = 0
+		}
+		if line != tt.line || d.Resolved != tt.resolved {
+			t.Errorf("%s: %v, resolved %q; want line %d, resolved %q", tt.path, d, d.Resolved, tt.line, tt.resolved)
+		}
+		if d.URL != u {
+			t.Errorf("%s: the decision is about another URL", tt.path)
+		}
+	}
+}
+
+// Where robots.txt forbids everything, its own name in another spelling is
+// forbidden too.
+func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(shutRules))
+	c := newTestTransport(t, &web).Checker()
+	for path, want := range map[string]bool{
+		"/robots.txt": true, "//robots.txt": false, "/./robots.txt": false, "/x/../robots.txt": false, "/%2e/robots.txt": false, "/robots.txt?q": false,
+	} {
+		if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
+			t.Errorf("%v", d)
+		}
+	}
+}
+
+// The decision says by which name it is disallowed, and CrawlDelay and the group are as ever.
+func TestDecisionNamesThePathThatDecided(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))
+	c := newTestTransport(t, &web).Checker()
+	d := decide(t, c, "http://a.example/x/%2e%2e/private/a?b=//c")
+	want := `disallowed: http://a.example/x/%2e%2e/private/a?b=//c (rule "Disallow: /private/", line 3 of http://a.example/robots.txt, as /private/a?b=//c)`
+	if got := d.String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if b, err := d.MarshalJSON(); err != nil || !strings.Contains(string(b), `"line":3,"resolved":"/private/a?b=//c","group":["ExampleBot"],"crawl_delay_seconds":7`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	if d.URL.Path != "/x/../private/a" || d.CrawlDelay.Seconds() != 7 || len(d.Group) != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A path without an other name costs no allocation, nor does one that all of its
+// names allow.
+func TestOtherNamesAllocateNothing(t *testing.T) {
+	c := warm(t).Checker()
+	for _, raw := range []string{
+		"https://example.com/section-7/public/page.html", "https://example.com/.well-known/a", "https://example.com/a//b/../c?d=//e",
+	} {
+		u := mustURL(t, raw)
+		if n := testing.AllocsPerRun(100, func() {
+			if d, err := c.Check(t.Context(), u); err != nil || !d.Allowed {
+				t.Fatal(d, err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", raw, n)
+		}
+	}
+}
+
+// resolvedSlowly is appendResolved as RFC 3986 §5.2.4 has it, step by step.
+func resolvedSlowly(path string) string {
+	in, out := unescapedDots(path), ""
+	for in != "" {
+		switch {
+		case strings.HasPrefix(in, "/./"):
+			in = in[2:]
+		case in == "/.":
+			in = "/"
+		case strings.HasPrefix(in, "/../"), in == "/..":
+			if in = in[3:]; in == "" {
+				in = "/"
+			}
+			out = out[:max(0, strings.LastIndexByte(out, '/'))]
+		default:
+			i := strings.IndexByte(in[1:], '/') + 1
+			if i == 0 {
+				i = len(in)
+			}
+			out, in = out+in[:i], in[i:]
+		}
+	}
+	return out
+}
+
+// unescapedDots has the dots of dot segments unescaped.
+func unescapedDots(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if s = strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s); s == "." || s == ".." {
+			segments[i] = s
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func FuzzOtherNames(f *testing.F) {
+	for _, s := range []string{"/a/b/c/./../../g", "/mid/content=5/../6", "/..", "/.", "/", "//", "/a//../b", "/%2E%2e/%2e", "/..//..", "/%2", "/%2f..", "/.%2e.", "/%2e%2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		if path == "" || path[0] != '/' {
+			return
+		}
+		got := string(appendResolved(nil, path))
+		if want := resolvedSlowly(path); got != want {
+			t.Errorf("%q resolves to %q, want %q", path, got, want)
+		}
+		merged := string(appendMerged(nil, path))
+		if strings.Contains(merged, "//") {
+			t.Errorf("%q merges to %q", path, merged)
+		}
+		if parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' }); !slices.Equal(parts, strings.FieldsFunc(merged, func(r rune) bool { return r == '/' })) {
+			t.Errorf("%q merges to %q, which has other segments", path, merged)
+		}
+		if (got != path || merged != path) && !hasOtherNames(path) {
+			t.Errorf("%q has the names %q and %q", path, got, merged)
+		}
+	})
+}
+
+// A hostile link costs no more than its length.
+func TestLongPathOfDots(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(someRules))
+	c := newTestTransport(t, &web).Checker()
+	for _, unit := range []string{"/..", "/a/..", "//", "/%2e%2e", "/a//../"} {
+		d, err := c.Check(t.Context(), mustURL(t, "http://a.example"+strings.Repeat(unit, 1<<20/len(unit))+"/private/x"))
+		if err != nil || d.Allowed {
+			t.Errorf("%s: %v, %v", unit, d.Reason, err)
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package robotsmw
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// What is judged is what is sent: the tests of this file look at the bytes on the wire.
+
+// A wire is a server that keeps the lines that it is sent, and answers with a
+// robots.txt that forbids /private/, or an empty page.
+type wire struct {
+	net.Listener
+	mu       sync.Mutex
+	requests [][]string // without robots.txt's own
+	robots   []string   // the Host lines that robots.txt was asked for with
+}
+
+func newWire(t *testing.T) (*wire, *http.Transport) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{Listener: l}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.serve(conn)
+		}
+	}()
+	// Whatever the host's name, it is this server.
+	base := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }}
+	t.Cleanup(func() {
+		l.Close()
+		base.CloseIdleConnections()
+	})
+	return w, base
+}
+
+func (w *wire) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		var lines []string
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if line = strings.TrimSpace(line); line == "" {
+				break
+			}
+			lines = append(lines, line)
+		}
+		body := ""
+		w.mu.Lock()
+		if strings.HasPrefix(lines[0], "GET /robots.txt ") {
+			body = someRules
+			w.robots = append(w.robots, header(lines, "host")...)
+		} else {
+			w.requests = append(w.requests, lines)
+		}
+		w.mu.Unlock()
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+}
+
+// sent is the last request for a page.
+func (w *wire) sent() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.requests) == 0 {
+		return nil
+	}
+	return w.requests[len(w.requests)-1]
+}
+
+// header returns the lines with a field's name in any case.
+func header(lines []string, name string) (values []string) {
+	for _, l := range lines[1:] {
+		if n, v, _ := strings.Cut(l, ": "); strings.EqualFold(n, name) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// A page and its robots.txt are asked for with the same Host, however it is
+// spelled, so that no virtual host is decided by the rules of another.
+func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
+	for _, tt := range []struct{ url, host, want string }{
+		{"http://a.test/", "", "a.test"},
+		{"http://A.Test/", "", "a.test"},
+		{"http://a.test./", "", "a.test"},
+		{"http://a.test:80/", "", "a.test"},
+		{"http://a.test:080/", "", "a.test"},
+		{"http://a.test:8080/", "", "a.test:8080"},
+		{"http://ａ.test/", "", "a.test"},
+		{"http://a\u00ad.test/", "", "a.test"},
+		{"http://bücher.test/", "", "xn--bcher-kva.test"},
+		{"http://foo_bar.test/", "", "foo_bar.test"},
+		{"http://[0:0:0:0:0:0:0:1]/", "", "[::1]"},
+		{"http://[::ffff:c000:201]/", "", "[::ffff:192.0.2.1]"},
+		{"http://[fe80::1%25eth0]/", "", "[fe80::1]"}, // as net/http does it
+		{"http://a.test/", "b.test", "b.test"},
+		{"http://a.test/", "ｂ.test:80", "b.test"},
+		{"http://a.test/", "A.TEST", "a.test"},
+	} {
+		w, base := newWire(t)
+		tr := newTestTransport(t, base)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", tt.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.host != "" {
+			req.Host = tt.host
+		}
+		before, beforeURL := *req, *req.URL
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		resp.Body.Close()
+		if page := header(w.sent(), "host"); !slices.Equal(page, []string{tt.want}) || !slices.Equal(w.robots, page) {
+			t.Errorf("%s, Host %q: the page was asked for with %q, its robots.txt with %q; want %q", tt.url, tt.host, page, w.robots, tt.want)
+		}
+		if req.Host != before.Host || *req.URL != beforeURL || len(req.Header) != 0 {
+			t.Errorf("%s: the request was changed", tt.url)
+		}
+	}
+}
+
+// All spellings of an origin share one robots.txt.
+func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
+	w, base := newWire(t)
+	c := newTestTransport(t, base).Checker()
+	for _, u := range []string{"http://a.test/", "http://A.TEST/", "http://a.test:/", "http://a.test:80/", "http://a.test:080/", "http://a.test./", "http://ａ.test/", "http://a\u00ad.test/"} {
+		decide(t, c, u)
+	}
+	if len(w.robots) != 1 {
+		t.Errorf("robots.txt was asked for with %q, want once", w.robots)
+	}
+	if n := c.Stats().Origins; n != 1 {
+		t.Errorf("%d origins", n)
+	}
+}
+
+// One User-Agent is sent, the one under which robots.txt was read or that was
+// looked at, in whatever case its name is written.
+func TestOneUserAgentIsSent(t *testing.T) {
+	const foreign, ours = "OtherBot/1.0", "ExampleBot/9"
+	for _, tt := range []struct {
+		name   string
+		header http.Header
+		want   string // "": refused with StrictIdentity
+	}{
+		{"none", nil, testAgent},
+		{"its own", http.Header{"User-Agent": {ours}}, ours},
+		{"its own in lower case", http.Header{"user-agent": {ours}}, ours},
+		{"its own in capitals", http.Header{"USER-AGENT": {ours}}, ours},
+		{"a foreign one", http.Header{"User-Agent": {foreign}}, ""},
+		{"a foreign one in lower case", http.Header{"user-agent": {foreign}}, ""},
+		{"a foreign one in other cases", http.Header{"uSeR-aGeNt": {foreign}, "Accept": {"*/*"}}, ""},
+		{"a foreign one beside its own", http.Header{"User-Agent": {ours}, "user-agent": {foreign}}, ours},
+		{"its own beside a foreign one", http.Header{"User-Agent": {foreign}, "user-agent": {ours}}, ""},
+		{"two lines", http.Header{"User-Agent": {ours, foreign}}, ours},
+		{"two lines in lower case", http.Header{"user-agent": {ours, foreign}}, ours},
+		{"an empty one and another", http.Header{"User-Agent": {""}, "user-agent": {foreign}}, ""},
+		{"an empty one in lower case", http.Header{"user-agent": {""}}, testAgent},
+		{"no line", http.Header{"user-agent": {}, "User-Agent": nil}, testAgent},
+	} {
+		for _, strict := range []bool{false, true} {
+			w, base := newWire(t)
+			tr := newTestTransport(t, base, func(o *Options) { o.StrictIdentity = strict })
+			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.test/page", nil)
+			req.Header = tt.header
+			if req.Header == nil {
+				req.Header = http.Header{}
+			}
+			before := req.Header.Clone()
+			resp, err := tr.RoundTrip(req)
+			want := tt.want
+			switch {
+			case want == "" && strict:
+				if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.UserAgent != foreign || w.sent() != nil {
+					t.Errorf("%s, strict: %v; sent %q", tt.name, err, w.sent())
+				}
+				continue
+			case want == "":
+				want = foreign
+			}
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				continue
+			}
+			resp.Body.Close()
+			if got := header(w.sent(), "user-agent"); !slices.Equal(got, []string{want}) {
+				t.Errorf("%s, strict %v: sent %q, want %q", tt.name, strict, got, want)
+			}
+			if fmt.Sprint(req.Header) != fmt.Sprint(before) {
+				t.Errorf("%s: the caller's header was changed", tt.name)
+			}
+		}
+	}
+}
+
+// A second Host in the header, which net/http ignores only in its usual case,
+// is not sent.
+func TestOneHostIsSent(t *testing.T) {
+	w, base := newWire(t)
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.test/page", nil)
+	req.Header["host"], req.Header["Host"], req.Header["X-Test"] = []string{"b.test"}, []string{"c.test"}, []string{"kept"}
+	req.Header.Set("User-Agent", testAgent)
+	resp, err := newTestTransport(t, base).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := header(w.sent(), "host"); !slices.Equal(got, []string{"a.test"}) || len(header(w.sent(), "x-test")) != 1 {
+		t.Errorf("sent %q", w.sent())
+	}
+}
+
+// A request with a target in absolute form is decided by the rules of the host that
+// it goes to, or not sent.
+func TestTargetThatNamesAnotherOrigin(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		u    url.URL
+		host string
+		want string // the first line; "": an error, and nothing is sent
+	}{
+		{name: "a path", u: url.URL{Path: "/x"}, want: "GET /x HTTP/1.1"},
+		{name: "an opaque path", u: url.URL{Opaque: "/x%2Fy"}, want: "GET /x%2Fy HTTP/1.1"},
+		{name: "its own", u: url.URL{Opaque: "//a.test/x"}, want: "GET http://a.test/x HTTP/1.1"},
+		{name: "its own in full", u: url.URL{Opaque: "http://A.test:80/x", RawQuery: "q"}, want: "GET http://A.test:80/x?q HTTP/1.1"},
+		{name: "its Host's", u: url.URL{Opaque: "//b.test/x"}, host: "b.test", want: "GET http://b.test/x HTTP/1.1"},
+		{name: "a path without a slash", u: url.URL{Path: "x"}, want: "GET /x HTTP/1.1"},
+		{name: "another", u: url.URL{Opaque: "//b.test/x"}},
+		{name: "another in full", u: url.URL{Opaque: "http://b.test/x"}},
+		{name: "another in the path", u: url.URL{Path: "http://b.test/x"}},
+		{name: "another scheme", u: url.URL{Opaque: "https://a.test/x"}},
+		{name: "the URL's, where the Host is another", u: url.URL{Opaque: "//a.test/x"}, host: "b.test"},
+		{name: "its own, disallowed", u: url.URL{Opaque: "//a.test/private/x"}},
+		{name: "its own, disallowed by another name", u: url.URL{Opaque: "//a.test/x/..//private/x"}},
+		{name: "its own path, disallowed by another name", u: url.URL{Path: "../private/x"}},
+		{name: "its Host's, disallowed", u: url.URL{Opaque: "//b.test/private/x"}, host: "b.test"},
+	} {
+		w, base := newWire(t)
+		tr := newTestTransport(t, base)
+		tt.u.Scheme, tt.u.Host = "http", "a.test"
+		body := &closeCounter{Reader: strings.NewReader("")}
+		req := (&http.Request{Method: "GET", URL: &tt.u, Host: tt.host, Header: http.Header{}, Body: body}).WithContext(t.Context())
+		resp, err := tr.RoundTrip(req)
+		if err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		line := ""
+		if sent := w.sent(); sent != nil {
+			line = sent[0]
+		}
+		if line != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: sent %q, error %v; want %q", tt.name, line, err, tt.want)
+		}
+		if err != nil && body.closed != 1 {
+			t.Errorf("%s: the body was closed %d times", tt.name, body.closed)
+		}
+	}
+}
+
+// A host that no name can be as long as is refused before anything is made of it:
+// in a link, and in a redirect, which http.Client would convert itself.
+func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
+	var letters strings.Builder
+	for i := range 40_000 { // half a minute of IDNA
+		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
+	}
+	huge := letters.String()
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/to" {
+			w.Header().Set("Location", "http://"+huge+"/")
+			w.WriteHeader(http.StatusFound)
+		}
+	}))
+	tr := newTestTransport(t, &web)
+	client := &http.Client{Transport: tr}
+	decide(t, tr.Checker(), "http://a.example/")
+	for name, host := range map[string]string{
+		"120 KB": huge, "4 MB": strings.Repeat("a", 4<<20), "254 bytes": strings.Repeat("a.", 126) + "aa", "a label of 64": strings.Repeat("a", 64) + ".test",
+		"a port of 4 MB": "a.test:" + strings.Repeat("9", 4<<20),
+	} {
+		u := &url.URL{Scheme: "http", Host: host, Path: "/"}
+		start := time.Now()
+		_, errCheck := tr.Checker().Check(t.Context(), u)
+		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
+		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
+		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
+		if took := time.Since(start); took > 100*time.Millisecond {
+			t.Errorf("%s: refused after %v", name, took)
+		}
+		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {
+			if err == nil || len(err.Error()) > 2048 {
+				t.Errorf("%s: %s: %.300v", name, what, err)
+			}
+		}
+	}
+	start := time.Now()
+	if resp, err := client.Get("http://a.example/to"); err == nil {
+		t.Errorf("followed to %s", resp.Status)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("redirect refused after %v", took)
+	}
+	if n := tr.Checker().Stats().Origins; n != 1 {
+		t.Errorf("%d origins are held, want that of a.example alone", n)
+	}
+}
