@@ -22,6 +22,24 @@
 // transport, every hop is checked; so is every method, HEAD and OPTIONS
 // included. The query is matched as it is sent.
 //
+// # What is judged is what is sent
+//
+// An origin is a scheme, a host and a port. All spellings of a host are one
+// (politeness.HostKey says which), and the Host that is sent is the one that
+// robots.txt was asked for with: that of the URL, or the request's own, which
+// makes an origin of its own at the same address. A request whose target names
+// another authority (URL.Opaque, or a path in absolute form) is an error. So is
+// a host that is longer than a name in the DNS can be, before it is converted
+// or anything is kept of it.
+//
+// Servers take one path for another: /x/%2e%2e/private/ and //private/ for
+// /private/. So a path is judged as it is written; with its dot segments
+// resolved (RFC 3986 §5.2.4) and then its empty ones merged; and in the other
+// order. If any of the three is disallowed, so is the URL, and Decision.Resolved
+// says by which name. %2F is no slash (RFC 9309 §2.2.2), and semicolons,
+// backslashes, letter case and the query are left alone. robotstxt.Rules judges
+// what it is given.
+//
 // # What an answer to robots.txt means
 //
 // RFC 9309 §2.3.1 tells three outcomes apart, and so does Decision.Reason:
