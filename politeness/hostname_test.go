@@ -112,7 +112,7 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > 100*time.Millisecond { // some µs; a busy machine is not a failure
+		if took > time.Second { // some µs; a busy machine is not a failure
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}

@@ -18,11 +18,12 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The longest that a name in the DNS, and a label of it, can be (RFC 1035 §3.1),
-// as they are written.
+// The longest that a name in the DNS, and a label of it, can be as they are
+// written (RFC 1035 §3.1), in bytes.
 const (
 	maxName  = 253
 	maxLabel = 63
+	maxHost  = maxName*utf8.UTFMax + 99 // of a host that may have a name: with brackets, a port and its zeros
 )
 
 var (
@@ -34,7 +35,7 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	if u == nil {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
-	if len(u.Host) > maxName && isTooLong(u.Hostname()) {
+	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
 		// Whatever Key makes of it: net/http would convert it too, for half a
 		// minute where it is long enough.
 		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
@@ -63,6 +64,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // over 63 in the form that is returned. The length comes first, because to convert
 // a long name takes its time squared.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
+	if len(u.Host) > maxHost {
+		return "", errHostTooLong
+	}
 	host, err := canonicalHost(u.Hostname())
 	if err == nil && host == "" {
 		err = errNoHost

@@ -79,6 +79,9 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 // appendHost appends a host and its port in the canonical form of an origin. The
 // host's name is politeness's, so that rules and pace agree about it.
 func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
+	if len(hostport) > 2048 { // HostKey says what is too long; this is not worth a look at each byte
+		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
+	}
 	host, port := splitPort(hostport)
 	isIPv6 := strings.IndexByte(host, ':') >= 0
 	if isIPv6 && host[0] != '[' {
@@ -151,12 +154,14 @@ func splitPort(hostport string) (host, port string) {
 // canonical form of an origin: a name of the plain kind, or an IPv4 address. It
 // says no to some others that are.
 func isCanonical(scheme, s string) bool {
+	if len(s) > len(":65535")+63 {
+		return false // it may have a label of more than 63 bytes
+	}
 	for i := range len(s) {
 		if b := s[i]; b != '.' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') {
 			return b == ':' && isCanonical(scheme, s[:i]) && isCanonicalPort(scheme, s[i+1:])
 		}
 	}
-	// One of more than 63 bytes may have a label of as many.
 	return len(s) > 0 && len(s) <= 63 && s[len(s)-1] != '.'
 }
 
