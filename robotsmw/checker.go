@@ -145,7 +145,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 		var buf [128]byte
 		target := target(buf[:0], u)
 		m := rec.Doc.Rules.Match(target) // which keeps nothing of the target
-		if m.Allowed && hasOtherNames(target) {
+		if m.Allowed && hasOtherNames(target[:len(target)-len(u.RawQuery)]) {
 			if other, name := matchOtherNames(rec.Doc.Rules, target); name != "" {
 				m, d.Resolved = other, name
 			}

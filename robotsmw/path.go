@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"unsafe"
 
@@ -48,21 +49,38 @@ func matchOtherNames(rules *robotstxt.Rules, target string) (m robotstxt.Match, 
 	return m, ""
 }
 
-// hasOtherNames reports whether a target may have other names. It looks at what
-// follows each slash, and says yes to some that have none.
+// hasOtherNames reports whether a target may have other names: whether a slash, a
+// dot or an escape follows a slash. It says yes to some that have none.
+//
+// It looks at every URL, so it takes eight bytes at a time; where one of them is as
+// looked for, the sum of marked leaves its highest bit.
 func hasOtherNames(target string) bool {
 	if target[0] != '/' {
 		return true
 	}
-	for i := 0; i+1 < len(target); i++ {
-		if target[i] == '/' {
-			switch target[i+1] {
-			case '/', '.', '%':
-				return true
-			}
+	i := 0
+	for ; i+8 <= len(target); i += 7 { // the last byte is the next one's first
+		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(target[i:]), 8))
+		next := equal(word|each, '/') | equal(word, '%') // "." is one less than "/"
+		if equal(word, '/')<<8&next != 0 {
+			return true
+		}
+	}
+	for ; i+1 < len(target); i++ {
+		if b := target[i+1]; target[i] == '/' && (b == '/' || b == '.' || b == '%') {
+			return true
 		}
 	}
 	return false
+}
+
+const each = 0x0101010101010101
+
+// equal marks the bytes of a word that are b by their highest bit. It may mark too
+// many, but only after one that is.
+func equal(word uint64, b byte) uint64 {
+	word ^= uint64(b) * each
+	return (word - each) &^ word & (each << 7)
 }
 
 // appendResolved appends a path, which begins with a slash, without its dot

@@ -74,8 +74,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	if err := checkRedirect(resp); err != nil {
-		return nil, err
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		if err := checkRedirect(resp); err != nil {
+			return nil, err
+		}
 	}
 	s.look(resp, out)
 	return resp, nil
@@ -85,9 +87,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // response: http.Client would convert that host before it asks for it, which takes
 // half a minute where it is long enough and hears no deadline.
 func checkRedirect(resp *http.Response) error {
-	if resp.StatusCode/100 != 3 {
-		return nil
-	}
 	location := resp.Header.Get("Location")
 	if len(location) <= 253 {
 		return nil

@@ -157,13 +157,23 @@ func isCanonical(scheme, s string) bool {
 	if len(s) > len(":65535")+63 {
 		return false // it may have a label of more than 63 bytes
 	}
-	for i := range len(s) {
-		if b := s[i]; b != '.' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') {
-			return b == ':' && isCanonical(scheme, s[:i]) && isCanonicalPort(scheme, s[i+1:])
-		}
+	i := 0
+	for i < len(s) && isPlain[s[i]] {
+		i++
 	}
-	return len(s) > 0 && len(s) <= 63 && s[len(s)-1] != '.'
+	if i == 0 || i > 63 || s[i-1] == '.' {
+		return false
+	}
+	return i == len(s) || s[i] == ':' && isCanonicalPort(scheme, s[i+1:])
 }
+
+// isPlain are the bytes of a name of the plain kind.
+var isPlain = func() (is [256]bool) {
+	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-.") {
+		is[b] = true
+	}
+	return is
+}()
 
 func isCanonicalPort(scheme, port string) bool {
 	canonical, err := canonicalPort(scheme, port)
