@@ -23,6 +23,7 @@ type host struct {
 	rest       int32   // 1 + index in Limiter.resting; 0: not there
 	jitter     float32 // what the present interval is lengthened by, as a fraction
 	leaving    int32   // how many of those in flight are on their way to the host
+	exempt     int32   // how many of those that wait are in robots
 	gone       bool    // forgotten
 }
 

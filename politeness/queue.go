@@ -141,6 +141,9 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	g.host, g.state, g.ticket, g.since, g.until = h, queued, l.tickets, now, est
 	h.line(g).push(g)
 	h.waiting++
+	if g.exempt {
+		h.exempt++
+	}
 	l.stats.Waiting++
 	return v, true
 }
@@ -158,6 +161,9 @@ func (l *Limiter) dequeue(g *Grant) {
 	first := line.first == g
 	line.remove(g)
 	h.waiting--
+	if g.exempt {
+		h.exempt--
+	}
 	l.stats.Waiting--
 	g.state = asking
 	g.turn.drop()
@@ -305,17 +311,10 @@ func (h *host) line(g *Grant) *grantRing {
 
 // ahead is how many are before g if it joins its line.
 func (h *host) ahead(g *Grant) int {
-	exempt := 0
-	if first := h.robots.first; first != nil {
-		exempt = 1
-		for e := first.next; e != first; e = e.next {
-			exempt++
-		}
-	}
 	if g.exempt {
-		return exempt
+		return int(h.exempt)
 	}
-	return int(h.waiting) - exempt
+	return int(h.waiting - h.exempt)
 }
 
 func (h *host) pokeHeads() {

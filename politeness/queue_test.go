@@ -1,0 +1,50 @@
+package politeness
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Who joins a queue, or asks when it would be their turn, is not slower for those
+// that wait already.
+func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
+	asking := func(waiters int) time.Duration {
+		l := &Limiter{Delay: time.Hour}
+		u := mustURL(t, "http://www.example.com/robots.txt")
+		ctx, cancel := context.WithCancel(WithCrawlDelay(t.Context(), Exempt))
+		var wg sync.WaitGroup
+		for range 1 + waiters {
+			wg.Go(func() { l.Acquire(ctx, u) })
+		}
+		for l.Stats().Waiting < waiters {
+			time.Sleep(time.Millisecond)
+		}
+		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
+			t.Errorf("the next is due in %v", got)
+		}
+		g := &Grant{limiter: l, key: "www.example.com", exempt: true, limit: forever}
+		best := time.Hour
+		for range 5 {
+			start := time.Now()
+			for range 200 {
+				g.outlook()
+			}
+			best = min(best, time.Since(start))
+		}
+		if got, want := g.outlook().Round(time.Hour), time.Duration(waiters+1)*time.Hour; got != want {
+			t.Errorf("behind %d that wait one is due in %v, want %v", waiters, got, want)
+		}
+		cancel()
+		wg.Wait()
+		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.exempt != 0 {
+			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.exempt)
+		}
+		return best
+	}
+	few, many := asking(10), asking(10_000)
+	if many > 30*few {
+		t.Errorf("200 looks took %v with 10 waiting, and %v with 10,000", few, many)
+	}
+}
