@@ -89,6 +89,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
+		if ctx := req.Context(); ctx.Err() != nil { // whoever was told of the grant has ended it
+			if sent.Body != nil {
+				sent.Body.Close()
+			}
+			a.grant.Done(Outcome{})
+			return nil, &cancelError{a.grant.key, ctx.Err(), context.Cause(ctx)}
+		}
 		resp, err := t.try(a, req, sent)
 		if err == nil || !canReplay(req) || !a.isReplay() {
 			return resp, err
