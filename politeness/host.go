@@ -24,6 +24,7 @@ type host struct {
 	jitter     float32 // what the present interval is lengthened by, as a fraction
 	leaving    int32   // how many of those in flight are on their way to the host
 	exempt     int32   // how many of those that wait are in robots
+	heeding    int32   // how many of the others heed their estimate
 	gone       bool    // forgotten
 }
 

@@ -112,7 +112,8 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 		return cut
 	}
 	h.learn().crawl = g.crawl
-	l.retime(h, now)
+	l.retimeLine(h, &h.queue, now)
+	h.pokeHeads() // the other line does not wait for it, but its first may have let one of this go first
 	return cut
 }
 
@@ -157,6 +158,8 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
+	// A long queue is not walked for nothing: the first alone needs to know.
+	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {
 		return
@@ -178,7 +181,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 		default:
 			ahead++
 		}
-		if this == last {
+		if this == last || !all {
 			return
 		}
 		g = next

@@ -140,10 +140,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	l.tickets++
 	g.host, g.state, g.ticket, g.since, g.until = h, queued, l.tickets, now, est
 	h.line(g).push(g)
-	h.waiting++
-	if g.exempt {
-		h.exempt++
-	}
+	h.count(g, 1)
 	l.stats.Waiting++
 	return v, true
 }
@@ -160,10 +157,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	line := h.line(g)
 	first := line.first == g
 	line.remove(g)
-	h.waiting--
-	if g.exempt {
-		h.exempt--
-	}
+	h.count(g, -1)
 	l.stats.Waiting--
 	g.state = asking
 	g.turn.drop()
@@ -308,6 +302,21 @@ func (h *host) line(g *Grant) *grantRing {
 	}
 	return &h.queue
 }
+
+// count notes that g joined its line (1) or left it (-1).
+func (h *host) count(g *Grant, n int32) {
+	h.waiting += n
+	switch {
+	case g.exempt:
+		h.exempt += n
+	case g.heeds():
+		h.heeding += n
+	}
+}
+
+// heeds reports whether g is told when its estimate changes, or sent away if that
+// gets too late. For others it makes no difference.
+func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
 // ahead is how many are before g if it joins its line.
 func (h *host) ahead(g *Grant) int {

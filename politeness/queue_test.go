@@ -38,7 +38,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.exempt != 0 {
+		if h := l.hosts["www.example.com"]; h.waiting != 0 || h.exempt != 0 || h.heeding != 0 {
 			t.Errorf("%d and %d wait in an empty queue", h.waiting, h.exempt)
 		}
 		return best
@@ -46,5 +46,39 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	few, many := asking(10), asking(10_000)
 	if many > 30*few {
 		t.Errorf("200 looks took %v with 10 waiting, and %v with 10,000", few, many)
+	}
+}
+
+// A host that tells another Crawl-delay with each request does not have its queue
+// walked by each.
+func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
+	joining := func(waiters int) time.Duration {
+		l := &Limiter{Delay: time.Hour}
+		u := mustURL(t, "http://www.example.com/")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 1 + waiters {
+			wg.Go(func() { l.Acquire(ctx, u) })
+		}
+		for l.Stats().Waiting < waiters {
+			time.Sleep(time.Millisecond)
+		}
+		best := time.Hour
+		for range 5 {
+			start := time.Now()
+			for i := range 200 {
+				g := &Grant{limiter: l, key: "www.example.com", told: true, crawl: time.Duration(10+i%2) * time.Second, limit: forever}
+				g.try(true)
+				g.leave()
+			}
+			best = min(best, time.Since(start))
+		}
+		cancel()
+		wg.Wait()
+		return best
+	}
+	few, many := joining(10), joining(10_000)
+	if many > 30*few {
+		t.Errorf("200 requests took %v to queue behind 10, and %v behind 10,000", few, many)
 	}
 }
