@@ -53,6 +53,11 @@
 //     obeyed for as long as that lasts, marked Decision.Stale. The next try
 //     is after Retry-After, else after 1 minute, doubling up to 1 hour.
 //
+// A good copy whose time is over is obeyed, too, while its host may not be asked
+// because it rests: if the fetch would wait for its slot for more than ten
+// seconds. It serves at once, marked stale, and the fetch is made when the host
+// may be asked. A shorter wait is an interval, and the new file is waited for.
+//
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
 // politeness/refusal knows the signs. A 202 with an HTML page, and a 206,
@@ -76,12 +81,28 @@
 // in memory, bounded by Options.MaxOrigins and MaxBytes; a Store (package
 // diskstore, redisstore) keeps them over a restart or shares them.
 //
+// An origin that is unreachable keeps its place until its next try, or a server in
+// trouble would be asked too soon; so does one that is being fetched. When such
+// origins have all places, the owner with the most unreachable ones gives way. One
+// entry then stands for those of the registrable domain (or IP address, or /64
+// network) that are forgotten: until the last of them might be tried again, an
+// origin of the domain that is not known is refused with a
+// *politeness.DelayError, and nobody asks it. If no owner has two, it is the new
+// origin that is refused, until the first of the others is due.
+//
 // # One fetch
 //
 // However many requests need a robots.txt at the same time, it is fetched
 // once. The fetch belongs to none of them: one that gives up does not cancel
 // it for the others. Origins that redirect to the robots.txt of another
 // share that file.
+//
+// A fetch that still waits for its first slot is dropped when the last request
+// that waited for it has left: nothing was asked, and nothing is left behind. One
+// that has had a slot goes on, and is kept; so does a refresh, which nobody waits
+// for. Neither keeps a goroutine for a host that rests for more than ten minutes:
+// the refresh is begun again when the host may be asked, and a fetch that a
+// redirect has led there counts as refused until then.
 //
 // # Time
 //

@@ -88,7 +88,10 @@ type Options struct {
 
 	// MaxOrigins and MaxBytes bound the records in memory; the least
 	// recently used goes first, an origin that is unreachable never before
-	// its next try. 0: 100,000 origins and 128 MiB.
+	// its next try. Fetches that wait or run have places of MaxOrigins,
+	// too. When there is none left, a new origin is refused with a
+	// *politeness.DelayError: see "How long a file is kept" in the package's
+	// documentation. 0: 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

@@ -28,7 +28,8 @@ type Store interface {
 }
 
 // A Locker is what a shared Store may also be: with it, a fleet fetches each
-// robots.txt once. TryLock does not wait; ok is false while another holds
+// robots.txt once. The checker holds a key while it asks, and gives it back where
+// it has to wait for a host that rests. TryLock does not wait; ok is false while another holds
 // the key, which ends with its unlock or after its ttl, whichever is first.
 // unlock is called once, by any goroutine, and must free nothing that has
 // meanwhile become another's.

@@ -16,7 +16,7 @@ func (c *Cache) Audit() error {
 	docs := make(map[*record.Document]int)
 	count := func(e *entry) {
 		bytes += e.cost()
-		if d := e.rec.Load().Doc; d != nil {
+		if d := e.doc(); d != nil {
 			docs[d]++
 		}
 	}
@@ -31,22 +31,44 @@ func (c *Cache) Audit() error {
 				wrong("%s is in the list, and should not be", e.origin)
 			}
 		}
+		folded := 0
 		for j, e := range s.held {
 			count(e)
-			if e.at != j+1 || e.flight != nil || e.next != nil || s.entries[e.origin] != e {
+			if e.at != j+1 || e.flight != nil || s.entries[e.origin] != e {
 				wrong("%s is in the heap, and should not be", e.origin)
 			}
+			if e.domain == nil {
+				folded++
+			}
+		}
+		inDomains := 0
+		for at, d := range s.domains.bySize {
+			n := 0
+			for e := d.held.next; e != &d.held; e = e.next {
+				n++
+				if e.domain != d || e.at == 0 || domainOf(e.origin) != d.name {
+					wrong("%s is among the held ones of %s, and should not be", e.origin, d.name)
+				}
+			}
+			if n != d.size || n == 0 || d.at != at || s.domains.byName[d.name] != d {
+				wrong("%s has %d entries, the books say %d", d.name, n, d.size)
+			}
+			inDomains += n
+		}
+		if inDomains+folded != len(s.held) || folded != s.folded || len(s.domains.byName) != len(s.domains.bySize) {
+			wrong("%d held: %d by domain, and %d domains; the books say %d", len(s.held), inDomains, folded, s.folded)
 		}
 		for _, e := range s.entries {
 			if e.flight != nil {
 				flying++
+				count(e)
 			}
 		}
-		if idle != s.idle || idle+len(s.held)+flying != len(s.entries) {
-			wrong("%d idle, %d held, %d in flight; the books say %d idle, %d entries", idle, len(s.held), flying, s.idle, len(s.entries))
+		if idle != s.idle || flying != s.flying || s.count() != len(s.entries) {
+			wrong("%d idle, %d held, %d in flight; the books say %d, %d, and %d entries", idle, len(s.held), flying, s.idle, s.flying, len(s.entries))
 		}
-		if idle > 0 && idle+len(s.held) > s.maxCount {
-			wrong("%d origins, with %d that could go", idle+len(s.held), idle)
+		if s.count() > s.maxCount {
+			wrong("%d origins, of %d", s.count(), s.maxCount)
 		}
 		if hot := s.hot.Load(); hot != nil && s.entries[hot.origin] != hot {
 			wrong("%s was forgotten, and is found", hot.origin)

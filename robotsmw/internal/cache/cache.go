@@ -31,10 +31,11 @@ import (
 // together take too much memory. It has no goroutine: what is due is done by
 // the callers that pass.
 //
-// An origin that waits for its next try is never dropped, because the next
-// request would then hit a server in trouble. Such origins leave the
-// LRU list for a heap; a shard full of them refuses new origins until the
-// first of them is due.
+// An origin that waits for its next try is held: it is not dropped, because the
+// next request would then hit a server in trouble. Such origins leave the LRU list
+// for a heap. One with a fetch under way has its place, too. A shard full of both
+// makes room by what it knows of the largest [domain] among those held, and where
+// there is none refuses new origins until the first of them is due.
 type Cache struct {
 	queues
 
@@ -42,7 +43,7 @@ type Cache struct {
 	shards   []shard
 	docs     *record.Documents // shared with the crawler's record.Kind
 	maxBytes int64
-	bytes    atomic.Int64 // of all entries and documents, but for entries under way
+	bytes    atomic.Int64 // of all entries and documents
 }
 
 type shard struct {
@@ -55,22 +56,13 @@ type shard struct {
 	entries  map[string]*entry
 	lru      entry     // sentinel: lru.next is the most recently used
 	held     retryHeap // entries whose failure forbids dropping them
+	domains  domains   // those of origins, by domain
+	folded   int       // those that stand for a domain
 	idle     int       // entries in the LRU list
+	flying   int       // entries with a fetch under way
 	maxCount int
 	cache    *Cache
 }
-
-// entry is an origin in the cache. It is in the LRU list or in the heap, and
-// in neither while a fetch for it is under way: then it cannot be evicted.
-type entry struct {
-	origin     string
-	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
-	flight     *Flight                       // nil unless a fetch is under way
-	prev, next *entry                        // non-nil in the LRU list
-	at         int                           // 1 + index in the heap; 0: not there
-}
-
-const entryOverhead = 160 // the entry, its key's header and its map slot
 
 // How many origins a shard must at least hold for another one to be worth
 // while: with fewer, an uneven spread would waste much of the bound.
@@ -124,23 +116,25 @@ func (c *Cache) Get(origin []byte) *record.Record {
 // Begin returns the fetch under way for the origin or, with started, a new one,
 // which its caller must fly and End. If meanwhile there is a record that needs
 // no fetch (in the background: none but a refresh), that is returned instead. With
-// a shard full of origins that must not be dropped, a new one is refused with a
-// *politeness.DelayError.
+// no room for a new origin, it is refused with a *politeness.DelayError. Who gets a
+// flight Waits for it, Leaves it, or lets it GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[name]
+	var after <-chan struct{}
 	switch {
 	case e == nil:
-		s.release(now)
-		if len(s.held) >= s.maxCount || s.idle == 0 && len(s.held) > 0 && s.overweight() {
-			return nil, nil, false, &politeness.DelayError{Host: origin.Host(name), Until: s.held[0].retry()}
+		if until, ok := s.admit(name, now); !ok {
+			return nil, nil, false, &politeness.DelayError{Host: origin.Host(name), Until: until}
 		}
 		e = &entry{origin: name}
 		s.entries[name] = e
-	case e.flight != nil:
+	case e.flight != nil && e.flight.join():
 		return nil, e.flight, false, nil
+	case e.flight != nil: // it was dropped, and has not heard of that yet
+		after = e.flight.done
 	default:
 		rec = e.rec.Load()
 		if u := rec.Use(now); u.AsIs() || u == record.UseAndRefresh && !background {
@@ -149,6 +143,10 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	}
 	s.drop(e)
 	e.flight = newFlight(name, e.rec.Load())
+	e.flight.After = after
+	s.take(e)
+	s.flying++
+	s.shrink()
 	return nil, e.flight, true, nil
 }
 
@@ -167,13 +165,12 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	if e == nil || e.flight != f { // forgotten while it was under way
 		return
 	}
-	e.flight = nil
+	s.drop(e)
 	if rec != nil {
-		e.rec.Store(rec) // e was dropped when the flight began: no document is counted twice
+		e.rec.Store(rec)
 	}
 	if e.rec.Load() == nil {
-		s.cool(e)
-		delete(s.entries, f.Origin)
+		s.forget(e)
 		return
 	}
 	s.place(e, now)
@@ -187,9 +184,7 @@ func (c *Cache) Forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.entries[name]; e != nil {
-		s.drop(e)
-		s.cool(e)
-		delete(s.entries, name)
+		s.evict(e)
 	}
 }
 
@@ -198,111 +193,164 @@ func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		origins += s.idle + len(s.held)
+		origins += s.idle + len(s.held) - s.folded
 		s.mu.Unlock()
 	}
 	return origins, c.bytes.Load()
 }
+
+// admit makes room for a new origin. If there is none, or if nothing may be asked
+// that is not known of its domain, until is when that may have changed.
+func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
+	s.release(now)
+	if s.folded > 0 {
+		if rest := s.entries[wildcard(domainOf(name))]; rest != nil {
+			return rest.retry(), false
+		}
+	}
+	if s.idle > 0 && s.count() >= s.maxCount {
+		s.evict(s.lru.prev)
+	}
+	for s.count() >= s.maxCount || s.idle == 0 && len(s.held) > 0 && s.overweight() {
+		d := s.domains.largest()
+		if d == nil || d.name == domainOf(name) {
+			return s.due(now), false
+		}
+		s.fold(d)
+	}
+	return time.Time{}, true
+}
+
+// due is when there may be room in a shard that has none.
+func (s *shard) due(now time.Time) time.Time {
+	soon := now.Add(time.Second) // when a fetch under way may be over
+	if len(s.held) > 0 && (s.flying == 0 || s.held[0].retry().Before(soon)) {
+		return s.held[0].retry()
+	}
+	return soon
+}
+
+// fold drops the oldest of a domain's held entries, two at first, for the entry
+// that stands for the domain.
+func (s *shard) fold(d *domain) {
+	name := wildcard(d.name)
+	rest := s.entries[name]
+	var until time.Time
+	if rest != nil {
+		until = rest.retry()
+		s.drop(rest)
+	} else {
+		rest = &entry{origin: name}
+		s.entries[name] = rest
+		until = s.foldOne(d, until)
+	}
+	rest.rec.Store(restOf(s.foldOne(d, until)))
+	s.folded++
+	s.take(rest)
+	heap.Push(&s.held, rest)
+}
+
+func (s *shard) foldOne(d *domain, until time.Time) time.Time {
+	e := d.held.prev
+	if e.retry().After(until) {
+		until = e.retry()
+	}
+	s.evict(e)
+	return until
+}
+
+// count is how many places are taken.
+func (s *shard) count() int { return s.idle + len(s.held) + s.flying }
 
 // overweight reports whether the cache takes more memory than it may.
 func (s *shard) overweight() bool { return s.cache.bytes.Load() > s.cache.maxBytes }
 
 // place files an entry by its record.
 func (s *shard) place(e *entry, now time.Time) {
-	rec := e.rec.Load()
-	s.cache.bytes.Add(e.cost() + s.cache.docs.Add(rec.Doc))
-	if rec.Waiting(now) {
+	s.take(e)
+	if e.rec.Load().Waiting(now) {
 		heap.Push(&s.held, e)
+		s.domains.add(e)
 		return
 	}
 	s.idle++
 	s.pushFront(e)
 }
 
-// drop takes an entry out of the list or the heap.
+// drop takes an entry out of where it is: the list, the heap, or a flight.
 func (s *shard) drop(e *entry) {
 	switch {
+	case e.flight != nil:
+		e.flight = nil
+		s.flying--
 	case e.at > 0:
 		heap.Remove(&s.held, e.at-1)
+		if e.domain != nil {
+			s.domains.remove(e)
+		} else {
+			s.folded--
+		}
 	case e.next != nil:
-		s.unlink(e)
+		e.unlink()
 		s.idle--
 	default:
 		return
 	}
-	s.cache.bytes.Add(-e.cost() - s.cache.docs.Remove(e.rec.Load().Doc))
+	s.cache.bytes.Add(-e.cost() - s.cache.docs.Remove(e.doc()))
 }
 
-// cost is roughly what an entry takes in memory, in octets.
-func (e *entry) cost() int64 {
-	return entryOverhead + int64(len(e.origin)) + e.rec.Load().Cost()
+// take adds an entry to the books of memory, out of which drop takes it.
+func (s *shard) take(e *entry) { s.cache.bytes.Add(e.cost() + s.cache.docs.Add(e.doc())) }
+
+// evict drops an entry and forgets it.
+func (s *shard) evict(e *entry) {
+	s.drop(e)
+	s.forget(e)
+}
+
+// forget forgets an entry that has been dropped.
+func (s *shard) forget(e *entry) {
+	s.cool(e)
+	delete(s.entries, e.origin)
 }
 
 // shrink evicts from the end of the list until the bounds hold, or until
 // only entries are left that must stay: those in the heap, and the one used
 // last, however large it is, because it would be fetched again at once.
 func (s *shard) shrink() {
-	for s.idle > 0 && s.idle+len(s.held) > s.maxCount || s.idle > 1 && s.overweight() {
-		e := s.lru.prev
-		s.drop(e)
-		s.cool(e)
-		delete(s.entries, e.origin)
+	for s.idle > 0 && s.count() > s.maxCount || s.idle > 1 && s.overweight() {
+		s.evict(s.lru.prev)
 	}
 }
 
 // cool forgets that the entry was looked up last.
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
-// release moves the entries whose next try is due back to the list.
+// release moves the entries whose next try is due back to the list, and forgets
+// those that stand for a domain.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]
+		stands := e.domain == nil
 		s.drop(e)
-		s.place(e, now)
+		if stands {
+			s.forget(e)
+		} else {
+			s.place(e, now)
+		}
 	}
 	s.shrink()
 }
 
 func (s *shard) touch(e *entry) {
-	if e.next == nil || s.lru.next == e {
+	if e.next == nil || e.at > 0 || s.lru.next == e {
 		return
 	}
-	s.unlink(e)
+	e.unlink()
 	s.pushFront(e)
 }
 
 func (s *shard) pushFront(e *entry) {
 	s.hot.Store(nil) // it is in front no more
-	e.prev, e.next = &s.lru, s.lru.next
-	e.prev.next, e.next.prev = e, e
-}
-
-func (s *shard) unlink(e *entry) {
-	e.prev.next, e.next.prev = e.next, e.prev
-	e.prev, e.next = nil, nil
-}
-
-func (e *entry) retry() time.Time { return e.rec.Load().Failure.Retry }
-
-// retryHeap orders entries by when their next try is due.
-type retryHeap []*entry
-
-func (h retryHeap) Len() int           { return len(h) }
-func (h retryHeap) Less(i, j int) bool { return h[i].retry().Before(h[j].retry()) }
-func (h retryHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i+1, j+1
-}
-func (h *retryHeap) Push(x any) {
-	e := x.(*entry)
-	*h = append(*h, e)
-	e.at = len(*h)
-}
-func (h *retryHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	e.at = 0
-	return e
+	e.linkAfter(&s.lru)
 }

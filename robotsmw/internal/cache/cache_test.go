@@ -1,12 +1,14 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
@@ -20,12 +22,20 @@ func TestCacheInvariants(t *testing.T) {
 		var flights []*Flight
 		for range 2000 {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
-			name := fmt.Sprintf("http://h%d.example", rnd.IntN(30))
+			host := rnd.IntN(30)
+			name := fmt.Sprintf("http://h%d.example", host)
+			if seed%2 == 1 { // a few owners have them all
+				name = fmt.Sprintf("http://h%d.owner%d.example", host, host%3)
+			}
 			switch rnd.IntN(5) {
 			case 0, 1:
 				_, f, started, _ := c.Begin(name, now, rnd.IntN(2) == 0)
 				if started {
 					flights = append(flights, f)
+				}
+				if f != nil && rnd.IntN(3) == 0 {
+					f.Expect(now.Add(time.Hour))
+					f.Leave()
 				}
 			case 2, 3:
 				if len(flights) == 0 {
@@ -110,5 +120,74 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 	}
 	if n, _ := c.Size(); n != 1 {
 		t.Errorf("%d origins", n)
+	}
+}
+
+// The domain with the most held origins gives way to others, until all have the
+// same. None of its origins is asked that is not known, until what was forgotten
+// of it is over.
+func TestLargestDomainGivesWay(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := New(10, 1<<20, new(record.Documents))
+	fail := func(name string, retryAfter time.Duration) error {
+		t.Helper()
+		_, f, _, err := c.Begin(name, now, false)
+		if err == nil {
+			c.End(f, f.Prev.Failed(f.RobotsURL, now, 503, "status 503", retryAfter), nil, now)
+		}
+		if err := c.Audit(); err != nil {
+			t.Fatal(err)
+		}
+		return err
+	}
+	for i := range 7 {
+		fail(fmt.Sprintf("http://a%d.one.example", i), time.Duration(10+i)*time.Minute)
+	}
+	for i := range 3 {
+		fail(fmt.Sprintf("http://b%d.two.example", i), time.Hour)
+	}
+	if err := fail("http://a7.one.example", time.Hour); err == nil {
+		t.Error("a domain that takes most places gets another")
+	}
+	for i := range 3 {
+		if err := fail(fmt.Sprintf("http://c%d.three.example", i), time.Hour); err != nil {
+			t.Error(err)
+		}
+	}
+	// Of one.example the first four are forgotten, for 13 minutes.
+	for i, known := range []bool{false, false, false, false, true, true, true} {
+		if got := c.Get(fmt.Appendf(nil, "http://a%d.one.example", i)) != nil; got != known {
+			t.Errorf("a%d.one.example: known %v", i, got)
+		}
+	}
+	err := fail("http://new.one.example", time.Hour)
+	if d, ok := errors.AsType[*politeness.DelayError](err); !ok || !d.Until.Equal(now.Add(13*time.Minute)) {
+		t.Errorf("%v, want a delay of 13 minutes", err)
+	}
+	if n, _ := c.Size(); n != 9 {
+		t.Errorf("%d origins, want 9 and what stands for the forgotten", n)
+	}
+	now = now.Add(13 * time.Minute)
+	if err := fail("http://a0.one.example", time.Hour); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDomainOfAnOrigin(t *testing.T) {
+	for name, want := range map[string]string{
+		"http://example.com":                       "example.com",
+		"https://a.b.example.co.uk:8443":           "example.co.uk",
+		"http://someone.github.io":                 "someone.github.io",
+		"http://192.0.2.1:81":                      "192.0.2.1",
+		"http://[2001:db8::1]:81":                  "2001:db8::/64",
+		"http://[2001:db8::ffff:1]":                "2001:db8::/64",
+		"http://[fe80::1%eth0]":                    "fe80::/64",
+		"http://localhost":                         "localhost",
+		"http://192.0.2.1 www.example.com":         "192.0.2.1",
+		"http://foo_bar.r3---sn-x.example.com:123": "example.com",
+	} {
+		if got := domainOf(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
 	}
 }

@@ -32,6 +32,8 @@ type Client struct {
 
 // A Question is one request for a robots.txt.
 type Question struct {
+	Context context.Context // nil: it is not given up
+
 	URL  *url.URL
 	Host string // to ask with; "": the URL's own
 
@@ -42,6 +44,10 @@ type Question struct {
 	// Expect is told when the question's slot is due, and the zero time when
 	// it waits no more. Nil: nobody is.
 	Expect func(until time.Time)
+
+	// Granted is told when the question has its slot, if it had to ask for one.
+	// An error takes the question back. Nil: nobody is.
+	Granted func() error
 }
 
 // Ask sends one request and reads its body if that is a robots.txt. The
@@ -49,7 +55,11 @@ type Question struct {
 // context of a caller's. Its time runs from the end of its wait for a slot.
 // With an error, the Answer has what came before it.
 func (c *Client) Ask(q Question) (ans Answer, err error) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	parent := q.Context
+	if parent == nil {
+		parent = context.Background()
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	timeout, expect := c.Timeout, q.Expect
 	if expect == nil {
@@ -62,8 +72,16 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	defer expect(time.Time{})
 	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
 	ctx = politeness.WithTrace(ctx, &politeness.Trace{
-		Queued:  func(until time.Time) { timer.Stop(); expect(until) },
-		Granted: func(time.Time) { timer.Reset(timeout); expect(time.Time{}) },
+		Queued: func(until time.Time) { timer.Stop(); expect(until) },
+		Granted: func(time.Time) {
+			expect(time.Time{})
+			if q.Granted != nil {
+				if err := q.Granted(); err != nil {
+					cancel(err)
+				}
+			}
+			timer.Reset(timeout)
+		},
 	})
 	req := (&http.Request{
 		Method: http.MethodGet, URL: q.URL, Host: q.Host,

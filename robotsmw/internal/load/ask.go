@@ -12,13 +12,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/fetch"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the
 // next record of the answer (RFC 9309 §2.3.1). body is the robots.txt, if one was
-// fetched now. The error is a *politeness.DelayError: nothing was asked, so
-// nothing is known.
-func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, body []byte, err error) {
+// fetched now. lock, if not nil, is held while anything is asked. The error is a
+// *politeness.DelayError or [store.ErrElsewhere]: nothing was asked, so nothing is
+// known.
+func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
 		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
@@ -30,15 +32,15 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, 
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
-		ans, err := l.put(f, u, host, prev)
+		ans, err := l.put(f, u, host, prev, lock)
 		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
 			// The answer is about our question, not about the file: ask plainly.
-			ans, err = l.put(f, u, host, nil)
+			ans, err = l.put(f, u, host, nil, lock)
 		}
 		now := time.Now()
 		event.Bytes += len(ans.Body)
 		switch {
-		case err != nil && hops == 0 && isDelay(err):
+		case errors.Is(err, store.ErrElsewhere), err != nil && hops == 0 && isDelay(err) && !rests(prev, err, now):
 			return nil, nil, err
 		case err != nil:
 			return prev.AfterError(f.RobotsURL, now, ans.Status, err, ans.RetryAfter(now)), nil, nil
@@ -83,13 +85,29 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record) (rec *record.Record, 
 	}
 }
 
-// put puts one question of a flight, with the validators that prev has for it.
-func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record) (fetch.Answer, error) {
-	q := fetch.Question{URL: u, Host: host, Expect: f.Expect}
+// put puts one question of a flight, with the validators that prev has for it. Of
+// a flight that was dropped, the error is its delay.
+func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
+	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
+	if lock != nil {
+		q.Expect = func(until time.Time) {
+			f.Expect(until)
+			if time.Until(until) > cache.ShortWait {
+				lock.Release()
+			}
+		}
+		q.Granted = func() error { return lock.Take(cache.ShortWait) }
+	}
 	if src := prev.Validates(u.String(), host); src != nil {
 		q.ETag, q.LastModified = src.ETag, src.LastModified
 	}
-	return l.client.Ask(q)
+	ans, err := l.client.Ask(q)
+	if err != nil {
+		if delay, _ := f.Dropped(); delay != nil {
+			err = delay
+		}
+	}
+	return ans, err
 }
 
 func lifetime(ans fetch.Answer, now time.Time) time.Duration {
@@ -102,6 +120,12 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
+}
+
+// rests reports whether a limiter's refusal is for long, and prev serves meanwhile.
+func rests(prev *record.Record, err error, now time.Time) bool {
+	delay, ok := errors.AsType[*politeness.DelayError](err)
+	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
 }
 
 // accepted is the record of a 2xx answer.

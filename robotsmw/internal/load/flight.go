@@ -8,6 +8,7 @@ import (
 
 	"github.com/goodbots/courtesy/robotsmw/internal/cache"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
 var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without a result")
@@ -26,9 +27,35 @@ func (l *Loader) launch(f *cache.Flight) {
 			}
 			l.cache.End(f, rec, err, time.Now())
 			keep()
+			if delay, again := f.Dropped(); again {
+				time.AfterFunc(time.Until(delay.Until), func() { l.refreshKnown(f.Origin) })
+			}
 		}()
+		if f.After != nil {
+			<-f.After
+		}
 		rec, keep, err = l.obtain(f)
 	}()
+}
+
+// refresh begins a fetch that nobody waits for, unless one is under way.
+func (l *Loader) refresh(name string, now time.Time) {
+	_, f, started, err := l.cache.Begin(name, now, true)
+	switch {
+	case err != nil || f == nil:
+	case started:
+		l.launch(f)
+		f.GoOn()
+	default:
+		f.Leave()
+	}
+}
+
+// refreshKnown is refresh for an origin that may have been forgotten.
+func (l *Loader) refreshKnown(name string) {
+	if l.cache.Get([]byte(name)) != nil {
+		l.refresh(name, time.Now())
+	}
 }
 
 // obtain has the record from the Store if somebody else has fetched it, else
@@ -36,39 +63,57 @@ func (l *Loader) launch(f *cache.Flight) {
 // puts it into the Store.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
-		rec, _, err = l.ask(f, f.Prev)
+		rec, _, err = l.ask(f, f.Prev, nil)
 		return rec, func() {}, err
 	}
-	prev, forgotten := f.Prev, l.store.Forgotten()
-	if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
-		// One whose refresh is due is fit for those who wait; the next
-		// check begins the refresh.
-		now := time.Now()
-		if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
-			return stored, func() {}, nil
+	forgotten := l.store.Forgotten()
+	for tries := 1; ; tries++ {
+		prev := f.Prev
+		if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
+			// One whose refresh is due is fit for those who wait; the next
+			// check begins the refresh.
+			now := time.Now()
+			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
+				return stored, func() {}, nil
+			}
+			prev = stored
+			f.Found(stored)
 		}
-		prev = stored
+		// A flight for which another waits must not wait for a lock: the other has
+		// a lock too, for which the holder of this one may be waiting.
+		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
+		if stored != nil {
+			return stored, lock.Release, nil
+		}
+		rec, body, err := l.askLocked(f, prev, lock)
+		if errors.Is(err, store.ErrElsewhere) {
+			lock.Release()
+			continue
+		}
+		return rec, func() {
+			defer lock.Release()
+			if rec != nil {
+				l.store.Put(f.Origin, rec, body, forgotten)
+			}
+		}, err
 	}
-	// A flight for which another waits must not wait for a lock: the other has
-	// a lock too, for which the holder of this one may be waiting.
-	stored, unlock := l.store.Lock(f.Origin, prev, f.Depth == 0)
-	if stored != nil {
-		return stored, unlock, nil
-	}
+}
+
+// maxTries is how often a fetch that had to wait for its slot, and found then that
+// another member fetches, waits for what that finds.
+const maxTries = 3
+
+// askLocked is ask. If that panics, it releases the lock.
+func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	panicked := true
 	defer func() {
 		if panicked {
-			unlock()
+			lock.Release()
 		}
 	}()
-	rec, body, err := l.ask(f, prev)
+	rec, body, err = l.ask(f, prev, lock)
 	panicked = false
-	return rec, func() {
-		defer unlock()
-		if rec != nil {
-			l.store.Put(f.Origin, rec, body, forgotten)
-		}
-	}, err
+	return rec, body, err
 }
 
 // follow has the record of another origin, whose robots.txt is where f was
@@ -97,6 +142,7 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 		other.Depth = f.Depth + 1
 	}
 	if !l.cache.Queue(f, other) {
+		other.Leave()
 		return nil, true, nil
 	}
 	if started {

@@ -25,7 +25,8 @@ func (l *Loader) Override(name []byte) *record.Record { return l.overrides[strin
 
 // Load returns the origin's record, and the time at which it is fit for use.
 // If it is not at hand, Load fetches it, or waits for the fetch that is under
-// way, until ctx ends. The error is ctx's, wrapped, or a *politeness.DelayError.
+// way, until ctx ends. A good copy serves while that waits for a host that rests.
+// The error is ctx's, wrapped, or a *politeness.DelayError.
 // An override is not loaded: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
@@ -79,14 +80,11 @@ func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.
 		l.launch(f)
 		l.looked(ctx, Miss)
 	default:
+		if rec := f.Instead(); rec != nil {
+			l.looked(ctx, Stale)
+			return rec, nil
+		}
 		l.looked(ctx, Joined)
 	}
 	return f.Wait(ctx)
-}
-
-// refresh begins a fetch that nobody waits for, unless one is under way.
-func (l *Loader) refresh(name string, now time.Time) {
-	if _, f, started, err := l.cache.Begin(name, now, true); err == nil && started {
-		l.launch(f)
-	}
 }

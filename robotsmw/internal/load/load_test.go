@@ -95,6 +95,85 @@ func TestChaos(t *testing.T) {
 	}
 }
 
+// As TestChaos, where hosts have a pace and rest, and callers leave their queues.
+// When all is over, nothing waits any more.
+func TestChaosUnderAPace(t *testing.T) {
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			rng := rand.New(rand.NewPCG(seed, 2))
+			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return rng.IntN(n) }
+			const hosts = 12
+			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				if r.Context().Err() != nil {
+					t.Error("a request was made that had been given up")
+				}
+				time.Sleep(time.Duration(draw(3000)) * time.Millisecond)
+				switch draw(6) {
+				case 0:
+					return answerOf(r, 429, "", fmt.Sprintf("Retry-After: %d", 1<<draw(14))), nil
+				case 1:
+					return answerOf(r, 404, "", "Cache-Control: max-age=300"), nil
+				case 2, 3:
+					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
+				}
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300"), nil
+			})
+			limiter := &politeness.Limiter{Delay: time.Duration(1+seed) * time.Second, Logger: slog.New(slog.DiscardHandler)}
+			var s store.Store
+			if seed%2 == 1 {
+				s = &memoryStore{}
+			}
+			members := []*Loader{
+				newLoader(&politeness.Transport{Base: web, Limiter: limiter}, func(c *Config) { c.Store, c.MaxOrigins = s, 1+int(seed)*3 }),
+				newLoader(&politeness.Transport{Base: web, Limiter: limiter}, func(c *Config) { c.Store = s }),
+			}
+			var wg sync.WaitGroup
+			for i := range 30 {
+				wg.Go(func() {
+					l := members[i%2]
+					for range 200 {
+						name := fmt.Sprintf("http://h%d.example", draw(hosts))
+						patience := time.Duration(draw(20_000)) * time.Millisecond
+						ctx, cancel := context.WithTimeout(t.Context(), patience)
+						if draw(3) == 0 {
+							cancel()
+							ctx, cancel = context.WithCancel(t.Context())
+							time.AfterFunc(patience, cancel)
+						}
+						start := time.Now()
+						l.Load(ctx, []byte(name))
+						if d := time.Since(start); d > patience {
+							t.Errorf("Load took %v, %v were given", d, patience)
+						}
+						cancel()
+						if draw(30) == 0 {
+							l.Forget(name)
+						}
+						if draw(20) == 0 {
+							time.Sleep(time.Duration(draw(600)) * time.Second)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			time.Sleep(48 * time.Hour)
+			synctest.Wait()
+			for _, l := range members {
+				if err := l.cache.Audit(); err != nil {
+					t.Error(err)
+				}
+				if n := l.cache.UnderWay(); n != 0 {
+					t.Errorf("%d flights are left", n)
+				}
+			}
+			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // The record that f follows runs out between follow and redirected.
 func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l := newLoader(nil)

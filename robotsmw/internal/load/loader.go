@@ -61,9 +61,6 @@ type Loader struct {
 	store     *store.Keeper // nil: none
 }
 
-// lockSlack is how much longer a lock in the Store lasts than a question.
-const lockSlack = 10 * time.Second
-
 // New makes a Loader.
 func New(cfg Config) *Loader {
 	l := &Loader{
@@ -76,7 +73,7 @@ func New(cfg Config) *Loader {
 		l.overrides[name] = &record.Record{State: record.Override, Doc: cfg.Kind.Document([]byte(text))}
 	}
 	if cfg.Store != nil {
-		l.store = store.New(cfg.Store, cfg.Timeout+lockSlack, cfg.Kind, l.storeFailed)
+		l.store = store.New(cfg.Store, cfg.Timeout+cache.ShortWait, cfg.Kind, l.storeFailed)
 	}
 	return l
 }

@@ -47,7 +47,8 @@ type Keeper struct {
 }
 
 // New makes the Keeper of a Store, whose records are read as kind says. lockTTL
-// is how long a lock lasts whose holder has died: longer than a fetch takes.
+// is how long a lock lasts whose holder has died: longer than a question takes, by
+// what it may wait for its slot without giving the lock back (see [Lock]).
 // failed is told what the Store did wrong, and at which of "get", "put",
 // "delete", "lock" and "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
@@ -144,54 +145,6 @@ func (k *Keeper) delete(name string) {
 		return struct{}{}, k.store.Delete(ctx, name)
 	})
 	k.report("delete", err)
-}
-
-// Lock makes sure that only one member of a fleet fetches: it returns when
-// this one may, or with the record that another has meanwhile stored, newer than
-// prev. A holder that died is waited for until its lock expires; without patience
-// no holder is waited for, and two members may fetch. unlock is never nil.
-func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (rec *record.Record, unlock func()) {
-	none := func() {}
-	if k.locker == nil {
-		return nil, none
-	}
-	fresh := func() *record.Record {
-		rec := k.Get(name)
-		if rec.NewerThan(prev) && rec.Use(time.Now()).AsIs() {
-			return rec
-		}
-		return nil
-	}
-	type lock struct {
-		unlock func()
-		ok     bool
-	}
-	start := time.Now()
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		got, err := try(k, func(ctx context.Context) (lock, error) {
-			unlock, ok, err := k.locker.TryLock(ctx, name, k.lockTTL)
-			return lock{unlock, ok}, err
-		})
-		switch {
-		case err != nil:
-			k.report("lock", err)
-			return nil, none
-		case got.ok:
-			unlock = func() {
-				_, err := try(k, func(context.Context) (struct{}, error) { got.unlock(); return struct{}{}, nil })
-				k.report("unlock", err)
-			}
-			return fresh(), unlock
-		case !patient:
-			return nil, none
-		case time.Since(start) > k.lockTTL+time.Second:
-			return nil, none
-		}
-		time.Sleep(pause)
-		if rec := fresh(); rec != nil {
-			return rec, none
-		}
-	}
 }
 
 func (k *Keeper) report(op string, err error) {

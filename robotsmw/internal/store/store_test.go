@@ -83,8 +83,8 @@ func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, start := 0, time.Now()
 		k := newKeeper(t, aStore{tryLock: func() (func(), bool, error) { asked++; return nil, false, nil }}, 40*time.Second)
-		if rec, unlock := k.Lock(name, nil, true); rec != nil || unlock == nil {
-			t.Errorf("%v, unlock %v", rec, unlock != nil)
+		if rec, lock := k.Lock(name, nil, true); rec != nil || lock == nil {
+			t.Errorf("%v, lock %v", rec, lock)
 		}
 		if took := time.Since(start); took < 40*time.Second || took > 43*time.Second {
 			t.Errorf("waited %v for a lock of 40 s whose holder died", took)
@@ -125,4 +125,76 @@ func TestStoreThatHangs(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 	})
+}
+
+// A lock is given back while its holder waits for a host, and taken anew before
+// that is asked, unless another member fetches or has fetched meanwhile.
+func TestLockIsTakenAnew(t *testing.T) {
+	none := []byte(nil)
+	k := &record.Kind{}
+	body := []byte("User-agent: *\nDisallow: /\n")
+	for _, tt := range []struct {
+		name     string
+		patient  bool
+		released bool          // while it waits
+		wait     time.Duration // before it is taken anew
+		others   bool          // another member has it then
+		stored   bool          // another member has stored a record
+		want     error
+		asks     int // of the Locker, after the first
+	}{
+		{"no wait", true, false, 0, false, false, nil, 0},
+		{"a wait that the lock outlasts", true, false, 10 * time.Second, false, true, nil, 0},
+		{"a longer one", true, false, 11 * time.Second, false, false, nil, 1},
+		{"given back", true, true, time.Hour, false, false, nil, 1},
+		{"given back, and another fetches", true, true, time.Hour, true, false, ErrElsewhere, 1},
+		{"given back, and another has fetched", true, true, time.Hour, false, true, ErrElsewhere, 1},
+		{"another fetches, and nobody may wait for that", false, true, time.Hour, true, false, nil, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asks, held, value := 0, 0, none
+				keeper := newKeeper(t, aStore{
+					get: func(context.Context) ([]byte, error) {
+						if value == nil {
+							return nil, fs.ErrNotExist
+						}
+						return value, nil
+					},
+					tryLock: func() (func(), bool, error) {
+						if asks++; asks > 1 && tt.others {
+							return nil, false, nil
+						}
+						held++
+						return func() { held-- }, true, nil
+					},
+				}, 40*time.Second)
+				rec, lock := keeper.Lock(name, nil, tt.patient)
+				if rec != nil || held != 1 {
+					t.Fatalf("%v, held %d times", rec, held)
+				}
+				if tt.released {
+					if lock.Release(); held != 0 {
+						t.Error("not given back")
+					}
+				}
+				time.Sleep(tt.wait)
+				if tt.stored {
+					now := time.Now()
+					good := &record.Record{State: record.Good, Status: 200, Doc: k.Document(body), Fetched: now, Expires: now.Add(time.Hour)}
+					value = record.Encode(name, good, body)
+				}
+				if err := lock.Take(10 * time.Second); err != tt.want {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+				if asks != 1+tt.asks {
+					t.Errorf("asked %d times, want %d", asks, 1+tt.asks)
+				}
+				lock.Release()
+				if lock.Release(); held != 0 {
+					t.Errorf("held %d times at the end", held)
+				}
+			})
+		})
+	}
 }

@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
+)
+
+// entry is an origin in the cache. It is in the LRU list or in the heap, and
+// in neither while a fetch for it is under way: then it cannot be evicted.
+type entry struct {
+	origin     string
+	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
+	flight     *Flight                       // nil unless a fetch is under way
+	prev, next *entry                        // in the LRU list or, of an entry in the heap, among those of its domain
+	domain     *domain                       // of an entry in the heap; nil: it stands for a domain itself
+	at         int                           // 1 + index in the heap; 0: not there
+}
+
+// A domain is who registered the hosts of some origins, of which at least one is
+// held: see domains.
+type domain struct {
+	name string
+	held entry // sentinel of the list of its held entries
+	size int   // of that list
+	at   int   // index in domains.bySize
+}
+
+const entryOverhead = 160 // the entry, its key's header and its map slot
+
+// cost is roughly what an entry takes in memory, in octets.
+func (e *entry) cost() int64 {
+	n := entryOverhead + int64(len(e.origin))
+	if rec := e.rec.Load(); rec != nil {
+		n += rec.Cost()
+	}
+	return n
+}
+
+// doc is the entry's robots.txt, nil if it has none.
+func (e *entry) doc() *record.Document {
+	if rec := e.rec.Load(); rec != nil {
+		return rec.Doc
+	}
+	return nil
+}
+
+// linkAfter links e, which is in no list, into one.
+func (e *entry) linkAfter(prev *entry) {
+	e.prev, e.next = prev, prev.next
+	e.prev.next, e.next.prev = e, e
+}
+
+func (e *entry) unlink() {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = nil, nil
+}
+
+func (e *entry) retry() time.Time { return e.rec.Load().Failure.Retry }
+
+// retryHeap orders entries by when their next try is due.
+type retryHeap []*entry
+
+func (h retryHeap) Len() int           { return len(h) }
+func (h retryHeap) Less(i, j int) bool { return h[i].retry().Before(h[j].retry()) }
+func (h retryHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i+1, j+1
+}
+func (h *retryHeap) Push(x any) {
+	e := x.(*entry)
+	*h = append(*h, e)
+	e.at = len(*h)
+}
+func (h *retryHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.at = 0
+	return e
+}

@@ -1,0 +1,554 @@
+package robotsmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+const day = 24 * time.Hour
+
+// rest has a page of the host answer 429, so that the host rests.
+func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(politeness.Outcome{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {strconv.Itoa(int(d.Seconds()))}}})
+}
+
+func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.Limiter = l } }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// goroutinesSince is how many more goroutines there are than before, when those
+// that are about to end have done so.
+func goroutinesSince(before int) int {
+	for range 10_000 {
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		runtime.Gosched()
+	}
+	return runtime.NumGoroutine() - before
+}
+
+// hurried is a Check with a deadline after so long.
+func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	return c.Check(ctx, mustURL(t, rawURL))
+}
+
+// What callers have left that waited for the robots.txt of a resting host.
+func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
+	const callers = 20_000
+	oneHost := func(int) string { return "http://a.example/" }
+	ports := func(i int) string { return fmt.Sprintf("http://a.example:%d/", 1+i) }
+	for name, tt := range map[string]struct {
+		url   func(int) string
+		leave func(context.CancelFunc) // how they do
+	}{
+		"one origin, cancelled":             {oneHost, func(cancel context.CancelFunc) { cancel() }},
+		"one origin, deadline at the slot":  {oneHost, nil},
+		"20,000 origins, cancelled":         {ports, func(cancel context.CancelFunc) { cancel() }},
+		"20,000 origins, deadline too soon": {ports, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				limiter := &politeness.Limiter{Logger: quiet()}
+				c := newTestTransport(t, &web, paced(limiter)).Checker()
+				rest(t, limiter, "http://a.example/", day)
+				before := runtime.NumGoroutine()
+				ctx, cancel := context.WithCancel(t.Context())
+				if tt.leave == nil {
+					ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+				}
+				defer cancel()
+				var wg sync.WaitGroup
+				for i := range callers {
+					wg.Go(func() {
+						if _, err := c.Check(ctx, mustURL(t, tt.url(i))); err == nil {
+							t.Error("a decision without a robots.txt")
+						}
+					})
+				}
+				synctest.Wait()
+				if tt.leave != nil {
+					tt.leave(cancel)
+				}
+				wg.Wait()
+				synctest.Wait()
+				if n := goroutinesSince(before); n > 0 {
+					t.Errorf("%d goroutines are left", n)
+				}
+				if s := limiter.Stats(); s.Waiting != 0 {
+					t.Errorf("%d wait at the Limiter", s.Waiting)
+				}
+				if s := c.Stats(); s.Origins != 0 || s.Bytes != 0 {
+					t.Errorf("%+v", s)
+				}
+				time.Sleep(2 * day)
+				if n := len(web.Log()); n != 0 {
+					t.Errorf("%d fetches for callers who had left", n)
+				}
+			})
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// Who comes after the others have left gets robots.txt when its host may be asked.
+func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		limiter := &politeness.Limiter{Logger: quiet()}
+		c := newTestTransport(t, &web, paced(limiter)).Checker()
+		start := time.Now()
+		rest(t, limiter, "http://a.example/", time.Hour)
+		for range 10 {
+			hurried(t, c, "http://a.example/", time.Second)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
+		wg.Go(func() { // the others leave, and this one stays
+			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
+				t.Errorf("%v after %v", d, time.Since(start))
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		wg.Go(func() { c.Check(ctx, mustURL(t, "http://a.example/")) })
+		time.Sleep(time.Minute)
+		cancel()
+		wg.Wait()
+		if n := len(web.Log()); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+	})
+}
+
+// A refresh was begun for nobody, so it goes on when nobody waits.
+func TestRefreshWaitsForARestingHost(t *testing.T) {
+	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
+		t.Run(d.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", robots(someRules))
+				limiter := &politeness.Limiter{Logger: quiet()}
+				c := newTestTransport(t, &web, paced(limiter)).Checker()
+				decide(t, c, "http://a.example/")
+				time.Sleep(20 * time.Hour)
+				rest(t, limiter, "http://a.example/", d)
+				before := runtime.NumGoroutine()
+				for range 10 {
+					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
+						t.Errorf("%v", d)
+					}
+				}
+				synctest.Wait()
+				if n := goroutinesSince(before); n > 0 && d > 10*time.Minute {
+					t.Errorf("%d goroutines wait for hours", n)
+				}
+				time.Sleep(d - time.Second)
+				if n := robotsFetches(&web, ""); n != 1 {
+					t.Errorf("%d fetches before the host may be asked", n)
+				}
+				time.Sleep(2 * time.Second)
+				if n := robotsFetches(&web, ""); n != 2 {
+					t.Errorf("%d fetches, want the refresh too", n)
+				}
+			})
+		})
+	}
+}
+
+// The fetch that has begun is led to its end, so that callers who never have the
+// time for both of its questions come to know the file.
+func TestHurriedCallersGetPastARedirect(t *testing.T) {
+	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
+				web.Handle("https://a.example", robots(someRules))
+				c := newTestTransport(t, &web, paced(&politeness.Limiter{Delay: delay, Logger: quiet()})).Checker()
+				for range 3 {
+					d, err := hurried(t, c, "http://a.example/private/", delay/2)
+					if err == nil {
+						if d.Allowed || d.Reason != ByRule {
+							t.Errorf("%v", d)
+						}
+						return
+					}
+					again, ok := errors.AsType[*politeness.DelayError](err)
+					if !ok {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Until(again.Until) + time.Millisecond)
+				}
+				t.Error("three tries, each when it was said to be time, and no robots.txt")
+			})
+		})
+	}
+}
+
+// Origins that all redirect to the robots.txt of a host that rests.
+func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const origins = 500
+		var web robotstest.Internet
+		limiter := &politeness.Limiter{Logger: quiet()}
+		c := newTestTransport(t, &web, paced(limiter)).Checker()
+		web.Handle("rest.example", robots(someRules))
+		rest(t, limiter, "http://rest.example/", day)
+		before := runtime.NumGoroutine()
+		for i := range origins {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, status(301, "Location: http://rest.example/robots.txt"))
+			_, err := hurried(t, c, "http://"+host+"/", 5*time.Second)
+			if !isDelay(err) {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := goroutinesSince(before); n > 0 {
+			t.Errorf("%d goroutines are left", n)
+		}
+		for i := range origins { // and none of them is asked again in vain
+			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
+		}
+		if n := len(web.Log()); n != origins {
+			t.Errorf("%d fetches, want %d", n, origins)
+		}
+		time.Sleep(day)
+		if d := decide(t, c, "http://h7.example/private/"); d.Allowed || d.Reason != ByRule {
+			t.Errorf("%v", d)
+		}
+	})
+}
+
+// A good copy whose time is over serves on while its host rests, and the fetch is
+// made when the host may be asked.
+func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rest   time.Duration
+		within time.Duration // the caller's deadline; 0: none
+	}{
+		{"a back-off", 30 * time.Second, 0},
+		{"an hour", time.Hour, 0},
+		{"a day", day, 0},
+		{"a day, the caller in a hurry", day, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", robots(someRules))
+				ev := new(events)
+				limiter := &politeness.Limiter{Logger: quiet()}
+				c := newTestTransport(t, &web, paced(limiter), func(o *Options) { o.Observer = ev.observer() }).Checker()
+				fetched := time.Now()
+				decide(t, c, "http://a.example/")
+				web.Handle("a.example", robots("User-agent: *\nDisallow: /new/\n"))
+				time.Sleep(25 * time.Hour)
+				rest(t, limiter, "http://a.example/", tt.rest)
+				start := time.Now()
+				check := func(path string) Decision {
+					t.Helper()
+					if tt.within == 0 {
+						return decide(t, c, "http://a.example"+path)
+					}
+					d, err := hurried(t, c, "http://a.example"+path, tt.within)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return d
+				}
+				for range 5 {
+					d := check("/private/")
+					if d.Allowed || !d.Stale || !d.Fetched.Equal(fetched) || !d.NextTry.Equal(start.Add(tt.rest)) || d.Cause == "" {
+						t.Fatalf("%v (%+v)", d, d)
+					}
+					if d := check("/new/"); !d.Allowed || !d.Stale {
+						t.Errorf("%v", d)
+					}
+				}
+				if took := time.Since(start); took != 0 {
+					t.Errorf("waited %v", took)
+				}
+				if n := robotsFetches(&web, ""); n != 1 {
+					t.Errorf("%d fetches while the host rests", n)
+				}
+				time.Sleep(tt.rest / 2)
+				if d := check("/private/"); d.Allowed || !d.Stale {
+					t.Errorf("halfway: %v", d)
+				}
+				time.Sleep(tt.rest/2 + time.Second)
+				if n := robotsFetches(&web, ""); n != 2 {
+					t.Errorf("%d fetches after the rest, want 2", n)
+				}
+				if d := check("/new/"); d.Allowed || d.Stale || d.Cause != "" {
+					t.Errorf("after the rest: %v", d)
+				}
+				if ev.lookups[LookupStale] == 0 || len(ev.fetches) != 2 {
+					t.Errorf("lookups %v, %d fetches heard of", ev.lookups, len(ev.fetches))
+				}
+			})
+		})
+	}
+}
+
+// An interval is no rest: the new file is waited for, as ever.
+func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
+	for _, delay := range []time.Duration{time.Second, 10 * time.Second} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", robots(someRules))
+				limiter := &politeness.Limiter{Delay: delay, Logger: quiet()}
+				c := newTestTransport(t, &web, paced(limiter)).Checker()
+				decide(t, c, "http://a.example/")
+				web.Handle("a.example", robots("User-agent: *\nDisallow: /new/\n"))
+				time.Sleep(25 * time.Hour)
+				g, err := limiter.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(politeness.Outcome{Status: 200})
+				start := time.Now()
+				if d := decide(t, c, "http://a.example/new/"); d.Allowed || d.Stale || time.Since(start) != delay {
+					t.Errorf("%v after %v", d, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// That there was no robots.txt is no copy: it is not known any more.
+func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(404))
+		limiter := &politeness.Limiter{Logger: quiet()}
+		c := newTestTransport(t, &web, paced(limiter)).Checker()
+		decide(t, c, "http://a.example/")
+		web.Handle("a.example", robots(someRules))
+		time.Sleep(25 * time.Hour)
+		rest(t, limiter, "http://a.example/", time.Hour)
+		if d, err := hurried(t, c, "http://a.example/private/", time.Minute); !isDelay(err) {
+			t.Errorf("%v, %v", d, err)
+		}
+		start := time.Now()
+		if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
+			t.Errorf("%v after %v", d, time.Since(start))
+		}
+	})
+}
+
+// The copy may be in the Store, or be another origin's, and the Limiter may
+// refuse the wait itself.
+func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		limiter *politeness.Limiter
+		again   bool // a new process looks into the Store
+		rests   string
+	}{
+		{"in the Store", &politeness.Limiter{}, true, "http://a.example/"},
+		{"of the origin that it redirects to", &politeness.Limiter{}, false, "https://www.example.net/"},
+		{"where the Limiter refuses the wait", &politeness.Limiter{MaxWait: time.Minute}, false, "http://a.example/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("http://a.example", robots(someRules))
+				if tt.rests != "http://a.example/" {
+					web.Handle("http://a.example", status(301, "Location: https://www.example.net/robots.txt"))
+					web.Handle("https://www.example.net", robots(someRules))
+				}
+				tt.limiter.Logger = quiet()
+				store := new(memoryStore)
+				c := newTestTransport(t, &web, paced(tt.limiter), withStore(store)).Checker()
+				decide(t, c, "http://a.example/")
+				synctest.Wait()
+				time.Sleep(25 * time.Hour)
+				if tt.again {
+					c = newTestTransport(t, &web, paced(tt.limiter), withStore(store)).Checker()
+				}
+				rest(t, tt.limiter, tt.rests, day)
+				start := time.Now()
+				for range 3 {
+					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule || !d.Stale {
+						t.Errorf("%v", d)
+					}
+				}
+				if took := time.Since(start); took > time.Minute { // the redirect is asked for
+					t.Errorf("waited %v", took)
+				}
+				time.Sleep(day + time.Minute)
+				if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
+					t.Errorf("after the rest: %v", d)
+				}
+			})
+		})
+	}
+}
+
+// Fetches that wait or run have places of MaxOrigins, and give them back.
+func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const places = 10
+		var web robotstest.Internet
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = places }).Checker()
+		var wg sync.WaitGroup
+		answered, refused := 0, 0
+		var mu sync.Mutex
+		for i := range 50 {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, slowly(20*time.Second, robots(someRules)))
+			wg.Go(func() {
+				_, err := c.Check(t.Context(), mustURL(t, "http://"+host+"/"))
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					answered++
+				case isDelay(err):
+					refused++
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if answered != places || refused != 50-places {
+			t.Errorf("%d answered and %d refused at once, want %d and %d", answered, refused, places, 50-places)
+		}
+		if n := len(web.Log()); n != places {
+			t.Errorf("%d fetches", n)
+		}
+		for i := range 50 { // one after another there is room for all
+			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
+		}
+		if s := c.Stats(); s.Origins != places {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// One owner's 500 hosts in trouble take all places. Others get some of them, and
+// still none of the 500 is asked before its next try.
+func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 500
+		var web robotstest.Internet
+		c := newTestTransport(t, &web, func(o *Options) { o.MaxOrigins = hosts }).Checker()
+		wild := func(i int) string { return fmt.Sprintf("s%d.wild.example", i) }
+		for i := range hosts {
+			web.Handle(wild(i), status(503, "Retry-After: 3600"))
+			if d := decide(t, c, "http://"+wild(i)+"/"); d.Reason != Unreachable {
+				t.Fatalf("%v", d)
+			}
+		}
+		for i := range 50 {
+			host := fmt.Sprintf("good%d.example", i)
+			web.Handle(host, robots(someRules))
+			d, err := hurried(t, c, "http://"+host+"/private/", time.Second)
+			if err != nil || d.Reason != ByRule || d.Allowed {
+				t.Fatalf("%s: %v, %v", host, d, err)
+			}
+		}
+		if s := c.Stats(); s.Origins > hosts {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Hour - time.Second)
+		refused := 0
+		for i := range hosts + 10 {
+			switch d, err := c.Check(t.Context(), mustURL(t, "http://"+wild(i)+"/")); {
+			case isDelay(err):
+				refused++
+			case err != nil || d.Reason != Unreachable:
+				t.Errorf("%v, %v", d, err)
+			}
+			if n := robotsFetches(&web, wild(i)); n > 1 {
+				t.Fatalf("%s was asked %d times within its Retry-After", wild(i), n)
+			}
+		}
+		if refused == 0 || refused > 15 {
+			t.Errorf("%d of the domain's origins were forgotten", refused)
+		}
+		time.Sleep(2 * time.Second)
+		web.Handle(wild(0), robots(someRules))
+		if d := decide(t, c, "http://"+wild(0)+"/private/"); d.Reason != ByRule {
+			t.Errorf("after its Retry-After: %v", d)
+		}
+	})
+}
+
+// The wait for a slot is longer than a lock lasts. Still a fleet fetches once.
+func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		wait   time.Duration
+		shared bool // one Limiter for all, as a fleet with one pace has
+	}{
+		{"a minute, each with a pace of its own", time.Minute, false},
+		{"an hour, each with a pace of its own", time.Hour, false},
+		{"a minute, one pace", time.Minute, true},
+		{"an hour, one pace", time.Hour, true},
+		{"shorter than the lock, its fetch not", 30 * time.Second, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				web.Handle("a.example", slowly(25*time.Second, robots(someRules)))
+				store := new(memoryStore)
+				limiter := &politeness.Limiter{Delay: 20 * time.Second, Logger: quiet()}
+				rest(t, limiter, "http://a.example/", tt.wait)
+				var wg sync.WaitGroup
+				start := time.Now()
+				for range 5 {
+					if !tt.shared {
+						limiter = &politeness.Limiter{Delay: 20 * time.Second, Logger: quiet()}
+						rest(t, limiter, "http://a.example/", tt.wait)
+					}
+					c := newTestTransport(t, &web, paced(limiter), withStore(store)).Checker()
+					wg.Go(func() {
+						if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule {
+							t.Errorf("%v", d)
+						}
+					})
+				}
+				wg.Wait()
+				if n := robotsFetches(&web, ""); n != 1 {
+					t.Errorf("%d fetches by a fleet of 5", n)
+				}
+				if took := time.Since(start); took > tt.wait+5*time.Minute {
+					t.Errorf("took %v", took)
+				}
+				time.Sleep(time.Minute)
+				if len(store.locks) != 0 {
+					t.Error("a lock is left")
+				}
+			})
+		})
+	}
+}
