@@ -62,9 +62,12 @@ var arrows = map[string]struct {
 	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
 	"robotsmw/webbotauth":   {nil, "who signs needs crypto/ed25519 alone; it stands below everything else of ours"},
 	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
-	"politeness/limittest":  {[]string{"politeness"}, "the suite of the Backend interface"},
 	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
 	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness"}, "the pace of a fleet"},
+	"politeness/internal/fleettest": {
+		[]string{"politeness"},
+		"the suite of the Fleet interface",
+	},
 }
 
 // free may import anything, and nothing may import them.
@@ -145,7 +148,6 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/webbotauth", nil},
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
 		{"politeness", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
-		{"politeness/limittest", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 		{"robotsmw", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},
 	}
 	for _, tt := range tests {

@@ -4,21 +4,21 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net"
-	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -28,31 +28,20 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/redislimit"
-	"github.com/goodbots/courtesy/robotsmw"
-	"github.com/goodbots/courtesy/robotsmw/redisstore"
 )
 
 // chaos is what a member of the fleet is told, in its environment.
 type chaos struct {
-	Member    int
-	Hosts     int
-	Interval  time.Duration
-	Timeout   time.Duration // of redislimit
-	Web       string        // where all hosts are
-	RedisFile string        // the file that says where Redis is, as a name service would
+	Member   int
+	Hosts    int
+	Interval time.Duration
+	Lease    time.Duration
+	Redis    string   // the file that says where Redis is, as a name service would
+	Cluster  []string // nodes, in place of that
+	Sentinel []string // sentinels, in place of that
 }
 
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
-
-// chaosRecord is a line that a member writes: a request has been granted, or the response to it has come.
-type chaosRecord struct {
-	Host   int
-	Slot   int64  // when its slot begins, by the machine's clock, ns
-	Actual int64  `json:",omitempty"` // when the member was told to go
-	Member int    `json:",omitempty"`
-	Own    bool   `json:",omitempty"` // the slot is the member's own, without Redis
-	Path   string `json:",omitempty"` // of the response
-}
 
 func TestMain(m *testing.M) {
 	if told := os.Getenv(chaosEnv); told != "" {
@@ -69,202 +58,149 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// recorded is a Backend that says when each slot began.
-type recorded struct {
-	*redislimit.Backend
-	note func(host string, slot time.Time, own bool)
-}
-
-type recordedSlot struct {
-	politeness.Slot
-	host string
-	note func(host string, slot time.Time, own bool)
-}
-
-func (r recorded) Take(ctx context.Context, host string, terms politeness.Terms) (politeness.Slot, error) {
-	s, err := r.Backend.Take(ctx, host, terms)
-	if err != nil {
-		return nil, err
-	}
-	return recordedSlot{s, host, r.note}, nil
-}
-
-func (s recordedSlot) Claim(ctx context.Context) bool {
-	if !s.Slot.Claim(ctx) {
-		return false
-	}
-	s.note(s.host, s.Slot.(interface{ Time() time.Time }).Time(), strings.Contains(fmt.Sprintf("%T", s.Slot), "own"))
-	return true
-}
-
-// crawl is a process of the fleet. It asks every host for page after page, as fast as it is let, until its input ends.
+// crawl is a process of the fleet. It asks every host for page after page, as
+// fast as it is let, and says so on its output, until its input ends.
 func (c chaos) crawl() error {
-	client := redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: []string{"by-name"}, DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true,
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			addr, err := os.ReadFile(c.RedisFile)
+	redis.SetLogger(silent{})
+	opts := &redis.UniversalOptions{Addrs: []string{"by-name"}, DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
+	switch {
+	case c.Cluster != nil:
+		opts.Addrs, opts.IsClusterMode = c.Cluster, true
+	case c.Sentinel != nil:
+		opts.Addrs, opts.MasterName = c.Sentinel, "fleet"
+	default:
+		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			addr, err := os.ReadFile(c.Redis)
 			if err != nil {
 				return nil, err
 			}
 			return new(net.Dialer).DialContext(ctx, "tcp", string(addr))
-		},
-	})
+		}
+	}
+	client := redis.NewUniversalClient(opts)
 	defer client.Close()
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("member", c.Member)
-	backend, err := redislimit.New(client, redislimit.Options{Timeout: c.Timeout, Logger: logger})
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("member", c.Member)
+	fleet, err := redislimit.New(client, redislimit.Options{Lease: c.Lease, Logger: log})
 	if err != nil {
 		return err
 	}
-	store, err := redisstore.New(client, "chaos:")
-	if err != nil {
-		return err
-	}
-	var mu sync.Mutex
-	out := json.NewEncoder(os.Stdout)
-	latest := make([]int64, c.Hosts)
-	shared := recorded{backend, func(name string, slot time.Time, own bool) {
-		now := time.Now()
-		r := chaosRecord{Member: c.Member, Slot: slot.UnixNano(), Actual: now.UnixNano(), Own: own}
-		fmt.Sscanf(name, "h%d.example", &r.Host)
-		mu.Lock()
-		defer mu.Unlock()
-		latest[r.Host] = r.Slot
-		out.Encode(r)
-	}}
-	transport, err := robotsmw.NewTransport(robotsmw.Options{
-		UserAgent: "ExampleBot/1.0", Store: store, Logger: logger,
-		Limiter: &politeness.Limiter{Delay: c.Interval, Shared: shared},
-		Base: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", c.Web)
-		}},
-	})
-	if err != nil {
-		return err
-	}
+	limiter := &politeness.Limiter{Delay: c.Interval, Fleet: fleet, Logger: log}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
+		// When the machine lets this goroutine run late, what it says comes late; the
+		// Limiter's decision does not.
+		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
+			fmt.Printf("%d %d\n", host, at.UnixNano())
+		}})
 		wg.Go(func() {
-			for page := 0; ctx.Err() == nil; page++ {
-				path := fmt.Sprintf("/%d/%d/%d", c.Member, os.Getpid(), page)
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://h%d.example%s", host, path), nil)
-				if err != nil {
-					panic(err)
+			for ctx.Err() == nil {
+				if g, err := limiter.Acquire(traced, chaosHost(host)); err == nil {
+					g.Done(ok200)
 				}
-				resp, err := transport.RoundTrip(req)
-				if err != nil {
-					if ctx.Err() == nil {
-						logger.Debug("no page", "error", err)
-						time.Sleep(c.Interval) // it is not let: later
-					}
-					continue
-				}
-				io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-				mu.Lock()
-				out.Encode(chaosRecord{Host: host, Slot: latest[host], Path: path})
-				mu.Unlock()
 			}
 		})
 	}
 	io.Copy(io.Discard, os.Stdin)
 	cancel()
 	wg.Wait()
-	fmt.Fprintf(os.Stderr, "member %d: %+v\n", c.Member, backend.Stats())
-	return nil
+	return fleet.Close()
 }
 
-// chaosFleet is the processes, and what they and the server have seen.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func chaosHost(i int) *url.URL {
+	return &url.URL{Scheme: "http", Host: fmt.Sprintf("h%d.example", i)}
+}
+
+var ok200 = politeness.Outcome{Status: 200}
+
+// chaosStart is a request, as its member and the observer saw it.
+type chaosStart struct {
+	host, member     int
+	decided, arrived int64 // ns, by the one clock of the machine
+}
+
+// chaosFleet is the processes of a fleet, and the observer of what they do.
 type chaosFleet struct {
-	t       *testing.T
+	*testing.T
 	config  chaos
+	server  *redisserver.Server
+	others  []*redisserver.Server // replicas, nodes
 	members []*chaosMember
+	stalls  *metronome
+	clock   string // the file with what the server's is ahead; "": none
 
-	mu       sync.Mutex
-	grants   [][]chaosRecord // by host
-	pages    map[string]chaosRecord
-	arrivals [][]arrival // by host
-	robots   []int       // how often each host's robots.txt was fetched
-}
-
-type arrival struct {
-	at   int64
-	path string
+	mu     sync.Mutex
+	starts []chaosStart
 }
 
 type chaosMember struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
+	proxy *proxy
 	log   lockedBuffer
 	done  chan struct{}
 }
 
-// serve answers for all hosts, and logs.
-func (f *chaosFleet) serve(w http.ResponseWriter, r *http.Request) {
-	now := time.Now().UnixNano()
-	var host int
-	fmt.Sscanf(r.Host, "h%d.example", &host)
-	f.mu.Lock()
-	f.arrivals[host] = append(f.arrivals[host], arrival{now, r.URL.Path})
-	if r.URL.Path == "/robots.txt" {
-		f.robots[host]++
-	}
-	f.mu.Unlock()
-	if r.URL.Path == "/robots.txt" {
-		io.WriteString(w, "User-agent: *\nDisallow: /private/\n")
-		return
-	}
-	io.WriteString(w, "page")
+func newChaosFleet(t *testing.T) *chaosFleet {
+	f := &chaosFleet{T: t, stalls: startMetronome(t)}
+	f.config = chaos{Hosts: 4, Interval: 100 * time.Millisecond, Lease: 5 * time.Second}
+	return f
 }
 
-// start adds a member, run by the command line before.
-func (f *chaosFleet) start(before ...string) {
-	f.t.Helper()
+// start adds a member.
+func (f *chaosFleet) start() *chaosMember {
+	f.Helper()
 	c := f.config
 	c.Member = len(f.members)
+	m := &chaosMember{cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	if c.Cluster == nil && c.Sentinel == nil {
+		m.proxy = startProxy(f.T, f.server.Addr)
+		c.Redis = filepath.Join(f.TempDir(), "redis")
+		if err := os.WriteFile(c.Redis, []byte(m.proxy.addr), 0o600); err != nil {
+			f.Fatal(err)
+		}
+	}
 	told, err := json.Marshal(c)
 	if err != nil {
-		f.t.Fatal(err)
+		f.Fatal(err)
 	}
-	line := append(before, os.Args[0])
-	m := &chaosMember{cmd: exec.Command(line[0], line[1:]...), done: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), chaosEnv+"="+string(told))
 	m.cmd.Stderr = &m.log
-	if os.Getenv("COURTESY_CHAOS_LOG") != "" {
-		m.cmd.Stderr = io.MultiWriter(os.Stderr, &m.log)
-	}
 	if m.stdin, err = m.cmd.StdinPipe(); err != nil {
-		f.t.Fatal(err)
+		f.Fatal(err)
 	}
 	out, err := m.cmd.StdoutPipe()
 	if err != nil {
-		f.t.Fatal(err)
+		f.Fatal(err)
 	}
 	if err := m.cmd.Start(); err != nil {
-		f.t.Fatal(err)
+		f.Fatal(err)
 	}
-	f.t.Cleanup(func() { m.stop(syscall.SIGKILL) })
+	f.Cleanup(func() { m.kill() })
 	go func() {
 		defer close(m.done)
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			var r chaosRecord
-			if json.Unmarshal(lines.Bytes(), &r) != nil {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			s := chaosStart{member: c.Member, arrived: time.Now().UnixNano()}
+			if _, err := fmt.Sscan(lines.Text(), &s.host, &s.decided); err != nil {
 				continue // the last line of one that was killed
 			}
 			f.mu.Lock()
-			if r.Path != "" {
-				f.pages[fmt.Sprint(r.Host, r.Path)] = r
-			} else {
-				f.grants[r.Host] = append(f.grants[r.Host], r)
-			}
+			f.starts = append(f.starts, s)
 			f.mu.Unlock()
 		}
 	}()
 	f.members = append(f.members, m)
+	return m
 }
 
-func (m *chaosMember) stop(sig os.Signal) {
+func (m *chaosMember) kill() { m.end(os.Kill) }
+
+// end ends a member by a signal, or nil if it is to give back what it owns.
+func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
 	}
@@ -276,282 +212,573 @@ func (m *chaosMember) stop(sig os.Signal) {
 	m.cmd.Wait()
 }
 
-// chaosPhase is a stretch of the run.
-type chaosPhase struct {
-	name string
-	from int64
+// A metronome notes when this process was not let run.
+type metronome struct {
+	mu     sync.Mutex
+	stalls [][2]int64
 }
 
-// chaosRow is what a phase looked like.
-type chaosRow struct {
-	grants, own    int
-	slot           time.Duration // the smallest gap between two slots of a host
-	actual         time.Duration // between two moments at which members were told to go
-	late           int           // arrivals that the machine held up for half an interval or more
-	tight          int           // n+2 arrivals or more within n intervals, without those
-	tightWithLate  int
-	arrivals, near int
+func startMetronome(t *testing.T) *metronome {
+	m := new(metronome)
+	ctx := t.Context()
+	go func() {
+		for last := time.Now(); ctx.Err() == nil; {
+			time.Sleep(time.Millisecond)
+			now := time.Now()
+			if now.Sub(last) > 4*time.Millisecond {
+				m.mu.Lock()
+				m.stalls = append(m.stalls, [2]int64{last.UnixNano(), now.UnixNano()})
+				m.mu.Unlock()
+			}
+			last = now
+		}
+	}()
+	return m
 }
 
-// TestRedisLimitChaos runs a fleet of real processes through everything that can happen to Redis, and reads from
-// their notes and the server's log whether any host was asked too soon. By default it is small and short;
-// COURTESY_CHAOS=1 makes it 8 processes and 200 hosts through all of it, in two minutes.
-//
-// What is judged are the slots: the moments, by the one clock of the machine, at which the members decided to let
-// requests start. When a busy machine lets a process run late, the start is late and the next one is not, so the
-// moments at which members went on, and the server's log, show smaller gaps. They are judged by the number of starts:
-// at most n+1 in any n intervals. A request that reached the server half an interval after its slot, or more, is the
-// machine's doing, and is counted apart.
-func TestRedisLimitChaos(t *testing.T) {
-	full := fullChaos()
-	members, pause := 3, 3500*time.Millisecond // the first request without Redis may take 5 timeouts
-	// A process that a busy machine does not let run does not see Redis's answers either: it must not take that for
-	// the loss of Redis, while the others know better.
-	config := chaos{Hosts: 5, Interval: 100 * time.Millisecond, Timeout: 400 * time.Millisecond}
-	if full {
-		members, pause = 8, 6*time.Second
-		config.Hosts = 200
-	}
-	if v := os.Getenv("COURTESY_CHAOS_TIMEOUT"); v != "" {
-		var err error
-		if config.Timeout, err = time.ParseDuration(v); err != nil {
-			t.Fatal(err)
+// explain is how long the process stood still at some time between from and to.
+func (m *metronome) explain(from, to int64) (stood time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.stalls {
+		if s[0] < to && s[1] > from {
+			stood += time.Duration(s[1] - s[0])
 		}
 	}
-	server := redisserver.Start(t)
-	f := &chaosFleet{t: t, pages: make(map[string]chaosRecord), robots: make([]int, config.Hosts),
-		grants: make([][]chaosRecord, config.Hosts), arrivals: make([][]arrival, config.Hosts)}
-	web := httptest.NewServer(http.HandlerFunc(f.serve))
-	defer web.Close()
-	config.Web = web.Listener.Addr().String()
-	config.RedisFile = filepath.Join(t.TempDir(), "redis")
-	pointTo := func(addr string) {
-		// Renamed, so that nobody reads half an address.
-		if err := os.WriteFile(config.RedisFile+".new", []byte(addr), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(config.RedisFile+".new", config.RedisFile); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pointTo(server.Addr)
-	f.config = config
+	return stood
+}
 
-	var phases []chaosPhase
-	phase := func(name string, trouble func()) {
-		phases = append(phases, chaosPhase{name, time.Now().UnixNano()})
-		trouble()
-	}
-	rest := func() {
-		began := time.Now()
-		time.Sleep(pause)
-		waitFor(t, "nobody goes on", func() bool { return f.granted(began) > 0 })
-	}
-	healthy := func() { phase("  after it", rest) }
+// A proxy stands between a member and Redis.
+type proxy struct {
+	addr string
 
-	phase("starting", func() {
-		for range members {
+	mu     sync.Mutex
+	target string
+	delay  time.Duration // one way
+	drop   float64       // of the answers: the connection is closed in their place
+	cut    bool          // nothing goes through, and nobody is told
+	conns  map[net.Conn]bool
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{addr: l.Addr().String(), target: target, conns: make(map[net.Conn]bool)}
+	t.Cleanup(func() {
+		l.Close()
+		p.reset()
+	})
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(conn)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) set(change func(*proxy)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+// reset closes all connections.
+func (p *proxy) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+func (p *proxy) serve(client net.Conn) {
+	p.mu.Lock()
+	target := p.target
+	p.conns[client] = true
+	p.mu.Unlock()
+	defer client.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	p.set(func(p *proxy) { p.conns[server] = true })
+	go p.pass(client, server, false)
+	p.pass(server, client, true)
+	p.set(func(p *proxy) { delete(p.conns, client); delete(p.conns, server) })
+}
+
+func (p *proxy) pass(from, to net.Conn, answers bool) {
+	defer from.Close()
+	defer to.Close()
+	type piece struct {
+		due   time.Time
+		bytes []byte
+	}
+	pieces := make(chan piece, 1000)
+	defer close(pieces)
+	go func() {
+		for piece := range pieces {
+			time.Sleep(time.Until(piece.due))
+			to.Write(piece.bytes)
+		}
+	}()
+	for {
+		buffer := make([]byte, 64<<10)
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		delay, cut, drop := p.delay, p.cut, answers && rand.Float64() < p.drop
+		p.mu.Unlock()
+		switch {
+		case drop:
+			return
+		case !cut:
+			pieces <- piece{time.Now().Add(delay), buffer[:n]}
+		}
+	}
+}
+
+// A chaosScene is a kind of trouble, and what is asked of a fleet in it.
+type chaosScene struct {
+	name    string
+	server  func(f *chaosFleet)               // starts what the fleet meets at; nil: a server
+	prepare func(f *chaosFleet)               // nil: none
+	play    func(f *chaosFleet, scale int)    // scale: 1 in short, 3 in full
+	share   float64                           // of the ideal, at least
+	silence func(lease time.Duration) float64 // leases that a host may rest at most, besides a second; nil: none
+}
+
+func leases(n float64) func(time.Duration) float64 {
+	return func(lease time.Duration) float64 { return n * lease.Seconds() }
+}
+
+func rest(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
+
+var chaosScenes = []chaosScene{
+	{name: "all well", play: func(f *chaosFleet, scale int) { rest(float64(10 * scale)) }, share: 0.9},
+	{name: "kill -9 of a member", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			f.members[0].kill()
+			rest(15)
+			f.members[0] = f.start()
+			rest(1)
+		}
+	}, share: 0.3, silence: leases(2.5)},
+	{name: "members come and go", play: func(f *chaosFleet, scale int) {
+		for range 3 * scale {
+			rest(2)
 			f.start()
+			rest(2)
+			f.members[len(f.members)-1].end(nil)
 		}
-		time.Sleep(4 * time.Second) // so that all have seats
-		rest()
-	})
-	phase("all well", rest)
-	phase("kill -9 of Redis", func() { server.Kill(); rest() })
-	phase("  started, empty", func() { server.Restart(); rest() })
-	if full {
-		phase("SIGSTOP for 10 s", func() {
-			server.Signal(sigstop)
-			time.Sleep(10 * time.Second)
-			server.Signal(sigcont)
-		})
-	} else {
-		phase("SIGSTOP", func() {
-			server.Signal(sigstop)
-			rest()
-			server.Signal(sigcont)
-		})
-	}
-	healthy()
-	if full {
-		phase("SCRIPT FLUSH", func() { redisCommand(t, server, "script", "flush"); rest() })
-		phase("FLUSHALL", func() { redisCommand(t, server, "flushall"); rest() })
-		phase("maxmemory reached", func() { redisCommand(t, server, "config", "set", "maxmemory", "1"); rest() })
-		phase("  raised again", func() { redisCommand(t, server, "config", "set", "maxmemory", "0"); rest() })
-		replica := redisserver.Start(t)
-		_, port, _ := net.SplitHostPort(server.Addr)
-		redisCommand(t, replica, "replicaof", "127.0.0.1", port)
-		time.Sleep(2 * time.Second)
-		phase("an older replica promoted", func() {
-			redisCommand(t, replica, "replicaof", "no", "one")
-			time.Sleep(time.Second) // what is decided now, the replica does not hear
-			server.Kill()
-			pointTo(replica.Addr)
-			rest()
-		})
-		phase("  after it", rest)
-		f.fetchedOnce()
-		if syscall.Getuid() == 0 {
-			phase("a member's clock 1 h off", func() {
-				f.members[0].stop(nil)
-				f.start("unshare", "--time", "--monotonic", "3600", "--")
-				time.Sleep(4 * time.Second)
-				rest()
-			})
-			phase("  FLUSHALL with that", func() { redisCommand(t, replica, "flushall"); rest() })
+	}, share: 0.85, silence: leases(0.2)},
+	{name: "SIGSTOP shorter than the lease", play: func(f *chaosFleet, scale int) {
+		for range 2 * scale {
+			f.members[1].cmd.Process.Signal(sigstop)
+			rest(3)
+			f.members[1].cmd.Process.Signal(sigcont)
+			rest(3)
 		}
-	}
-	phase("kill -9 of members", func() {
-		f.members[1].stop(syscall.SIGKILL)
-		if full {
-			f.members[2].stop(syscall.SIGKILL)
+	}, share: 0.5, silence: leases(1)},
+	{name: "SIGSTOP longer than the lease", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			f.members[1].cmd.Process.Signal(sigstop)
+			rest(12)
+			f.members[1].cmd.Process.Signal(sigcont)
+			rest(5)
 		}
-		rest()
-	})
-	for _, m := range f.members {
-		m.stop(nil)
-	}
+	}, share: 0.3, silence: leases(2.5)},
+	{name: "FLUSHALL", play: func(f *chaosFleet, scale int) {
+		for range 4 * scale {
+			rest(3)
+			redisCommand(f.T, f.server, "flushall")
+		}
+		rest(3)
+	}, share: 0.5, silence: leases(2.5)},
+	{name: "restart, empty", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			f.server.Kill()
+			rest(1)
+			f.server.Restart()
+			rest(10)
+		}
+	}, share: 0.6, silence: leases(2)},
+	{name: "Redis away for longer than a lease", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			f.server.Signal(sigstop)
+			rest(8)
+			f.server.Signal(sigcont)
+			rest(6)
+		}
+	}, share: 0.4, silence: leases(2)},
+	{name: "an older replica is promoted", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			replica := redisserver.Start(f.T)
+			_, port, _ := net.SplitHostPort(f.server.Addr)
+			redisCommand(f.T, replica, "replicaof", "127.0.0.1", port)
+			rest(2)
+			redisCommand(f.T, replica, "replicaof", "no", "one")
+			rest(2) // what is decided now, the replica does not hear
+			for _, m := range f.members {
+				m.proxy.set(func(p *proxy) { p.target = replica.Addr })
+			}
+			f.server.Kill()
+			f.server = replica
+			rest(10)
+		}
+	}, share: 0.5, silence: leases(3)},
+	{name: "maxmemory", play: func(f *chaosFleet, scale int) {
+		redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
+		rest(float64(8 * scale))
+		redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
+		rest(2)
+	}, share: 0.85},
+	{name: "eviction", play: func(f *chaosFleet, scale int) {
+		redisCommand(f.T, f.server, "config", "set", "maxmemory-policy", "allkeys-random")
+		for range 2 * scale {
+			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
+			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
+			admin.Set(f.Context(), "other", "x", 0) // all that there is goes, and it is too much still
+			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
+			rest(5)
+		}
+	}, share: 0.4, silence: leases(2.5)},
+	{name: "a round trip of 120 ms", prepare: func(f *chaosFleet) {
+		for _, m := range f.members {
+			m.proxy.set(func(p *proxy) { p.delay = 60 * time.Millisecond })
+		}
+	}, play: func(f *chaosFleet, scale int) { rest(float64(10 * scale)) }, share: 0.7},
+	{name: "answers are dropped, and calls sent again", play: func(f *chaosFleet, scale int) {
+		for _, m := range f.members {
+			m.proxy.set(func(p *proxy) { p.drop = 0.2 })
+		}
+		rest(float64(15 * scale))
+	}, share: 0.5, silence: leases(2)},
+	{name: "one of the members is cut off", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			f.members[0].proxy.set(func(p *proxy) { p.cut = true })
+			rest(15)
+			f.members[0].proxy.set(func(p *proxy) { p.cut = false })
+			rest(5)
+		}
+	}, share: 0.3, silence: leases(2.5)},
+	{name: "a failover by Sentinel, to a replica that lags", server: startSentinel, play: func(f *chaosFleet, scale int) {
+		f.others[0].Signal(sigstop)
+		rest(2) // what is decided now, the replica does not hear
+		f.server.Kill()
+		f.others[0].Signal(sigcont)
+		rest(float64(15 * scale))
+	}, share: 0.3, silence: leases(3.2)},
+	{name: "a cluster's slot moves", server: startCluster, play: func(f *chaosFleet, scale int) {
+		for range scale {
+			rest(3)
+			f.moveSlot()
+			rest(10)
+		}
+	}, share: 0.5, silence: leases(3)},
+	{name: "the server's clock is set", server: startWithClock, play: func(f *chaosFleet, scale int) {
+		for _, d := range []time.Duration{2 * time.Second, -2 * time.Second, time.Hour, -time.Hour} {
+			f.setClock(d)
+			rest(float64(3 * scale))
+		}
+	}, share: 0.85},
+	{name: "all but one are cut off", play: func(f *chaosFleet, scale int) {
+		for range scale {
+			for _, m := range f.members[1:] {
+				m.proxy.set(func(p *proxy) { p.cut = true })
+			}
+			rest(15)
+			for _, m := range f.members[1:] {
+				m.proxy.set(func(p *proxy) { p.cut = false })
+			}
+			rest(5)
+		}
+	}, share: 0.3, silence: leases(2.5)},
+}
 
-	rows := f.audit(phases)
+// TestRedisLimitChaos runs fleets of real processes through what can happen to
+// them and to Redis, and judges when requests started. By default it is small
+// and short; COURTESY_CHAOS=1 makes it 8 processes and three times as long.
+//
+// A start is what a member's Limiter decided, by the one clock of the machine:
+// when a busy machine lets a process run late, what it says arrives late, and
+// the next one in time. The arrivals at the observer are judged as well, less
+// what the observer's own metronome and the lateness of a message explain.
+func TestRedisLimitChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	var mu sync.Mutex
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "phase\tgrants\tof them own\tslots apart\tgoes apart\tarrivals\theld up\ttoo many\twith those\t")
-	for i, r := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f ms\t%.1f ms\t%d\t%d\t%d\t%d\t\n", phases[i].name, r.grants, r.own,
-			r.slot.Seconds()*1000, r.actual.Seconds()*1000, r.arrivals, r.late, r.tight, r.tightWithLate)
-		if r.slot < config.Interval-tolerance() {
-			t.Errorf("%s: two slots of a host are %v apart (%d are too near)", strings.TrimSpace(phases[i].name), r.slot, r.near)
-		}
-		if r.tight > 0 {
-			t.Errorf("%s: %d times more than n+1 requests reached the server in n intervals", strings.TrimSpace(phases[i].name), r.tight)
-		}
-		if r.grants == 0 {
-			t.Errorf("%s: nothing was asked", strings.TrimSpace(phases[i].name))
-		}
-	}
-	w.Flush()
-	t.Logf("%d processes, %d hosts, interval %v:\n%s", members, config.Hosts, config.Interval, table.String())
-	if !full {
-		f.fetchedOnce()
+	fmt.Fprintln(w, "scene\tstarts\tof the ideal\tnearest\tnearest arrivals\tlongest silence\t")
+	t.Cleanup(func() {
+		w.Flush()
+		t.Logf("interval 100 ms, lease 5 s:\n%s", table.String())
+	})
+	for _, scene := range chaosScenes {
+		t.Run(scene.name, func(t *testing.T) {
+			t.Parallel()
+			f := newChaosFleet(t)
+			if scene.server == nil {
+				f.server = redisserver.Start(t)
+			} else {
+				scene.server(f)
+			}
+			row := f.play(scene)
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintln(w, scene.name+row)
+		})
 	}
 }
 
 func fullChaos() bool { return os.Getenv("COURTESY_CHAOS") != "" }
 
-// tolerance is by how much two slots may be too near. The full run is for a machine that has nothing else to do.
-func tolerance() time.Duration {
+// play plays the scene and judges it. It returns a row of the table.
+func (f *chaosFleet) play(scene chaosScene) string {
+	f.Helper()
+	members, scale := 3, 1
 	if fullChaos() {
-		return 2 * time.Millisecond
+		members, scale = 8, 3
 	}
-	return clockError
-}
-
-// granted is how many slots have been used that begin then or later.
-func (f *chaosFleet) granted(since time.Time) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, grants := range f.grants {
-		for _, g := range grants {
-			if g.Slot >= since.UnixNano() {
-				n++
-			}
-		}
+	for range members {
+		f.start()
 	}
-	return n
-}
-
-// fetchedOnce checks that the fleet has fetched each robots.txt once so far. A member that joins after Redis has
-// lost them fetches them again, and so does one that says that it had to do without Redis, for which a machine may be
-// busy enough.
-func (f *chaosFleet) fetchedOnce() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	most := 1
+	if scene.prepare != nil {
+		scene.prepare(f)
+	}
+	waitFor(f.T, "nobody begins", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.starts) > 4*f.config.Hosts })
+	from := time.Now()
+	scene.play(f, scale)
+	to := time.Now()
 	for _, m := range f.members {
-		if m.log.count("the store failed") > 0 {
-			most++
-		}
+		m.end(nil)
 	}
-	again := 0
-	for _, n := range f.robots {
-		if n < 1 || n > most {
-			again++
-		}
+	if f.Failed() || os.Getenv("COURTESY_CHAOS_LOG") != "" {
+		defer func() {
+			for _, m := range f.members {
+				f.Logf("%s", m.log.String())
+			}
+		}()
 	}
-	if again > 0 {
-		f.t.Errorf("the robots.txt of %d of %d hosts have not been fetched once by the fleet: %v, with %d members who had to do without Redis",
-			again, len(f.robots), f.robots, most-1)
-	}
+	return f.judge(scene, from.UnixNano(), to.UnixNano())
 }
 
-// audit reads the notes of the members and the log of the server, phase by phase.
-func (f *chaosFleet) audit(phases []chaosPhase) []chaosRow {
-	rows := make([]chaosRow, len(phases))
-	for i := range rows {
-		rows[i].slot, rows[i].actual = math.MaxInt64, math.MaxInt64
-	}
-	at := func(t int64) *chaosRow {
-		i := 0
-		for i+1 < len(phases) && phases[i+1].from <= t {
-			i++
-		}
-		return &rows[i]
-	}
-	interval := int64(f.config.Interval)
+func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, grants := range f.grants {
-		slices.SortFunc(grants, func(a, b chaosRecord) int { return cmp.Compare(a.Slot, b.Slot) })
-		for i, g := range grants {
-			row := at(g.Slot)
-			row.grants++
-			if g.Own {
-				row.own++
+	interval := int64(f.config.Interval)
+	nearest, arrivals, silence := int64(math.MaxInt64), int64(math.MaxInt64), int64(0)
+	starts := 0
+	for host := range f.config.Hosts {
+		var mine []chaosStart
+		for _, s := range f.starts {
+			if s.host == host {
+				mine = append(mine, s)
 			}
+		}
+		slices.SortFunc(mine, func(a, b chaosStart) int { return cmp.Compare(a.decided, b.decided) })
+		last := from
+		for i, s := range mine {
 			if i > 0 {
-				gap := time.Duration(g.Slot - grants[i-1].Slot)
-				row.slot = min(row.slot, gap)
-				if gap < f.config.Interval-tolerance() {
-					if row.near++; row.near <= 5 {
-						f.t.Logf("host %d: %v between %+v and %+v", g.Host, gap, grants[i-1], g)
-					}
+				before := mine[i-1]
+				gap := s.decided - before.decided
+				nearest = min(nearest, gap)
+				if gap < interval-int64(time.Millisecond) {
+					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds())
+				}
+				// What the one before was late, and the observer stood still.
+				gap = s.arrived - before.arrived + max(before.arrived-before.decided-int64(5*time.Millisecond), 0)
+				gap += int64(f.stalls.explain(before.decided, s.arrived))
+				arrivals = min(arrivals, gap)
+				if gap < interval-int64(5*time.Millisecond) {
+					f.Errorf("host %d: a request of member %d arrives %v after one of member %d", host, s.member, time.Duration(s.arrived-before.arrived), before.member)
 				}
 			}
-		}
-		slices.SortFunc(grants, func(a, b chaosRecord) int { return cmp.Compare(a.Actual, b.Actual) })
-		for i := 1; i < len(grants); i++ {
-			row := at(grants[i].Slot)
-			row.actual = min(row.actual, time.Duration(grants[i].Actual-grants[i-1].Actual))
-		}
-	}
-	for host, arrivals := range f.arrivals {
-		punctual := make([]int64, 0, len(arrivals))
-		all := make([]int64, 0, len(arrivals))
-		for _, a := range arrivals {
-			row := at(a.at)
-			row.arrivals++
-			all = append(all, a.at)
-			if page, ok := f.pages[fmt.Sprint(host, a.path)]; ok && a.at-page.Slot >= interval/2 {
-				row.late++
-			} else {
-				punctual = append(punctual, a.at)
+			if s.decided < from || s.decided > to {
+				continue
 			}
+			starts++
+			silence = max(silence, s.decided-last)
+			last = s.decided
 		}
-		crowded(punctual, interval, func(t int64) { at(t).tight++ })
-		crowded(all, interval, func(t int64) { at(t).tightWithLate++ })
+		silence = max(silence, to-last)
 	}
-	return rows
+	ideal := float64(f.config.Hosts) * float64(to-from) / float64(interval)
+	share := float64(starts) / ideal
+	if share < scene.share {
+		f.Errorf("%d starts are %.2f of the ideal, want %.2f", starts, share, scene.share)
+	}
+	most := 2.0 // a busy machine
+	if scene.silence != nil {
+		most += scene.silence(f.config.Lease)
+	}
+	if got := time.Duration(silence).Seconds(); got > most {
+		f.Errorf("a host rested for %.1f s, want %.1f s at most", got, most)
+	}
+	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
 }
 
-// crowded calls found with each arrival that is one too many: the n+2nd within n intervals, for some n.
-func crowded(arrivals []int64, interval int64, found func(t int64)) {
-	slices.Sort(arrivals)
-	// arrivals[j] - arrivals[i] < (j-i-1)·interval, for some i, is a[j] - j·interval < a[i] - i·interval - interval
-	most := int64(math.MinInt64 / 2)
-	for j, a := range arrivals {
-		if a-int64(j)*interval < most-interval {
-			found(a)
+// startSentinel starts a primary, a replica, and a Sentinel that watches them.
+func startSentinel(f *chaosFleet) {
+	f.server = redisserver.Start(f.T)
+	_, port, _ := net.SplitHostPort(f.server.Addr)
+	f.others = []*redisserver.Server{redisserver.Start(f.T, "--replicaof", "127.0.0.1 "+port, "--repl-diskless-load", "swapdb")}
+	conf := filepath.Join(f.TempDir(), "sentinel.conf")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		f.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	_, own, _ := net.SplitHostPort(addr)
+	lines := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor fleet 127.0.0.1 %s 1\n"+
+		"sentinel down-after-milliseconds fleet 1000\nsentinel failover-timeout fleet 5000\n", own, port)
+	if err := os.WriteFile(conf, []byte(lines), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	sentinel := exec.Command("redis-server", conf, "--sentinel")
+	if err := sentinel.Start(); err != nil {
+		f.Skip("SKIPPED: no redis-server that can be a Sentinel:", err)
+	}
+	f.Cleanup(func() { sentinel.Process.Kill(); sentinel.Wait() })
+	f.config.Sentinel = []string{addr}
+	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{addr}}, patient)
+	waitFor(f.T, "the Sentinel knows of no replica", func() bool {
+		replicas, err := admin.Do(f.Context(), "sentinel", "replicas", "fleet").Slice()
+		return err == nil && len(replicas) == 1
+	})
+}
+
+// startCluster starts two nodes. The first of f.others has the fleet's slot.
+func startCluster(f *chaosFleet) {
+	for range 2 {
+		f.others = append(f.others, redisserver.Start(f.T, "--cluster-enabled", "yes"))
+		f.config.Cluster = append(f.config.Cluster, f.others[len(f.others)-1].Addr)
+	}
+	redisCommand(f.T, f.others[0], "cluster", "addslotsrange", 0, 8191)
+	redisCommand(f.T, f.others[1], "cluster", "addslotsrange", 8192, 16383) // or it would be no primary for long
+	_, port, _ := net.SplitHostPort(f.others[1].Addr)
+	redisCommand(f.T, f.others[0], "cluster", "meet", "127.0.0.1", port)
+	for _, node := range f.others {
+		admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{node.Addr}}, patient)
+		waitFor(f.T, "the cluster does not come about", func() bool {
+			info := admin.ClusterInfo(f.Context()).Val()
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
+		})
+		if admin.ClusterKeySlot(f.Context(), "{courtesy}").Val() > 8191 && node == f.others[1] {
+			slices.Reverse(f.others)
 		}
-		most = max(most, a-int64(j)*interval)
+	}
+}
+
+// moveSlot moves the fleet's slot from one node to the other, key by key.
+func (f *chaosFleet) moveSlot() {
+	f.Helper()
+	admin := func(node *redisserver.Server) *redis.Client {
+		return redisClient(f.T, &redis.UniversalOptions{Addrs: []string{node.Addr}}, patient).(*redis.Client)
+	}
+	from, to := admin(f.others[0]), admin(f.others[1])
+	ctx := f.Context()
+	slot := from.ClusterKeySlot(ctx, "{courtesy}").Val()
+	fromID, toID := from.Do(ctx, "cluster", "myid").Val(), to.Do(ctx, "cluster", "myid").Val()
+	must := func(err error) {
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	must(to.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err())
+	must(from.Do(ctx, "cluster", "setslot", slot, "migrating", toID).Err())
+	_, port, _ := net.SplitHostPort(f.others[1].Addr)
+	for {
+		keys := from.ClusterGetKeysInSlot(ctx, int(slot), 1).Val()
+		if len(keys) == 0 {
+			break
+		}
+		must(from.Migrate(ctx, "127.0.0.1", port, keys[0], 0, time.Second).Err())
+		rest(0.1)
+	}
+	must(to.Do(ctx, "cluster", "setslot", slot, "node", toID).Err())
+	must(from.Do(ctx, "cluster", "setslot", slot, "node", toID).Err())
+	f.others[0], f.others[1] = f.others[1], f.others[0]
+}
+
+// clockShim lets a program read a wall clock that is off by as many seconds as
+// the file CHAOS_CLOCK says. (libfaketime hangs Debian's redis-server.)
+const clockShim = `#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long long *off;
+__attribute__((constructor)) static void init(void) {
+	int fd = open(getenv("CHAOS_CLOCK"), O_RDONLY);
+	void *p = mmap(0, 8, PROT_READ, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED) off = p;
+}
+static long long shift(void) { return off ? *off : 0; }
+int clock_gettime(clockid_t id, struct timespec *ts) {
+	int r = syscall(SYS_clock_gettime, id, ts);
+	if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) ts->tv_sec += shift();
+	return r;
+}
+int gettimeofday(struct timeval *restrict tv, void *restrict tz) {
+	struct timespec ts;
+	int r = clock_gettime(CLOCK_REALTIME, &ts);
+	tv->tv_sec = ts.tv_sec; tv->tv_usec = ts.tv_nsec / 1000;
+	return r;
+}
+time_t time(time_t *t) {
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	if (t) *t = ts.tv_sec;
+	return ts.tv_sec;
+}
+`
+
+// startWithClock starts a server whose clock setClock sets.
+func startWithClock(f *chaosFleet) {
+	dir := f.TempDir()
+	f.clock = filepath.Join(dir, "clock")
+	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
+	if err := os.WriteFile(source, []byte(clockShim), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	if err := os.WriteFile(f.clock, make([]byte, 8), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	if out, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		f.Skipf("SKIPPED: no C compiler for the shim of the clock: %v\n%s", err, out)
+	}
+	f.server = redisserver.StartWith(f.T, []string{"LD_PRELOAD=" + library, "CHAOS_CLOCK=" + f.clock})
+}
+
+// setClock sets the server's clock ahead by d.
+func (f *chaosFleet) setClock(d time.Duration) {
+	f.Helper()
+	file, err := os.OpenFile(f.clock, os.O_WRONLY, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(binary.NativeEndian.AppendUint64(nil, uint64(int64(d/time.Second)))); err != nil {
+		f.Fatal(err)
+	}
+	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
+	if at := admin.Time(f.Context()).Val(); time.Since(at.Add(-d)).Abs() > time.Second {
+		f.Fatalf("the server's clock is %v off, want %v", time.Until(at), d)
 	}
 }

@@ -2,18 +2,16 @@ package integration_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,246 +19,342 @@ import (
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/politeness/limittest"
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// openPace is a member of a fleet on the server.
-func openPace(t testing.TB, server *redisserver.Server, opts redislimit.Options) *redislimit.Backend {
+// joinFleet is a member of a fleet on the server.
+func joinFleet(t testing.TB, server *redisserver.Server, opts redislimit.Options, change ...func(*redis.UniversalOptions)) *redislimit.Fleet {
 	t.Helper()
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	b, err := redislimit.New(redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}, ContextTimeoutEnabled: true}, max(opts.Timeout, impatient)), opts)
+	client := &redis.UniversalOptions{Addrs: []string{server.Addr}, ContextTimeoutEnabled: true}
+	for _, f := range change {
+		f(client)
+	}
+	f, err := redislimit.New(redisClient(t, client, patient), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
-// oldFleet makes the fleet in the namespace one that has been there for long: in a new one, the first request to
-// every host waits for an interval.
-func oldFleet(t testing.TB, server *redisserver.Server, namespace string) {
+// warm waits until the fleet gives hosts away.
+func warm(t testing.TB, l *politeness.Limiter) {
 	t.Helper()
-	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	info := admin.Info(t.Context(), "server").Val()
-	_, run, _ := strings.Cut(info, "run_id:")
-	run, _, _ = strings.Cut(run, "\r\n")
-	prefix := "{" + namespace + "}"
-	if err := admin.HSet(t.Context(), prefix+"fleet", "run", run, "evicted", 0).Err(); err != nil {
+	g, err := l.Acquire(t.Context(), &url.URL{Host: "warm.example"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := admin.Set(t.Context(), prefix+"epoch", 1, 0).Err(); err != nil {
-		t.Fatal(err)
+	g.Done(ok200)
+}
+
+// The commands, keys and channels that the package's doc lists are enough, and
+// none of them can be left out.
+func TestRedisLimitNeedsFewRights(t *testing.T) {
+	server := redisserver.Start(t)
+	commands := strings.Fields("+eval +evalsha +info +hget +hmget +hset +hdel +hkeys +hgetall +hincrby +hrandfield +del +publish +subscribe +unsubscribe")
+	user := func(name string, rights ...string) *politeness.Limiter {
+		command := []any{"acl", "setuser", name, "reset", "on", ">secret", "~{" + name + "}*", "&{" + name + "}*"}
+		for _, r := range rights {
+			command = append(command, r)
+		}
+		redisCommand(t, server, command...)
+		var log lockedBuffer
+		fleet := joinFleet(t, server, redislimit.Options{Namespace: name, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(o *redis.UniversalOptions) {
+			o.Username, o.Password, o.DisableIdentity = name, "secret", true
+		})
+		return &politeness.Limiter{Delay: 50 * time.Millisecond, Fleet: fleet}
+	}
+	a := user("bot", commands...)
+	b := user("bot", commands...)
+	for range 3 {
+		for _, l := range []*politeness.Limiter{a, b} {
+			warm(t, l)
+		}
+	}
+	poor := user("poor", slices.DeleteFunc(slices.Clone(commands), func(c string) bool { return c == "+hincrby" })...)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := poor.Acquire(ctx, &url.URL{Host: "shop.example"})
+	if _, is := errors.AsType[*redislimit.AwayError](err); !is || !strings.Contains(err.Error(), "too few rights") {
+		t.Errorf("without hincrby: %v", err)
 	}
 }
 
-func TestRedisLimit(t *testing.T) {
+// A host costs at most 64 bytes besides its name and the table that it is in.
+func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	server := redisserver.Start(t)
-	n := 0
-	limittest.Run(t, func(t *testing.T) func() politeness.Backend {
-		n++
-		opts := redislimit.Options{Namespace: fmt.Sprintf("test%d", n), Timeout: patient}
-		oldFleet(t, server, opts.Namespace)
-		return func() politeness.Backend { return openPace(t, server, opts) }
+	l := &politeness.Limiter{Delay: time.Hour, Concurrency: 100, Fleet: joinFleet(t, server, redislimit.Options{})}
+	warm(t, l)
+	const hosts = 4000
+	var wg sync.WaitGroup
+	for i := range int64(hosts) {
+		wg.Go(func() {
+			ctx := t.Context()
+			if i%2 == 0 {
+				ctx = politeness.WithCrawlDelay(ctx, 10*time.Second)
+			}
+			g, err := l.Acquire(ctx, numberedHost(i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			g.Done(ok200)
+		})
+	}
+	wg.Wait()
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	// All of them, given back with what they rest and what they have taught.
+	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
+	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
+	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
+	// The same names without values: their entries, their table, and no more.
+	for i := range int64(hosts) {
+		admin.HSet(t.Context(), "names", numberedHost(i).Host, "")
+	}
+	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // so that it is a table
+	names := admin.Do(t.Context(), "memory", "usage", "names", "samples", 0).Val().(int64)
+	const entry = 24 // of the table, without its name
+	each := float64(whole-names)/hosts + entry
+	t.Logf("%.1f bytes a host besides its name", each)
+	if each > 64 {
+		t.Errorf("%.1f bytes a host, want 64", each)
+	}
+}
+
+// Hosts that are asked once each cost little more than a call each, and a host
+// that many want less than a call in five requests.
+func TestRedisLimitCost(t *testing.T) {
+	t.Run("5,000 hosts once each", func(t *testing.T) {
+		server := redisserver.Start(t)
+		admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+		l := &politeness.Limiter{Fleet: joinFleet(t, server, redislimit.Options{})}
+		warm(t, l)
+		before := commandCalls(t, admin, "evalsha")
+		const hosts = 5000
+		for i := range int64(hosts) {
+			g, err := l.Acquire(t.Context(), numberedHost(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(ok200)
+		}
+		waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
+		calls := commandCalls(t, admin, "evalsha") - before
+		t.Logf("%.3f calls a request", calls/hosts)
+		if calls > 1.2*hosts {
+			t.Errorf("%v calls for %d requests", calls, hosts)
+		}
+	})
+	t.Run("20 hosts that all want", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("takes ten seconds")
+		}
+		r := contend(t, 8, 20, 100*time.Millisecond, 10*time.Second)
+		t.Logf("%.3f calls a request, %.3f of the ideal", r.calls, r.share)
+		if r.calls > 0.2 {
+			t.Errorf("%.3f calls a request, want 0.2", r.calls)
+		}
 	})
 }
 
-// Requests of one moment share a write to Redis, and no more.
-func TestRedisLimitRequestsOfOneMoment(t *testing.T) {
-	const requests = 32
-	terms := politeness.Terms{Delay: time.Hour, Pace: time.Hour, Concurrency: 1, Lease: time.Minute, MaxWait: time.Minute}
-	type answer struct {
-		slot politeness.Slot
-		err  error
-		took time.Duration
+// Members that all have requests for the same hosts use what these allow, and
+// nobody waits longer than two turns of each member.
+func TestRedisLimitIsFair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
 	}
-	// takeAll has a member ask for a slot of each host while Redis is stopped, and returns at the answers.
-	takeAll := func(t *testing.T, b *redislimit.Backend, server *redisserver.Server, ctx func(i int64) context.Context, meanwhile func()) []answer {
-		t.Helper()
-		if s, err := b.Take(t.Context(), "first.example", terms); err != nil || !s.Claim(t.Context()) {
-			t.Fatal("no slot to begin with:", err)
-		}
-		server.Signal(sigstop)
-		defer server.Signal(sigcont)
-		answers := make([]answer, requests)
-		var wg sync.WaitGroup
-		for i := range int64(requests) {
+	for _, tt := range []struct {
+		delay, long time.Duration
+		share       float64
+	}{
+		{time.Second, 40 * time.Second, 0.95},
+		{100 * time.Millisecond, 20 * time.Second, 0.9},
+	} {
+		t.Run(tt.delay.String(), func(t *testing.T) {
+			t.Parallel()
+			r := contend(t, 8, 4, tt.delay, tt.long)
+			t.Logf("%.3f of the ideal, the nearest starts %v apart, the longest wait of a member %v, %.3f calls a request", r.share, r.nearest, r.wait, r.calls)
+			if r.share < tt.share {
+				t.Errorf("%.3f of the ideal, want %.2f", r.share, tt.share)
+			}
+			if r.nearest < tt.delay-time.Millisecond {
+				t.Errorf("two starts are %v apart, want %v", r.nearest, tt.delay)
+			}
+			turn := max(2*time.Second, tt.delay) + tt.delay
+			if most := 8 * 2 * turn; r.wait > most {
+				t.Errorf("a member waits for %v, want %v at most", r.wait, most)
+			}
+		})
+	}
+}
+
+// contention is what members look like who all want the same hosts.
+type contention struct {
+	share, calls  float64 // of the ideal; a request
+	nearest, wait time.Duration
+}
+
+func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r contention) {
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	var mu sync.Mutex
+	starts := make([]map[int][]time.Time, hosts) // by member
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var began atomic.Bool
+	for i := range hosts {
+		starts[i] = make(map[int][]time.Time)
+	}
+	for m := range members {
+		l := &politeness.Limiter{Delay: delay, Fleet: joinFleet(t, server, redislimit.Options{})}
+		for h := range hosts {
+			traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
+				mu.Lock()
+				defer mu.Unlock()
+				if began.Load() {
+					starts[h][m] = append(starts[h][m], at)
+				}
+			}})
 			wg.Go(func() {
-				began := time.Now()
-				s, err := b.Take(ctx(i), numberedHost(i).Host, terms)
-				answers[i] = answer{s, err, time.Since(began)}
+				for ctx.Err() == nil {
+					if g, err := l.Acquire(traced, numberedHost(int64(h))); err == nil {
+						g.Done(ok200)
+					}
+				}
 			})
 		}
-		time.Sleep(100 * time.Millisecond) // by now some are at Redis, and some wait for these
-		meanwhile()
-		wg.Wait()
-		return answers
 	}
-
-	t.Run("one that is cancelled leaves the others alone, and no slot behind", func(t *testing.T) {
-		server := redisserver.Start(t)
-		oldFleet(t, server, "courtesy")
-		b := openPace(t, server, redislimit.Options{Timeout: patient})
-		cancelled, cancel := context.WithCancel(t.Context())
-		isCancelled := func(i int64) bool { return i%2 == 0 }
-		answers := takeAll(t, b, server, func(i int64) context.Context {
-			if isCancelled(i) {
-				return cancelled
+	time.Sleep(5 * time.Second)
+	began.Store(true)
+	before, from := commandCalls(t, admin, "evalsha"), time.Now()
+	time.Sleep(long)
+	calls, took := commandCalls(t, admin, "evalsha")-before, time.Since(from)
+	began.Store(false)
+	cancel()
+	wg.Wait()
+	total := 0
+	r.nearest = time.Hour
+	for h := range hosts {
+		var all []time.Time
+		for m := range members {
+			last := from
+			for _, at := range starts[h][m] {
+				r.wait = max(r.wait, at.Sub(last))
+				last = at
 			}
-			return t.Context()
-		}, func() {
-			cancel()
-			time.Sleep(50 * time.Millisecond)
-			server.Signal(sigcont)
-		})
-		for i, a := range answers {
-			switch {
-			case isCancelled(int64(i)):
-				if !errors.Is(a.err, context.Canceled) {
-					t.Errorf("host %d, cancelled: %v", i, a.err)
-				}
-			case a.err != nil || !a.slot.Claim(t.Context()):
-				t.Errorf("host %d: %v", i, a.err)
-			}
+			r.wait = max(r.wait, from.Add(took).Sub(last))
+			all = append(all, starts[h][m]...)
 		}
-		for i := range int64(requests) {
-			if !isCancelled(i) {
-				if _, err := b.Take(t.Context(), numberedHost(i).Host, terms); err == nil {
-					t.Errorf("host %d has a second slot within the hour", i)
-				}
-				continue
-			}
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				if s, err := b.Take(t.Context(), numberedHost(i).Host, terms); err == nil && s.Claim(t.Context()) {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("host %d: the slot of a request that was cancelled does not come back", i)
-				}
-			}
+		slices.SortFunc(all, time.Time.Compare)
+		for i := 1; i < len(all); i++ {
+			r.nearest = min(r.nearest, all[i].Sub(all[i-1]))
 		}
-		if s := b.Stats(); s.Lost != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-
-	t.Run("one that Redis cannot answer fails alone", func(t *testing.T) {
-		server := redisserver.Start(t)
-		oldFleet(t, server, "courtesy")
-		const bad = 7
-		redisCommand(t, server, "lpush", "{courtesy}"+numberedHost(bad).Host, "no state of a host")
-		b := openPace(t, server, redislimit.Options{Timeout: patient})
-		answers := takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() { server.Signal(sigcont) })
-		for i, a := range answers {
-			if i != bad && (a.err != nil || !a.slot.Claim(t.Context())) {
-				t.Errorf("host %d: %v", i, a.err)
-			}
-			if i == bad && a.err == nil && a.slot.Claim(t.Context()) {
-				t.Error("a slot where Redis could give none")
-			}
-		}
-		if s := b.Stats(); s.Slots != requests { // with the first
-			t.Errorf("%d slots, want %d: %+v", s.Slots, requests, s)
-		}
-	})
-
-	t.Run("while Redis hangs each waits for Timeout and no longer", func(t *testing.T) {
-		server := redisserver.Start(t)
-		oldFleet(t, server, "courtesy")
-		const timeout = 500 * time.Millisecond
-		b := openPace(t, server, redislimit.Options{Timeout: timeout, Stop: true})
-		for i, a := range takeAll(t, b, server, func(int64) context.Context { return t.Context() }, func() {}) {
-			if _, ok := errors.AsType[*redislimit.AwayError](a.err); a.err != nil && !ok {
-				t.Errorf("host %d: %v, want an *AwayError", i, a.err)
-			}
-			if a.took > 4*timeout { // waiting in turn would take the last of them eight times as long
-				t.Errorf("host %d: an answer after %v", i, a.took)
-			}
-		}
-	})
+		total += len(all)
+	}
+	r.share = float64(total) / (float64(hosts) * took.Seconds() / delay.Seconds())
+	r.calls = calls / float64(total)
+	return r
 }
 
-// gatedConn hands on what it has received when its gate lets it.
-type gatedConn struct {
-	net.Conn
-	gate *sync.RWMutex
-}
-
-func (c gatedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.gate.RLock()
-	defer c.gate.RUnlock()
-	return n, err
-}
-
-// A slot whose answer comes only when it begins is looked at all the same: the host may have been paused while the
-// answer was under way.
-func TestRedisLimitAnswerThatComesLate(t *testing.T) {
+// A host that is wanted changes hands within 20 ms of the end of a turn, on one
+// machine that is not busy.
+func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
-	oldFleet(t, server, "courtesy")
-	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	var gate sync.RWMutex
-	prompt := openPace(t, server, redislimit.Options{Timeout: patient})
-	held, err := redislimit.New(redisClient(t, &redis.UniversalOptions{
-		Addrs: []string{server.Addr}, ContextTimeoutEnabled: true,
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-			return gatedConn{conn, &gate}, err
-		},
-	}, patient), redislimit.Options{Timeout: patient, Logger: slog.New(slog.DiscardHandler)})
+	var gave atomic.Int64
+	a := &politeness.Limiter{Delay: time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{}), Observer: &politeness.Observer{
+		HandedOver: func(context.Context, politeness.Event) { gave.Store(time.Now().UnixNano()) },
+	}}
+	b := &politeness.Limiter{Delay: time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{})}
+	warm(t, a)
+	warm(t, b)
+	var took []time.Duration
+	for i := range int64(20) {
+		g, err := a.Acquire(t.Context(), numberedHost(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(20*time.Millisecond, func() { g.Done(ok200) })
+		if g, err = b.Acquire(t.Context(), numberedHost(i)); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Duration(time.Now().UnixNano()-gave.Load()))
+		g.Done(ok200)
+	}
+	slices.Sort(took)
+	t.Logf("from hand to hand: %v in the median, %v at the most", took[len(took)/2], took[len(took)-1])
+	if median := took[len(took)/2]; median > 20*time.Millisecond {
+		t.Errorf("a host changes hands in %v", median)
+	}
+}
+
+func numberedHost(i int64) *url.URL {
+	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example", i)}
+}
+
+// commandCalls is how often the server has run a command.
+func commandCalls(t testing.TB, client redis.UniversalClient, command string) float64 {
+	t.Helper()
+	stats, err := client.Info(context.Background(), "commandstats").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	terms := politeness.Terms{Delay: 2 * time.Second, Pace: 2 * time.Second, Concurrency: 1, Lease: time.Minute, MaxWait: time.Minute}
-	if _, err := held.Take(t.Context(), "other.example", terms); err != nil { // it has joined
-		t.Fatal(err)
-	}
-	first, err := prompt.Take(t.Context(), "shop.example", terms)
-	if err != nil || !first.Claim(t.Context()) {
-		t.Fatal("no slot to begin with:", err)
-	}
-	next := time.Now().Add(terms.Pace)
-	defer first.Free()
-	calls := commandCalls(t, admin, "evalsha")
-	until := func(n float64) {
-		for deadline := time.Now().Add(20 * time.Second); commandCalls(t, admin, "evalsha") < calls+n; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("Redis is not asked")
-			}
-		}
-	}
-	slots := make(chan politeness.Slot)
-	gate.Lock()
-	go func() {
-		s, err := held.Take(t.Context(), "shop.example", terms)
-		if err != nil {
-			t.Error(err)
-		}
-		slots <- s
-	}()
-	until(1)
-	prompt.Pause("shop.example", time.Hour)
-	until(2)
-	paused := time.Now()
-	time.Sleep(time.Until(next))
-	gate.Unlock()
-	s := <-slots
-	if paused.After(next.Add(-100 * time.Millisecond)) {
-		t.Skip("SKIPPED: this machine is too busy to pause the host in time")
-	}
-	if s != nil && s.Claim(t.Context()) {
-		t.Error("a request started at a slot that had become void")
-	}
+	_, line, _ := strings.Cut(stats, "cmdstat_"+command+":calls=")
+	line, _, _ = strings.Cut(line, ",")
+	n, _ := strconv.ParseFloat(line, 64)
+	return n
 }
 
-// pacedMember is a member of a fleet that asks one host for page after page, and notes its slots.
-type pacedMember struct {
-	backend *redislimit.Backend
-	limiter *politeness.Limiter
-	log     lockedBuffer
-	client  redis.UniversalClient
-	held    []*redis.Conn // taken from the client
+// BenchmarkRedisLimit64Waiters lets 64 goroutines ask for the first page of one
+// host after the other, as a broad crawl does.
+func BenchmarkRedisLimit64Waiters(b *testing.B) {
+	server := redisserver.Start(b)
+	l := &politeness.Limiter{Fleet: joinFleet(b, server, redislimit.Options{})}
+	admin := redisClient(b, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	warm(b, l)
+	before := commandCalls(b, admin, "evalsha")
+	var hosts atomic.Int64
+	ours, theirs := cpu(b, admin)
+	b.ResetTimer()
+	began := time.Now()
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			g, err := l.Acquire(b.Context(), numberedHost(hosts.Add(1)))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			g.Done(ok200)
+		}
+	})
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "grants/s")
+	oursAfter, theirsAfter := cpu(b, admin)
+	b.ReportMetric(float64((oursAfter-ours).Microseconds())/float64(b.N), "cpu-µs/grant")
+	b.ReportMetric(float64((theirsAfter-theirs).Microseconds())/float64(b.N), "redis-cpu-µs/grant")
+	b.ReportMetric((commandCalls(b, admin, "evalsha")-before)/float64(b.N), "calls/grant")
+}
+
+// cpu is the processor time that this process and the server have used.
+func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration) {
+	t.Helper()
+	ours, err := processorTime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := client.Info(context.Background(), "cpu").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"used_cpu_sys:", "used_cpu_user:"} {
+		_, line, _ := strings.Cut(stats, kind)
+		line, _, _ = strings.Cut(line, "\r")
+		seconds, _ := strconv.ParseFloat(line, 64)
+		theirs += time.Duration(seconds * float64(time.Second))
+	}
+	return ours, theirs
 }
 
 type lockedBuffer struct {
@@ -280,67 +374,6 @@ func (b *lockedBuffer) count(s string) int {
 	return strings.Count(b.String(), s)
 }
 
-const (
-	pacedInterval = 100 * time.Millisecond
-	clockError    = 5 * time.Millisecond // a member knows Redis's clock by its quickest answer, and on a busy machine none is quick
-)
-
-// pacedFleet is two members that have had seats for long enough, crawling; slots gives those used since, in their order.
-func pacedFleet(t *testing.T, server *redisserver.Server, change func(*redis.UniversalOptions)) (members []*pacedMember, slots func() []chaosRecord) {
-	t.Helper()
-	var mu sync.Mutex
-	var noted []chaosRecord
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	t.Cleanup(func() {
-		cancel()
-		wg.Wait()
-		for i, m := range members {
-			if t.Failed() {
-				t.Logf("member %d: %+v\n%s", i, m.backend.Stats(), m.log.String())
-			}
-		}
-	})
-	for range 2 {
-		opts := &redis.UniversalOptions{Addrs: []string{server.Addr}, ContextTimeoutEnabled: true}
-		if change != nil {
-			change(opts)
-		}
-		m := &pacedMember{client: redisClient(t, opts, patient)}
-		var err error
-		if m.backend, err = redislimit.New(m.client, redislimit.Options{Timeout: 300 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&m.log, nil))}); err != nil {
-			t.Fatal(err)
-		}
-		m.limiter = &politeness.Limiter{Delay: pacedInterval, Shared: recorded{m.backend, func(_ string, slot time.Time, own bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			noted = append(noted, chaosRecord{Slot: slot.UnixNano(), Own: own})
-		}}}
-		members = append(members, m)
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if g, err := m.limiter.Acquire(ctx, &url.URL{Host: "shop.example"}); err == nil {
-					g.Done(politeness.Outcome{Status: 200})
-				} else if ctx.Err() == nil {
-					time.Sleep(pacedInterval / 2)
-				}
-			}
-		})
-	}
-	waitFor(t, "they do not meet", func() bool {
-		return !slices.ContainsFunc(members, func(m *pacedMember) bool { return m.backend.Stats().Members < len(members) })
-	})
-	time.Sleep(5 * time.Second)
-	mu.Lock()
-	noted = nil
-	mu.Unlock()
-	return members, func() []chaosRecord {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.SortedFunc(slices.Values(noted), func(a, b chaosRecord) int { return cmp.Compare(a.Slot, b.Slot) })
-	}
-}
-
 // waitFor waits for what a busy machine may take its time to do.
 func waitFor(t *testing.T, complaint string, ok func() bool) {
 	t.Helper()
@@ -348,308 +381,5 @@ func waitFor(t *testing.T, complaint string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal(complaint)
 		}
-	}
-}
-
-// Whatever happens to Redis, the members go on, no two slots are closer than the interval, and what happened is said
-// once.
-func TestRedisLimitWhenRedisIsAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
-	for name, tt := range map[string]struct {
-		trouble, heal func(t *testing.T, server *redisserver.Server, members []*pacedMember)
-		change        func(*redis.UniversalOptions)
-	}{
-		"killed": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Kill() },
-			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Restart() },
-		},
-		"stopped": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(sigstop) },
-			heal:    func(t *testing.T, server *redisserver.Server, _ []*pacedMember) { server.Signal(sigcont) },
-		},
-		"slow": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "client", "pause", "4000", "all")
-			},
-			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {},
-		},
-		"read-only": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "config", "set", "replica-serve-stale-data", "yes")
-				redisCommand(t, server, "replicaof", "127.0.0.1", "1")
-			},
-			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "replicaof", "no", "one")
-			},
-		},
-		"out of memory": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "config", "set", "maxmemory", "1")
-			},
-			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "config", "set", "maxmemory", "0")
-			},
-		},
-		"a disk that is full": {
-			trouble: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "replicaof", "no", "one")
-				redisCommand(t, server, "config", "set", "min-replicas-to-write", "1") // NOREPLICAS, as MISCONF would
-			},
-			heal: func(t *testing.T, server *redisserver.Server, _ []*pacedMember) {
-				redisCommand(t, server, "config", "set", "min-replicas-to-write", "0")
-			},
-		},
-		"no connection left": {
-			change: func(opts *redis.UniversalOptions) { opts.PoolSize, opts.PoolTimeout = 2, 50*time.Millisecond },
-			trouble: func(t *testing.T, _ *redisserver.Server, members []*pacedMember) {
-				for _, m := range members {
-					for len(m.held) < 2 {
-						conn := m.client.(*redis.Client).Conn()
-						if conn.Ping(t.Context()).Err() == nil { // it has got one
-							m.held = append(m.held, conn)
-						}
-					}
-				}
-			},
-			heal: func(_ *testing.T, _ *redisserver.Server, members []*pacedMember) {
-				for _, m := range members {
-					for _, conn := range m.held {
-						conn.Close()
-					}
-				}
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redisserver.Start(t)
-			members, slots := pacedFleet(t, server, tt.change)
-			tt.trouble(t, server, members)
-			for i, m := range members {
-				before := m.backend.Stats().Own
-				waitFor(t, fmt.Sprintf("member %d does not go on on its own", i), func() bool { return m.backend.Stats().Own >= before+2 })
-			}
-			away := len(slots())
-			tt.heal(t, server, members)
-			for i, m := range members {
-				before := m.backend.Stats().Slots
-				waitFor(t, fmt.Sprintf("member %d does not return", i), func() bool { s := m.backend.Stats(); return !s.Away && s.Slots > before })
-			}
-			time.Sleep(time.Second)
-			noted := slots()
-			if away == len(noted) {
-				t.Error("no request since Redis was well again")
-			}
-			for i := 1; i < len(noted); i++ {
-				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-clockError {
-					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
-				}
-			}
-			for i, m := range members {
-				s := m.backend.Stats()
-				t.Logf("member %d: %+v", i, s)
-				if n := m.log.count("Redis is away"); uint64(n) != s.Lost || n == 0 {
-					t.Errorf("lost %d times, and said so %d times", s.Lost, n)
-				}
-				if n := m.log.count("Redis has the say"); uint64(n) != s.Back {
-					t.Errorf("back %d times, and said so %d times", s.Back, n)
-				}
-			}
-		})
-	}
-}
-
-// A Redis that has lost what it knew is noticed before anybody uses it.
-func TestRedisLimitLostState(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
-	for name, tt := range map[string]struct {
-		trouble func(t *testing.T, server *redisserver.Server)
-		epochs  uint64
-	}{
-		"flushed": {func(t *testing.T, server *redisserver.Server) { redisCommand(t, server, "flushall") }, 1},
-		"scripts flushed": {func(t *testing.T, server *redisserver.Server) {
-			redisCommand(t, server, "script", "flush")
-		}, 0},
-		"restarted empty": {func(t *testing.T, server *redisserver.Server) { server.Kill(); server.Restart() }, 1},
-		"a key evicted": {func(t *testing.T, server *redisserver.Server) {
-			redisCommand(t, server, "config", "set", "maxmemory-policy", "allkeys-random")
-			redisCommand(t, server, "config", "set", "maxmemory", "1")
-			time.Sleep(50 * time.Millisecond)
-			redisCommand(t, server, "config", "set", "maxmemory", "0")
-		}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redisserver.Start(t)
-			members, slots := pacedFleet(t, server, nil)
-			before := members[0].backend.Stats().Epochs
-			tt.trouble(t, server)
-			time.Sleep(4 * time.Second)
-			for i, m := range members {
-				waitFor(t, fmt.Sprintf("member %d does not notice, or does not return", i), func() bool {
-					s := m.backend.Stats()
-					return !s.Away && s.Slots > 0 && (i > 0 || tt.epochs == 0 || s.Epochs > before)
-				})
-			}
-			noted := slots()
-			for i := 1; i < len(noted); i++ {
-				if gap := time.Duration(noted[i].Slot - noted[i-1].Slot); gap < pacedInterval-clockError && name != "a key evicted" {
-					t.Errorf("slots %d and %d of %d are %v apart (own: %v, %v)", i-1, i, len(noted), gap, noted[i-1].Own, noted[i].Own)
-				}
-			}
-			for i, m := range members {
-				t.Logf("member %d: %+v", i, m.backend.Stats())
-			}
-		})
-	}
-}
-
-// Where only some members are cut off from Redis, they and the others do not know of each other. How much more a host is
-// asked then is bounded: by the slots of those that are cut off.
-func TestRedisLimitSomeMembersCutOff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
-	t.Parallel()
-	server := redisserver.Start(t)
-	var cut atomic.Bool
-	first := true
-	members, slots := pacedFleet(t, server, func(opts *redis.UniversalOptions) {
-		if !first {
-			return
-		}
-		first = false
-		opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if cut.Load() {
-				return nil, syscall.ENETUNREACH
-			}
-			return new(net.Dialer).DialContext(ctx, network, addr)
-		}
-	})
-	own := members[0].backend.Stats().Own
-	cut.Store(true)
-	redisCommand(t, server, "client", "kill", "type", "normal")
-	waitFor(t, "the one that is cut off does not go on", func() bool { return members[0].backend.Stats().Own > own })
-	from := len(slots())
-	began := time.Now()
-	time.Sleep(4 * time.Second)
-	noted := slots()[from:]
-	took := time.Since(began)
-	alone, closest := 0, time.Hour
-	for i, s := range noted {
-		if s.Own {
-			alone++
-		}
-		if i > 0 {
-			closest = min(closest, time.Duration(s.Slot-noted[i-1].Slot))
-		}
-	}
-	ideal := took.Seconds() / pacedInterval.Seconds()
-	t.Logf("1 of 2 members cut off: %.2f times the pace (%d starts, %d by own slots), the closest %v apart",
-		float64(len(noted))/ideal, len(noted), alone, closest)
-	if alone == 0 || alone == len(noted) {
-		t.Errorf("%d of %d slots are own ones", alone, len(noted))
-	}
-	if most := 1.5*ideal + 2; float64(len(noted)) > most {
-		t.Errorf("%d starts in %v, want at most %.0f", len(noted), took, most)
-	}
-}
-
-// With Stop, a Redis that is away ends the crawl until it is back, at no cost to each request.
-func TestRedisLimitStop(t *testing.T) {
-	server := redisserver.Start(t)
-	oldFleet(t, server, "courtesy")
-	l := &politeness.Limiter{Delay: time.Millisecond, Shared: openPace(t, server, redislimit.Options{Stop: true})}
-	acquire := func() error {
-		g, err := l.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err == nil {
-			g.Done(politeness.Outcome{Status: 200})
-		}
-		return err
-	}
-	waitFor(t, "it does not begin", func() bool { return acquire() == nil }) // as a busy machine may not with Redis's first answer
-	server.Signal(sigstop)
-	began := time.Now()
-	for i := range 1000 {
-		err := acquire()
-		if _, ok := errors.AsType[*redislimit.AwayError](err); !ok {
-			t.Fatalf("request %d: %v, want an *AwayError", i, err)
-		}
-		if _, ok := errors.AsType[*politeness.DelayError](err); !ok {
-			t.Fatalf("%v is no DelayError", err)
-		}
-	}
-	t.Logf("1000 requests while Redis was stopped: %v", time.Since(began))
-	if took := time.Since(began); took > 50*time.Second {
-		t.Errorf("they took %v, which is no less than Options.Timeout each", took)
-	}
-	server.Signal(sigcont)
-	waitFor(t, "it does not return", func() bool { return acquire() == nil })
-}
-
-// The commands that the package's doc lists are enough.
-func TestRedisLimitNeedsFewRights(t *testing.T) {
-	server := redisserver.Start(t)
-	oldFleet(t, server, "mybot")
-	redisCommand(t, server, append([]any{"acl", "setuser", "bot", "on", ">hunter2", "~{mybot}*"},
-		"+evalsha", "+eval", "+script|load", "+time", "+info", "+get", "+mget", "+set", "+del", "+pttl",
-		"+hset", "+hgetall", "+hdel", "+pexpire")...)
-	var log lockedBuffer
-	open := func(password string) *redislimit.Backend {
-		client := redisClient(t, &redis.UniversalOptions{
-			Addrs: []string{server.Addr}, Username: "bot", Password: password, DisableIdentity: true, ContextTimeoutEnabled: true,
-		}, patient)
-		b, err := redislimit.New(client, redislimit.Options{Namespace: "mybot", Timeout: patient, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	// Each of the script's parts: a slot, one that is waited for and looked at, a lease, a pause, one given back.
-	b := open("hunter2")
-	terms := politeness.Terms{Delay: pacedInterval, Pace: pacedInterval, Concurrency: 1, Lease: time.Minute, MaxWait: time.Hour}
-	for range 2 {
-		s, err := b.Take(t.Context(), "shop.example", terms)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Until(s.At()))
-		s.Claim(t.Context())
-		time.Sleep(pacedInterval * 3 / 4)
-		s.Free()
-	}
-	s, err := b.Take(t.Context(), "shop.example", terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Free()
-	b.Pause("shop.example", time.Second)
-	s, err = b.Take(t.Context(), "other.example", terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Free() // gives back the only thing known of it
-	time.Sleep(100 * time.Millisecond)
-	if s := b.Stats(); s.Slots == 0 || s.Lost > 0 {
-		t.Errorf("%+v", s)
-	}
-	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	if denied := admin.Do(t.Context(), "acl", "log").Val(); fmt.Sprint(denied) != "[]" {
-		t.Errorf("denied: %v", denied)
-	}
-	if stats := admin.Info(t.Context(), "errorstats").Val(); strings.Contains(stats, "NOPERM") {
-		t.Error(stats)
-	}
-	// A wrong password is in no error and no log.
-	b, err = open("not-the-one"), nil
-	for err == nil { // at first it may be a hiccup
-		_, err = b.Take(t.Context(), "shop.example", terms)
-	}
-	if strings.Contains(err.Error(), "the-one") || log.count("the-one") > 0 || log.count("hunter2") > 0 {
-		t.Errorf("%v\n%s", err, log.String())
 	}
 }

@@ -103,9 +103,9 @@
 //
 // # A fleet
 //
-// Ten polite processes are one rude crawler. Limiters with the same
-// [Limiter.Shared] keep one pace together; package redislimit is such a [Backend] in
-// Redis or Valkey.
+// Ten polite processes are one rude crawler. Limiters that are given a
+// [Limiter.Fleet] hand each host to one of them at a time, who paces it as if
+// alone. Package redislimit makes Fleets in Redis or Valkey.
 //
 // # What it costs
 //

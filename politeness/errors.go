@@ -17,12 +17,23 @@ import (
 type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
 	Until time.Time // when to ask again; not a promise, others may be first
+
+	// Err is not nil if the host is not this Limiter's to ask: another one of
+	// its Fleet owns it, or the fleet cannot be reached. Until is a guess then.
+	Err error
 }
 
 func (e *DelayError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("politeness: %s may not be asked yet (%v): do other hosts first, and ask again at about %s",
+			e.Host, e.Err, e.Until.Format(time.RFC3339))
+	}
 	return fmt.Sprintf("politeness: %s may not be asked before %s: do other hosts first, or allow a longer wait",
 		e.Host, e.Until.Format(time.RFC3339))
 }
+
+// Unwrap returns Err.
+func (e *DelayError) Unwrap() error { return e.Err }
 
 // Timeout reports true: it is the time that did not suffice.
 func (e *DelayError) Timeout() bool { return true }

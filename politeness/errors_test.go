@@ -17,9 +17,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		timeout bool
 		is      error
 	}{
-		{&DelayError{"example.com", until},
+		{&DelayError{Host: "example.com", Until: until},
 			"politeness: example.com may not be asked before 2026-11-21T12:00:00Z: do other hosts first, or allow a longer wait",
 			true, context.DeadlineExceeded},
+		{&DelayError{Host: "example.com", Until: until, Err: io.ErrNoProgress},
+			"politeness: example.com may not be asked yet (multiple Read calls return no data or error): do other hosts first, and ask again at about 2026-11-21T12:00:00Z",
+			true, io.ErrNoProgress},
 		{&timeoutError{5 * time.Second, nil},
 			"politeness: no complete response within AttemptTimeout, 5s from the request's start", true, context.DeadlineExceeded},
 		{&timeoutError{5 * time.Second, io.ErrUnexpectedEOF},

@@ -39,9 +39,8 @@ type Grant struct {
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
-	turn       *turn // with Limiter.Shared, once it has been its turn
-	paced      bool  // once it has started: an interval follows, so that it matters when
-	leaving    bool  // it is on its way to the host
+	paced      bool // once it has started: an interval follows, so that it matters when
+	leaving    bool // it is on its way to the host
 
 	// What the Transport tells of the response.
 	response atomic.Pointer[url.URL] // set while its body is open
@@ -184,10 +183,8 @@ func (g *Grant) prolong(d time.Duration) {
 
 // begin takes g from the queue into flight.
 func (l *Limiter) begin(g *Grant, now time.Duration) {
-	turn := g.turn
-	g.token, g.turn = nil, nil // spent: dequeue must not give them back
+	g.token = nil // spent: dequeue must not give it back
 	l.dequeue(g)
-	g.turn = turn
 	l.start(g, now)
 }
 
@@ -204,12 +201,14 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	g.paced = l.paces(h, g)
 	h.stamp(now, g.exempt)
 	l.drawJitter(h)
+	if h.hold != nil {
+		h.hold.served = true
+	}
 }
 
 // release ends g, and wakes the first of those who waited for its slot.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
-	g.turn.drop()
 	if g.state == flying {
 		l.land(g)
 		// Nobody asked when it left, if the interval is news: for all that is known, just now.
@@ -242,7 +241,6 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 			if l.EndToStart || !g.paced && l.paces(h, g) {
 				h.stamp(g.expires, g.exempt)
 			}
-			g.turn.drop()
 			g.state = expired
 		}
 		g = next

@@ -26,6 +26,7 @@ type host struct {
 	exempt     int32   // how many of those that wait are in robots
 	heeding    int32   // how many of the others heed their estimate
 	gone       bool    // forgotten
+	hold       *Hold   // in a fleet: asked for or owned, and not forgotten meanwhile; nil: neither
 }
 
 // learnt is what a host has taught us, beyond when it was last asked.
@@ -152,6 +153,9 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 
 // engage takes h off the idle hosts, before it is waited for or asked.
 func (l *Limiter) engage(h *host) {
+	if h.hold != nil {
+		h.hold.idle = never
+	}
 	if h.next != nil {
 		l.idle.remove(h)
 	}
@@ -162,6 +166,10 @@ func (l *Limiter) engage(h *host) {
 
 // settle puts h back among the idle hosts when nobody needs it any more.
 func (l *Limiter) settle(h *host) {
+	if h.hold != nil {
+		l.review(h.hold)
+		return
+	}
 	if h.busy() || h.next != nil || h.rest != 0 || h.gone {
 		return
 	}

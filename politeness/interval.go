@@ -101,6 +101,9 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
 		return nil
 	}
+	if h.hold != nil && !h.hold.owned {
+		h.hold.told = true // what the owner has been told is older
+	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
 			h.learnt.clamped = true
@@ -136,9 +139,9 @@ func times(d time.Duration, n int) time.Duration {
 func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	head := h.line(g).first
 	if head == nil {
-		return max(now, l.due(h, g))
+		return max(now, l.due(h, g), h.unownedUntil())
 	}
-	return l.estimate(h, g, max(now, l.due(h, head), h.line(g).pledged()), h.ahead(g))
+	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
 }
 
 // refuses reports whether a request that can start at the earliest at est, with
@@ -164,7 +167,7 @@ func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
 	if g == nil {
 		return
 	}
-	first := max(now, l.due(h, g), line.pledged())
+	first := max(now, l.due(h, g), h.unownedUntil())
 	ahead := 0
 	for last := g.prev; ; {
 		this, next := g, g.next

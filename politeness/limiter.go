@@ -98,12 +98,13 @@ type Limiter struct {
 	// its host. It may be shared with other users of the same line.
 	GlobalRate *rate.Limiter
 
-	// Shared, if not nil, keeps one pace together with the Limiters of other
-	// processes that share it: Delay, Crawl-delay, back-off and Concurrency then
-	// hold for all of them together. Give all of them the same fields. Next and
-	// the queues' estimates know only what this Limiter has met itself. A
-	// Limiter with Shared cannot be Within another.
-	Shared Backend
+	// Fleet, if not nil, hands each host to one Limiter of many at a time, so
+	// that the processes of a fleet keep one pace together. Give all of them the
+	// same fields. A request to a host that another owns waits until that one
+	// gives it away, which it does after 2 s of its own requests, or as soon as it
+	// has none. A Fleet serves one Limiter, which cannot be Within another.
+	// nil: this process paces alone.
+	Fleet Fleet
 
 	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
 	// kept is forgotten soon, or when the room is needed if it has a Crawl-delay,
@@ -225,8 +226,8 @@ func (l *Limiter) check() error {
 	if l.Within == nil {
 		return nil
 	}
-	if l.Within.Shared != nil {
-		return bad("Within", "a Limiter with Shared", "give Shared to the outer one alone: only one pace is a fleet's")
+	if l.Within.Fleet != nil {
+		return bad("Within", "a Limiter with Fleet", "give Fleet to the outer one alone: only one pace is a fleet's")
 	}
 	return l.Within.Validate()
 }
@@ -360,17 +361,6 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 		if look.refused {
 			return l.refuse(ctx, g, time.Since(asked), look.wait)
 		}
-		if look.consult {
-			err := l.consult(ctx, g)
-			switch {
-			case ctx.Err() != nil:
-				return l.ended(ctx, g, time.Since(asked))
-			case err != nil:
-				return l.unshared(ctx, g, err, time.Since(asked))
-			}
-			*look = g.try(true)
-			continue
-		}
 		if g.trace != nil && g.trace.Queued != nil && look.until != told {
 			told = look.until
 			g.trace.Queued(at(told - l.now()))
@@ -399,7 +389,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 
 // refuse tells of a request that is not waited for, and when it may come again.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration) error {
-	err := &DelayError{Host: g.key, Until: at(again)}
+	err := &DelayError{Host: g.key, Until: at(again), Err: l.why(g.key)}
 	l.refused(ctx, g, waited, err.Until)
 	return err
 }
@@ -407,9 +397,9 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Durat
 // ended takes g out of every queue and says why its context let it down.
 func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
 	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(ctx, g, waited, g.leave())
+		return l.refuse(ctx, g, waited, g.leave(true))
 	}
-	g.leave()
+	g.leave(false)
 	l.cancelled(ctx, g, waited)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }

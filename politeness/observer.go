@@ -24,8 +24,8 @@ type Observer struct {
 	// it had waited.
 	Refused func(ctx context.Context, e Event)
 
-	// Cancelled: a request's context was cancelled while it waited, or the
-	// Backend failed. Wait is how long it had waited.
+	// Cancelled: a request's context was cancelled while it waited. Wait is how
+	// long it had waited.
 	Cancelled func(ctx context.Context, e Event)
 
 	// BackedOff: a host is left alone for Wait, to Until, because it answered
@@ -38,6 +38,17 @@ type Observer struct {
 	// Unread: a request is held up by a response body that has been neither
 	// read nor closed for Wait.
 	Unread func(ctx context.Context, e Event)
+
+	// Owned: in a fleet, this Limiter owns the host from now on. Wait is how long
+	// it had asked. The context is a background one, here and in the two below.
+	Owned func(ctx context.Context, e Event)
+
+	// HandedOver: others waited for a host that this Limiter owned, and it has
+	// been given to them.
+	HandedOver func(ctx context.Context, e Event)
+
+	// Lost: the Fleet has lost its session, and this Limiter a host with it.
+	Lost func(ctx context.Context, e Event)
 }
 
 // An Event is something that happened to a request or a host. The function of
@@ -68,6 +79,10 @@ func Join(observers ...*Observer) *Observer {
 				BackedOff: both(all.BackedOff, o.BackedOff),
 				Clamped:   both(all.Clamped, o.Clamped),
 				Unread:    both(all.Unread, o.Unread),
+
+				Owned:      both(all.Owned, o.Owned),
+				HandedOver: both(all.HandedOver, o.HandedOver),
+				Lost:       both(all.Lost, o.Lost),
 			}
 		}
 	}
@@ -95,6 +110,8 @@ type Stats struct {
 	Waiting   int // requests in a queue
 	InFlight  int // requests that hold a slot
 	BackedOff int // hosts that are left alone because of what they answered
+	Owned     int // hosts, in a fleet
+	Unowned   int // hosts that are asked for in a fleet, and not owned yet
 }
 
 // Stats returns the numbers of this moment. Those of a Limiter within are its own.
@@ -147,9 +164,6 @@ func (l *Limiter) logger() *slog.Logger {
 
 func (l *Limiter) tellBackOff(ctx context.Context, e Event) {
 	e.Until = at(e.Wait)
-	if l.Shared != nil {
-		l.Shared.Pause(e.Host, e.Wait)
-	}
 	l.logger().Debug("politeness: a host asks to be left alone",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
 	if o := l.Observer; o != nil && o.BackedOff != nil {

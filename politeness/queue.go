@@ -10,7 +10,6 @@ import (
 type look struct {
 	started bool
 	refused bool
-	consult bool          // the backend has to be asked first, when no lock is held
 	notice  *notice       // to be reported, when no lock is held
 	wait    time.Duration // until the next look; if refused, until it may ask again
 	until   time.Duration // the estimated start
@@ -46,14 +45,8 @@ func (g *Grant) try(commit bool) (v look) {
 		}
 		cut = v.notice
 	}
-	if g.turn.passes() <= now {
-		g.turn.drop()
-	}
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
-		if v.started && l.Shared != nil {
-			v = g.shared(now)
-		}
 		if g.then != nil {
 			v = g.tryThen(v, now, commit)
 		}
@@ -71,6 +64,7 @@ func (g *Grant) try(commit bool) (v look) {
 		return v
 	case !v.refused && g.timed && now >= g.limit:
 		v.refused, v.wait = true, l.comeAgain(g, now)
+		g.host.sentAway(later(now, v.wait), now)
 	}
 	if v.refused {
 		g.leaveThen()
@@ -80,9 +74,6 @@ func (g *Grant) try(commit bool) (v look) {
 	if g.timed {
 		v.wait = min(v.wait, g.limit-now)
 	}
-	if passes := g.turn.passes(); passes != forever {
-		v.wait = min(v.wait, passes-now)
-	}
 	if g.wake == nil {
 		g.wake = make(chan struct{}, 1)
 	}
@@ -91,20 +82,12 @@ func (g *Grant) try(commit bool) (v look) {
 
 // tryThen asks the next limiter, once this one is ready.
 func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
-	if v.consult && g.then.state != queued {
-		return v
-	}
-	if !v.started && !v.consult {
+	if !v.started {
 		g.leaveThen() // its turn there must not hold up the requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
-	// The backend is not asked for another slot before the other limiters, which
-	// have held g up until its slot had passed, are ready.
-	inner := g.then.try(commit && v.started)
-	if v.consult && inner.started {
-		return v
-	}
+	inner := g.then.try(commit)
 	// Each limiter counts time from its own epoch.
 	inner.until += g.then.limiter.epoch.Sub(g.limiter.epoch)
 	return inner
@@ -118,10 +101,13 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	if h == nil {
 		return look{refused: true, wait: room - now}, false
 	}
+	if l.Fleet != nil {
+		l.want(h, now)
+	}
 	if g.crawl > 0 || h.learnt != nil { // else there is nothing to tell
 		v.notice = l.tell(h, g, now)
 	}
-	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now {
+	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) {
 		l.engage(h)
 		g.host, g.since = h, now
 		l.start(g, now)
@@ -134,6 +120,8 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	}
 	if l.refuses(h, g, est, h.ahead(g), now) {
 		v.refused, v.wait = true, est-now
+		h.sentAway(est, now)
+		l.settle(h)
 		return v, false
 	}
 	l.engage(h)
@@ -147,7 +135,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 
 // decides reports whether g's limiter is the last that has a say.
 func (g *Grant) decides() bool {
-	return g.then == nil && g.limiter.Shared == nil && g.limiter.gate == nil
+	return g.then == nil && g.limiter.gate == nil
 }
 
 // dequeue takes g out of its host's queue. It leaves no hole: who was behind it
@@ -160,7 +148,6 @@ func (l *Limiter) dequeue(g *Grant) {
 	h.count(g, -1)
 	l.stats.Waiting--
 	g.state = asking
-	g.turn.drop()
 	if g.token != nil {
 		g.token.CancelAt(time.Now())
 		g.token = nil
@@ -177,14 +164,18 @@ func (l *Limiter) quit(g *Grant) {
 }
 
 // leave takes g out of all queues, and returns how long its host would have let
-// it wait.
-func (g *Grant) leave() (again time.Duration) {
+// it wait. Who returns may ask again then.
+func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch g.state {
 	case queued:
-		again = l.comeAgain(g, l.now())
+		now := l.now()
+		again = l.comeAgain(g, now)
+		if returns {
+			g.host.sentAway(later(now, again), now)
+		}
 		l.quit(g)
 	case refused:
 		again = g.until - l.now()
@@ -197,7 +188,7 @@ func (g *Grant) leaveThen() (again time.Duration) {
 	if g.then == nil {
 		return 0
 	}
-	return g.then.leave()
+	return g.then.leave(false)
 }
 
 // outlook is how long g would have to wait if it joined the queues now.
@@ -234,6 +225,9 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 		if h.inFlight >= l.slots(h, g) {
 			return l.heldUp(g, now)
 		}
+	}
+	if l.Fleet != nil && !l.owns(h, now) {
+		return l.unowned(g, now)
 	}
 	if l.gate != nil {
 		if wait := l.takeToken(g); wait > 0 {

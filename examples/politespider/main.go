@@ -38,7 +38,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Delay:    job.Delay,
 			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
 			MaxWait:  max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
-			Shared:   job.Fleet,                       // other processes of the same crawl
+			Fleet:    job.Fleet,                       // other processes of the same crawl
 			Observer: job.PaceObserver,
 			Logger:   job.Logger,
 		},

@@ -20,6 +20,7 @@ type Server struct {
 
 	t    testing.TB
 	args []string
+	env  []string
 	cmd  *exec.Cmd
 	log  bytes.Buffer
 }
@@ -29,13 +30,19 @@ type Server struct {
 // Without a redis-server or valkey-server on the machine the test is skipped.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
+	return StartWith(t, nil, options...)
+}
+
+// StartWith is Start with more in the server's environment ("LD_PRELOAD=…").
+func StartWith(t testing.TB, env []string, options ...string) *Server {
+	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		if binary, err = exec.LookPath("valkey-server"); err != nil {
 			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
 		}
 	}
-	s := &Server{Addr: freeAddr(t), t: t}
+	s := &Server{Addr: freeAddr(t), t: t, env: env}
 	_, port, _ := net.SplitHostPort(s.Addr)
 	s.args = append([]string{binary,
 		"--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(),
@@ -51,6 +58,7 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.log.Reset()
 	s.cmd = exec.Command(s.args[0], s.args[1:]...)
+	s.cmd.Env = append(os.Environ(), s.env...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("redisserver: %v", err)

@@ -29,7 +29,7 @@ type Job struct {
 	Base         http.RoundTripper    // sends what the crawl sends
 	Observer     *robotsmw.Observer   // to be told what robots.txt says
 	PaceObserver *politeness.Observer // to be told what the Limiter does
-	Fleet        politeness.Backend   // keeps one pace with other processes; nil: there are none
+	Fleet        politeness.Fleet     // keeps one pace with other processes; nil: there are none
 	Store        robotsmw.Store       // of robots.txt records; nil: memory alone
 	Logger       *slog.Logger
 

@@ -21,10 +21,10 @@ type Options struct {
 // Kept is the state of a crawl, where it is kept.
 type Kept struct {
 	Queue
-	Store    robotsmw.Store     // of robots.txt records; nil: memory alone
-	Fleet    politeness.Backend // keeps one pace with other processes; nil: there are none
-	GoOn     string             // how a crawl that was stopped goes on; "": not at all
-	Complete string             // what to do if there is nothing left to do
+	Store    robotsmw.Store   // of robots.txt records; nil: memory alone
+	Fleet    politeness.Fleet // keeps one pace with other processes; nil: there are none
+	GoOn     string           // how a crawl that was stopped goes on; "": not at all
+	Complete string           // what to do if there is nothing left to do
 
 	disconnect func() // nil: there is no connection
 }

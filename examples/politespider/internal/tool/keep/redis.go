@@ -44,12 +44,17 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 		return nil, fmt.Errorf("-redis %s: %w", redactURL(rawURL), err)
 	}
 	return &Kept{
-		Queue:      q,
-		Store:      store,
-		Fleet:      fleet,
-		GoOn:       "it goes on in its other processes, or when the same command is given again",
-		Complete:   fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", crawl),
-		disconnect: closeAll,
+		Queue:    q,
+		Store:    store,
+		Fleet:    fleet,
+		GoOn:     "it goes on in its other processes, or when the same command is given again",
+		Complete: fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", crawl),
+		disconnect: func() {
+			if err := fleet.Close(); err != nil {
+				opts.Logger.Warn("politespider: the hosts of this process are not given back", "error", err)
+			}
+			closeAll()
+		},
 	}, nil
 }
 

@@ -1,0 +1,447 @@
+package politeness
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+)
+
+// A Fleet hands each host to one Limiter of many at a time. That one owns the
+// host and paces it as if alone, with its own clock. Package redislimit has a
+// Fleet in Redis or Valkey. One Fleet serves one Limiter.
+//
+// The Limiter asks for a host by showing the Fleet a new [Hold]. The Fleet tells
+// the Hold when the host is owned, gives it to others with what was learnt about
+// it, and says when it is lost.
+type Fleet interface {
+	// Look tells that h is new, or that h.Give may have something else to say.
+	// It is called with the Limiter's lock held: it takes note, and returns at
+	// once. It must not call h.
+	Look(h *Hold)
+
+	// Trusted reports whether what is owned is certainly nobody else's at this
+	// moment. It is called before each request, with the Limiter's lock held.
+	// When it becomes true again, the Fleet calls Own or Lose for each Hold that
+	// was owned, so that those who wait look again.
+	Trusted() bool
+}
+
+// A Hold is a Limiter's ask for one host, from the first request until the host
+// has been given away. It is asked for, then owned, then given or lost; after
+// that it is over, and the Limiter shows another if it needs the host again.
+//
+// Its methods are for a [Fleet]. They may be called by one goroutine at a time,
+// with no lock held that Look or Trusted take.
+type Hold struct {
+	limiter *Limiter
+	key     string
+
+	// Guarded by limiter.mu.
+	host   *host
+	owned  bool
+	others bool          // wait for the host
+	served bool          // a request has started since it is owned
+	told   bool          // a Crawl-delay was told here since it was asked for
+	since  time.Duration // when it was asked for; once owned, since when
+	idle   time.Duration // since when nobody waits and nothing is in flight; never: somebody does
+	hope   time.Duration // one who was sent away may come back until then
+	until  time.Duration // while asked for: it cannot be had before
+	why    error         // while asked for: what it waits for
+	kept   learnt        // what the fleet knows already of what the host has taught
+	taught bool          // that is, or was, something
+	timer  *time.Timer   // for the next look
+	alarm  time.Duration // when that is; never: it is not set
+}
+
+const (
+	turn    = 2 * time.Second       // how long an owner goes on while others wait
+	linger  = 50 * time.Millisecond // after the last request it waits so long for another
+	maxRest = 30 * time.Second      // an idle host is kept for a rest of so long
+	memory  = time.Hour             // how long the fleet remembers what a host has taught
+)
+
+// Host returns the key of the host.
+func (p *Hold) Host() string { return p.key }
+
+// Own tells that the host is owned from now on. State is what the last owner
+// left so long ago, or longer; nil if nothing is known. If it is not clean, nobody
+// knows when the host was asked last, but that it was not since then.
+//
+// A Hold that is owned already goes on; the other arguments do not count then.
+func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
+	l := p.limiter
+	l.mu.Lock()
+	h, now := p.host, l.now()
+	if h.hold != p {
+		l.mu.Unlock()
+		return
+	}
+	fresh, waited := !p.owned, now-p.since
+	if fresh {
+		p.owned, p.since, p.why = true, now, nil
+		l.stats.Unowned--
+		l.stats.Owned++
+		l.inherit(p, state, ago, now)
+		if !clean {
+			h.stamp(now-ago, false)
+		}
+		l.drawJitter(h)
+		l.retime(h, now)
+	}
+	h.pokeHeads()
+	l.mu.Unlock()
+	if o := l.Observer; fresh && o != nil && o.Owned != nil {
+		o.Owned(context.Background(), Event{Host: p.key, Wait: waited})
+	}
+}
+
+// Wait tells why the host is not owned yet. Until is when it can be had at the
+// earliest; the zero time if nobody knows. State, if not nil, is what the
+// owner of the host has told about it so long ago, or longer.
+func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, now := p.host, l.now()
+	if h.hold != p || p.owned {
+		return
+	}
+	p.why, p.until = why, never
+	if !until.IsZero() {
+		p.until = later(now, time.Until(until))
+	}
+	l.inherit(p, state, ago, now)
+	l.retime(h, now)
+	h.pokeHeads()
+}
+
+// Lose tells that the host may be another's by now.
+func (p *Hold) Lose() {
+	l := p.limiter
+	l.mu.Lock()
+	lost := p.host.hold == p && p.owned
+	if p.host.hold == p {
+		l.end(p)
+	}
+	l.mu.Unlock()
+	if o := l.Observer; lost && o != nil && o.Lost != nil {
+		o.Lost(context.Background(), Event{Host: p.key})
+	}
+}
+
+// Give ends the Hold if that is right now: the host is owned and no longer
+// needed, or others wait and have their turn; or it is only asked for, and nobody
+// needs it any more. Else ok is false, and the Limiter calls Look when that may
+// have changed because of its requests.
+//
+// If ok, state is for the next owner, who need not have it after keep. If not, and
+// state is not nil, the Fleet keeps it for whoever owns the host if this member
+// dies.
+func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
+	l := p.limiter
+	l.mu.Lock()
+	h, now := p.host, l.now()
+	if h.hold != p {
+		l.mu.Unlock()
+		return nil, 0, true
+	}
+	owned := p.owned
+	if p.others && !others {
+		h.pokeHeads() // it may be their turn again
+	}
+	p.others = others
+	l.reap(h, now)
+	if wait := l.mayGive(p, now); wait > 0 {
+		if wait != forever {
+			p.lookAfter(wait, now)
+		}
+		if owned && p.news() {
+			state, keep = l.leave(h, now, false)
+		}
+		l.mu.Unlock()
+		return state, keep, false
+	}
+	if owned {
+		state, keep = l.leave(h, now, true)
+	}
+	handed := owned && p.others
+	l.end(p)
+	l.mu.Unlock()
+	if o := l.Observer; handed && o != nil && o.HandedOver != nil {
+		o.HandedOver(context.Background(), Event{Host: p.key})
+	}
+	return state, keep, true
+}
+
+// mayGive is how long it is until p may be given; forever if a request has to
+// start or end before.
+func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
+	h, hope := p.host, p.hope-now
+	switch {
+	case !p.owned && h.waiting == 0:
+		return hope
+	case !p.owned, h.inFlight > 0, h.waiting > 0 && !p.others:
+		return forever
+	case h.waiting > 0 && p.served:
+		return p.since + turn - now
+	case h.waiting > 0:
+		// One request at least; but one that something else holds up does not
+		// keep the host from others.
+		head := h.queue.first
+		if head == nil {
+			head = h.robots.first
+		}
+		return max(p.since+turn, later(l.due(h, head), linger)) - now
+	}
+	if p.others && p.served {
+		return p.idle + linger - now
+	}
+	if p.others {
+		return max(p.idle+linger, min(p.hope, p.since+turn)) - now
+	}
+	if rest := l.due(h, anyone) - now; hope > 0 || rest > 0 && rest <= maxRest {
+		return forever // the fleet asks again, every now and then
+	}
+	return 0
+}
+
+// lookAfter has the fleet look at p again.
+func (p *Hold) lookAfter(wait, now time.Duration) {
+	if wait <= 0 {
+		p.limiter.Fleet.Look(p)
+		return
+	}
+	at := now + wait
+	if p.alarm != never && p.alarm <= at {
+		return
+	}
+	p.alarm = at
+	if p.timer == nil {
+		p.timer = time.AfterFunc(wait, p.ring)
+	} else {
+		p.timer.Reset(wait)
+	}
+}
+
+func (p *Hold) ring() {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.alarm = never
+	if p.host.hold == p {
+		l.Fleet.Look(p)
+	}
+}
+
+// want asks the fleet for h, if it is neither owned nor asked for.
+func (l *Limiter) want(h *host, now time.Duration) {
+	if h.hold != nil {
+		return
+	}
+	l.engage(h)
+	h.hold = &Hold{limiter: l, key: h.key, host: h, since: now, idle: never, hope: never, until: never, alarm: never,
+		kept: learnt{until: never}}
+	l.stats.Unowned++
+	l.Fleet.Look(h.hold)
+}
+
+// end is the end of p. Who waits asks anew.
+func (l *Limiter) end(p *Hold) {
+	h := p.host
+	h.hold = nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if p.owned {
+		l.stats.Owned--
+	} else {
+		l.stats.Unowned--
+	}
+	if h.waiting > 0 {
+		l.want(h, l.now())
+		h.pokeHeads() // they leave the queues of the limiters within
+	}
+	l.settle(h)
+}
+
+// owns reports whether a request to h may start, as far as the fleet goes.
+func (l *Limiter) owns(h *host, now time.Duration) bool {
+	p := h.hold
+	return p != nil && p.owned && !p.yields(now) && l.Fleet.Trusted()
+}
+
+// yields reports whether it is now the turn of the others.
+func (p *Hold) yields(now time.Duration) bool {
+	return p.others && p.served && now >= p.since+turn
+}
+
+// unowned is what g sees, whose host may not be asked as far as the fleet goes.
+func (l *Limiter) unowned(g *Grant, now time.Duration) look {
+	v := look{wait: forever, until: max(g.until, now)}
+	if p := g.host.hold; !p.owned && p.until > now {
+		v.until = max(v.until, p.until)
+		v.wait = p.until - now
+		if v.until >= g.limit {
+			v.refused, v.wait = true, v.until-now
+			g.host.sentAway(v.until, now)
+		}
+	}
+	return v
+}
+
+// sentAway notes that a request to h was refused, which comes again.
+func (h *host) sentAway(again, now time.Duration) {
+	if p := h.hold; p != nil && again <= now+maxRest {
+		p.hope = max(p.hope, again+turn)
+	}
+}
+
+// review has the fleet look at p, if p may be given now or later.
+func (l *Limiter) review(p *Hold) {
+	now := l.now()
+	if !p.host.busy() && p.idle == never {
+		p.idle = now
+	}
+	if p.others || !p.owned {
+		if wait := l.mayGive(p, now); wait != forever {
+			p.lookAfter(wait, now)
+		}
+	}
+}
+
+// why is what the request to the host of key waits for, besides its time.
+func (l *Limiter) why(key string) error {
+	if l.Fleet == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.hosts[key]; h != nil && h.hold != nil && !h.hold.owned {
+		return h.hold.why
+	}
+	return nil
+}
+
+// news reports whether the host has taught something that should outlive this
+// member, and that the fleet does not know.
+func (p *Hold) news() bool {
+	was := p.kept
+	p.know()
+	return p.kept.until != was.until || p.kept.crawl != was.crawl || p.kept.level != was.level || max(p.kept.latest, good) != max(was.latest, good)
+}
+
+// know notes that the fleet knows what the host has taught.
+func (p *Hold) know() {
+	p.kept = learnt{until: never}
+	if k := p.host.learnt; k != nil {
+		p.kept = *k
+		p.taught = true
+	}
+}
+
+// What a state holds: a byte of flags, and in their order, as varints, the
+// durations in microseconds that they stand for.
+const (
+	hasLast     = 1 << iota // since the latest start
+	hasCounted              // since the latest that counts for Crawl-delay
+	hasPause                // that is left
+	hasCrawl                // the Crawl-delay
+	hasAdaptive             // the adaptive delay
+	hasLevel                // four times that of back-off, and the latest sign, a number; and since the incident
+)
+
+// leave is what h leaves to its next owner, and for how long that matters. It is
+// empty if there is nothing. Without the rest it is only what the host has taught.
+func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
+	state = make([]byte, 1, 32)
+	add := func(flag byte, d time.Duration) {
+		state[0] |= flag
+		state = binary.AppendUvarint(state, uint64(max(d, 0)/time.Microsecond))
+	}
+	if rest {
+		keep = max(l.due(h, anyone)-now, 0)
+		interval := max(l.pace(h), l.crawlDelay(h, anyone))
+		if since := now - h.last; h.last != never && since < h.lengthen(interval) {
+			add(hasLast, since)
+		}
+		if since := now - h.counted; h.counted != never && since < h.lengthen(interval) {
+			add(hasCounted, since)
+		}
+	}
+	if k := h.learnt; k != nil {
+		if k.until > now {
+			add(hasPause, k.until-now+time.Microsecond)
+		}
+		if k.crawl > 0 {
+			add(hasCrawl, k.crawl+time.Microsecond-1)
+		}
+		if k.adaptive > 0 {
+			add(hasAdaptive, k.adaptive)
+		}
+		if k.level > 0 || k.latest >= doubtful {
+			add(hasLevel, (time.Duration(k.level)*4+time.Duration(k.latest))*time.Microsecond)
+			state = binary.AppendUvarint(state, uint64((now-k.incident)/time.Microsecond))
+		}
+		keep = max(keep, k.until-now)
+	}
+	if h.hold.taught || state[0]&^(hasLast|hasCounted) != 0 {
+		keep = max(keep, memory) // also that something holds no longer
+	}
+	if state[0] == 0 {
+		state = state[:0]
+	}
+	return state, keep
+}
+
+// inherit takes over what was left of p's host so long ago. What this member knows
+// of it holds as well, but for the Crawl-delay, of which the one told last counts.
+func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
+	if state == nil {
+		return
+	}
+	h := p.host
+	var flags byte
+	if len(state) > 0 {
+		flags, state = state[0], state[1:]
+	}
+	next := func() time.Duration {
+		v, n := binary.Uvarint(state)
+		state = state[max(n, 0):]
+		return time.Duration(min(v, uint64(forever/time.Microsecond))) * time.Microsecond
+	}
+	if flags&hasLast != 0 {
+		h.last = max(h.last, now-ago-next())
+	}
+	if flags&hasCounted != 0 {
+		h.counted = max(h.counted, now-ago-next())
+	}
+	if flags&hasPause != 0 {
+		if left := next() - ago; left > 0 {
+			h.learn().until = max(h.learnt.until, later(now, left))
+		}
+	}
+	var crawl time.Duration
+	if flags&hasCrawl != 0 {
+		crawl = next()
+	}
+	if !p.told && (crawl > 0 || h.learnt != nil) {
+		h.learn().crawl = crawl
+	}
+	if flags&hasAdaptive != 0 {
+		h.learn().adaptive = next()
+	}
+	if flags&hasLevel != 0 {
+		level := next() / time.Microsecond
+		h.learn().level, h.learnt.latest = uint8(min(level/4, 255)), sign(level%4)
+		h.learnt.incident = max(h.learnt.incident, now-ago-next())
+	}
+	p.know()
+}
+
+// unownedUntil is when h, which another owns, can be had at the earliest.
+func (h *host) unownedUntil() time.Duration {
+	if h.hold == nil || h.hold.owned {
+		return never
+	}
+	return h.hold.until
+}

@@ -1,0 +1,492 @@
+package politeness_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// handFleet is a Fleet whose test decides what it does.
+type handFleet struct {
+	mu       sync.Mutex
+	holds    []*politeness.Hold
+	distrust bool
+}
+
+func (f *handFleet) Look(h *politeness.Hold) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holds = append(f.holds, h)
+}
+
+func (f *handFleet) Trusted() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.distrust
+}
+
+func (f *handFleet) trust(yes bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.distrust = !yes
+}
+
+// looks are the Holds that have been shown since, when all is quiet.
+func (f *handFleet) looks() (holds []*politeness.Hold) {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	holds, f.holds = f.holds, nil
+	return holds
+}
+
+// one is the latest of them.
+func (f *handFleet) one(t *testing.T) *politeness.Hold {
+	t.Helper()
+	holds := f.looks()
+	if len(holds) == 0 || holds[len(holds)-1].Host() != "shop.example" {
+		t.Fatalf("%d holds, want one of shop.example", len(holds))
+	}
+	return holds[len(holds)-1]
+}
+
+var (
+	shop = &url.URL{Scheme: "http", Host: "shop.example"}
+	ok   = politeness.Outcome{Status: 200}
+)
+
+// fleetTest is a Limiter whose requests are made in the background.
+type fleetTest struct {
+	t       *testing.T
+	fleet   *handFleet
+	limiter *politeness.Limiter
+	began   time.Time
+
+	mu     sync.Mutex
+	starts []time.Duration
+	errs   []error
+	flying []*politeness.Grant
+}
+
+func newFleetTest(t *testing.T, l *politeness.Limiter) *fleetTest {
+	f := &fleetTest{t: t, fleet: new(handFleet), limiter: l, began: time.Now()}
+	l.Fleet = f.fleet
+	return f
+}
+
+func (f *fleetTest) ask(ctx context.Context, u *url.URL) {
+	go func() {
+		g, err := f.limiter.Acquire(ctx, u)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err != nil {
+			f.errs = append(f.errs, err)
+			return
+		}
+		f.starts = append(f.starts, time.Since(f.began))
+		f.flying = append(f.flying, g)
+	}()
+	synctest.Wait()
+}
+
+func (f *fleetTest) done() { f.end(ok) }
+
+// end ends the requests that are in flight.
+func (f *fleetTest) end(o politeness.Outcome) {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range f.flying {
+		g.Done(o)
+	}
+	f.flying = nil
+}
+
+// seen is what has come of the requests.
+func (f *fleetTest) seen() (starts []time.Duration, errs []error) {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.starts), slices.Clone(f.errs)
+}
+
+func (f *fleetTest) started(want ...time.Duration) {
+	f.t.Helper()
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.starts, want) {
+		f.t.Errorf("starts %v, want %v", f.starts, want)
+	}
+}
+
+func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
+	t.Helper()
+	state, _, got := h.Give(others)
+	if got != want {
+		t.Errorf("Give: %v, want %v", got, want)
+	}
+	return state
+}
+
+// A request to a host that is not owned waits for it, and the next ones need no ask.
+func TestFleet_WaitsForTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		f.started()
+		if s := f.limiter.Stats(); s.Unowned != 1 || s.Owned != 0 || s.Waiting != 1 {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(3 * time.Second)
+		h.Own(nil, 0, true)
+		f.started(3 * time.Second)
+		f.done()
+		f.ask(t.Context(), shop)
+		time.Sleep(time.Second)
+		f.started(3*time.Second, 4*time.Second)
+		if s := f.limiter.Stats(); s.Owned != 1 || s.Unowned != 0 {
+			t.Errorf("%+v", s)
+		}
+		if n := len(f.fleet.looks()); n != 0 {
+			t.Errorf("%d more asks", n)
+		}
+		f.done()
+	})
+}
+
+// A host that nobody knows when it was asked rests first.
+func TestFleet_UncleanHostRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+		f.fleet.one(t).Own(nil, 0, false)
+		time.Sleep(10 * time.Second)
+		f.started(5 * time.Second)
+		f.done()
+	})
+}
+
+// What one Limiter leaves another keeps to, to the microsecond.
+func TestFleet_StateIsHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newFleetTest(t, &politeness.Limiter{})
+		a.ask(politeness.WithCrawlDelay(t.Context(), 7*time.Second), shop)
+		h := a.fleet.one(t)
+		h.Own(nil, 0, true)
+		a.started(0)
+		time.Sleep(time.Second)
+		a.done()
+		give(t, h, true, false) // it may have another request any moment
+		time.Sleep(50 * time.Millisecond)
+		if a.fleet.one(t) != h {
+			t.Error("another Hold")
+		}
+		state := give(t, h, true, true)
+
+		b := newFleetTest(t, &politeness.Limiter{})
+		b.ask(t.Context(), shop)
+		b.fleet.one(t).Own(state, 0, true)
+		time.Sleep(10 * time.Second)
+		starts, _ := b.seen()
+		if want := 7*time.Second - 1050*time.Millisecond; len(starts) != 1 || starts[0] < want || starts[0] > want+time.Microsecond {
+			t.Errorf("the next owner started after %v, want %v", starts, want)
+		}
+		b.done()
+		if s := a.limiter.Stats(); s.Owned != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Of two Crawl-delays the one told last counts, wherever that was.
+func TestFleet_CrawlDelayToldLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			told bool // while the host was another's
+			want time.Duration
+		}{{true, 5 * time.Second}, {false, time.Second}} {
+			f := newFleetTest(t, &politeness.Limiter{})
+			f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+			h := f.fleet.one(t)
+			h.Own(nil, 0, true)
+			f.started(0)
+			f.done()
+			time.Sleep(40 * time.Second)
+			give(t, h, false, true)
+			ctx := t.Context()
+			if tt.told {
+				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
+			}
+			f.ask(ctx, shop)
+			f.fleet.one(t).Own([]byte{}, 0, true) // there is none any more
+			f.started(0, 40*time.Second)
+			f.done()
+			f.ask(t.Context(), shop)
+			time.Sleep(10 * time.Second)
+			f.started(0, 40*time.Second, 40*time.Second+tt.want)
+			f.done()
+		}
+	})
+}
+
+// While others wait an owner goes on for a turn, and gives when nothing is in flight.
+func TestFleet_Turn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
+		for range 5 {
+			f.ask(t.Context(), shop)
+		}
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		give(t, h, true, false)
+		f.started(0)
+		time.Sleep(900 * time.Millisecond)
+		f.done()
+		time.Sleep(800 * time.Millisecond) // 1.7 s: the third is in flight
+		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
+		time.Sleep(time.Second) // its turn is over, and no fourth starts
+		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
+		for _, h := range f.fleet.looks() {
+			give(t, h, true, false)
+		}
+		f.done()
+		if f.fleet.one(t) != h {
+			t.Fatal("it may be given now, and nobody says so")
+		}
+		give(t, h, true, true)
+		f.done()
+		next := f.fleet.one(t) // the others ask anew
+		if next == h {
+			t.Fatal("the Hold is over")
+		}
+		next.Own([]byte{}, 0, true)
+		time.Sleep(time.Second)
+		if starts, _ := f.seen(); len(starts) != 5 {
+			t.Errorf("%v", starts)
+		}
+		f.done()
+	})
+}
+
+// One request at least, however long the host has to rest before.
+func TestFleet_TurnHasOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Delay: 10 * time.Second})
+		f.ask(t.Context(), shop)
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, false)
+		give(t, h, true, false)
+		time.Sleep(9 * time.Second)
+		give(t, h, true, false)
+		time.Sleep(time.Second)
+		f.started(10 * time.Second)
+		f.done()
+		if f.fleet.one(t) != h {
+			t.Error("another Hold")
+		}
+		give(t, h, true, true)
+		f.fleet.one(t).Own(nil, 0, true)
+		time.Sleep(10 * time.Second)
+		f.started(10*time.Second, 20*time.Second)
+		f.done()
+	})
+}
+
+// A host is not kept from others by a limit of this process.
+func TestFleet_HeldUpElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
+		f.ask(t.Context(), &url.URL{Host: "slow.example"})
+		f.fleet.looks()[0].Own(nil, 0, true)
+		f.started(0)
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		give(t, h, true, false)
+		time.Sleep(2*time.Second + time.Millisecond)
+		if f.fleet.one(t) != h {
+			t.Error("another Hold")
+		}
+		give(t, h, true, true)
+		again := f.fleet.one(t)
+		f.done()
+		again.Own(nil, 0, true)
+		if starts, _ := f.seen(); len(starts) != 2 {
+			t.Errorf("%v", starts)
+		}
+		f.done()
+	})
+}
+
+// Nothing starts while the session is not trusted; then it goes on, or asks anew.
+func TestFleet_Trust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lost []string
+		f := newFleetTest(t, &politeness.Limiter{Observer: &politeness.Observer{
+			Lost: func(_ context.Context, e politeness.Event) { lost = append(lost, e.Host) },
+		}})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		f.started(0)
+		f.done()
+		f.fleet.trust(false)
+		f.ask(t.Context(), shop)
+		time.Sleep(20 * time.Second)
+		f.started(0)
+		f.fleet.trust(true)
+		h.Own(nil, 0, true)
+		f.started(0, 20*time.Second)
+		f.done()
+		f.fleet.trust(false)
+		f.ask(t.Context(), shop)
+		time.Sleep(20 * time.Second)
+		h.Lose()
+		f.fleet.trust(true)
+		next := f.fleet.one(t)
+		f.started(0, 20*time.Second)
+		next.Own(nil, 0, false)
+		time.Sleep(time.Second)
+		f.started(0, 20*time.Second, 41*time.Second)
+		f.done()
+		if !slices.Equal(lost, []string{"shop.example"}) {
+			t.Errorf("lost: %q", lost)
+		}
+	})
+}
+
+// What a waiting request hears of the host refuses it, if it cannot wait for so long.
+func TestFleet_WaitWithAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		f.ask(ctx, shop)
+		f.ask(ctx, shop)
+		away := errors.New("away")
+		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), nil, 0, away)
+		_, errs := f.seen()
+		if time.Since(f.began) != 0 || len(errs) != 2 {
+			t.Fatalf("%v after %v", errs, time.Since(f.began))
+		}
+		for _, err := range errs {
+			delay, is := errors.AsType[*politeness.DelayError](err)
+			if !is || !errors.Is(err, away) || delay.Until.Sub(f.began) < 2*time.Minute || !strings.Contains(err.Error(), "about") {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
+
+// Who is sent away at once is expected to come again: the host is asked for, and
+// kept for a while.
+func TestFleet_MaxWaitBelowZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})
+		f.ask(t.Context(), shop)
+		if _, errs := f.seen(); len(errs) != 1 {
+			t.Fatal("it is not refused")
+		}
+		h := f.fleet.looks()[0]
+		give(t, h, false, false)
+		h.Own(nil, 0, true)
+		give(t, h, false, false)
+		time.Sleep(time.Second)
+		give(t, h, true, false)
+		f.ask(t.Context(), shop)
+		f.started(time.Second)
+		f.done()
+		time.Sleep(5 * time.Second)
+		give(t, h, false, true)
+
+		f.ask(t.Context(), shop) // and never comes again
+		f.fleet.looks()
+		time.Sleep(time.Minute)
+		holds := f.fleet.looks()
+		if len(holds) == 0 {
+			t.Fatal("nobody says that the ask is over")
+		}
+		give(t, holds[0], false, true)
+	})
+}
+
+// An ask that is no longer needed is withdrawn.
+func TestFleet_CancelledAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		ctx, cancel := context.WithCancel(t.Context())
+		f.ask(ctx, shop)
+		h := f.fleet.one(t)
+		cancel()
+		if f.fleet.one(t) != h {
+			t.Error("another Hold")
+		}
+		give(t, h, false, true)
+		h.Own(nil, 0, true) // too late
+		if s := f.limiter.Stats(); s.Owned != 0 || s.Unowned != 0 || s.Hosts != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// An idle host is kept while it rests, and given back with a longer rest.
+func TestFleet_IdleHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		synctest.Wait()
+		f.done()
+		give(t, h, false, false)
+		time.Sleep(time.Second)
+		if state := give(t, h, false, true); state == nil || len(state) > 0 {
+			t.Errorf("it leaves %v, want nothing", state)
+		}
+		f.ask(t.Context(), shop)
+		h = f.fleet.one(t)
+		h.Own(nil, 0, true)
+		f.end(politeness.Outcome{Status: 503, Header: map[string][]string{"Retry-After": {"3600"}}})
+		if state := give(t, h, false, true); len(state) == 0 {
+			t.Error("a pause of an hour is not left to the next owner")
+		}
+	})
+}
+
+func TestFleetWithinIsAnError(t *testing.T) {
+	l := &politeness.Limiter{Within: &politeness.Limiter{Fleet: new(handFleet)}}
+	if err := l.Validate(); err == nil || !strings.Contains(err.Error(), "Fleet") {
+		t.Error(err)
+	}
+}
+
+// While the host is not owned, the limiters within are only looked at: none of
+// them starts the request alone.
+func TestFleet_NoneWithinStartsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}
+		f := newFleetTest(t, &politeness.Limiter{Delay: -1, Concurrency: 2, Within: within})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+		h.Own(nil, 0, true)
+		f.started(0)
+		f.done()
+		if s := within.Stats(); s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

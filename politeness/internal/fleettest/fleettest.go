@@ -1,0 +1,442 @@
+// Package fleettest checks that a politeness.Fleet does what the Limiter relies
+// on, and that Limiters with it keep one pace.
+package fleettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// A Member is one process's Fleet.
+type Member struct {
+	politeness.Fleet
+	Close func() error
+	Cut   func(cut bool) // parts the member from the engine; nil: the engine cannot do that
+}
+
+// Run tests the Fleets that make makes. Each call of it begins an empty fleet
+// with a Lease of 5 s, and each call of what it returns adds a member. It must
+// be cleaned up by t.Cleanup. In runs each test, in fake time if it can.
+//
+// When requests start is judged by what the Limiters decide, which all have this
+// process's clock: a busy machine may delay a goroutine, but not move that.
+func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				f := &fleet{T: t, join: make(t)}
+				defer f.close()
+				test.run(f)
+			})
+		})
+	}
+}
+
+const (
+	pace  = 100 * time.Millisecond
+	lease = 5 * time.Second
+	slack = time.Millisecond
+	quick = 500 * time.Millisecond // for what takes a few ms, on a busy machine
+)
+
+var tests = []struct {
+	name string
+	run  func(*fleet)
+}{
+	{"one member paces as if alone", func(f *fleet) {
+		a := f.member(&politeness.Limiter{Delay: pace})
+		f.crawl(a, 1, 5)
+		f.wait()
+		f.paced(pace)
+		f.ended(a)
+	}},
+	{"members take turns at one host, and keep its pace", func(f *fleet) {
+		members := []*member{}
+		for range 3 {
+			m := f.member(&politeness.Limiter{Delay: pace})
+			members = append(members, m)
+			f.crawl(m, 2, 40)
+		}
+		f.wait()
+		f.paced(pace)
+		first, last := f.starts[0].at, f.starts[len(f.starts)-1].at
+		if share := float64(len(f.starts)-1) * float64(pace) / float64(last.Sub(first)); share < 0.85 {
+			f.Errorf("%.2f of the pace was used", share)
+		}
+		longest := time.Duration(0)
+		for i := range members {
+			since := first
+			for _, s := range f.starts {
+				if s.member == i {
+					longest = max(longest, s.at.Sub(since))
+					since = s.at
+				}
+			}
+			if members[i].handedOver.Load() == 0 {
+				f.Errorf("member %d has handed nothing over", i)
+			}
+		}
+		if most := 2*2*2*time.Second + quick; longest > most { // two turns of each of the two others
+			f.Errorf("a member waited for %v", longest)
+		}
+	}},
+	{"hosts do not wait for each other", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: time.Hour}), f.member(&politeness.Limiter{Delay: time.Hour})
+		f.start(a, "warm.example") // a new fleet gives no host away for 2 s
+		began := time.Now()
+		for i := range 20 {
+			f.start(a, fmt.Sprintf("a%d.example", i))
+			f.start(b, fmt.Sprintf("b%d.example", i))
+		}
+		if took := time.Since(began); took > 4*quick {
+			f.Errorf("the first requests to 40 hosts took %v", took)
+		}
+	}},
+	{"an owner that has nothing to do hands over at once, and what is due", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: 2 * quick}), f.member(&politeness.Limiter{Delay: 2 * quick})
+		f.start(a, host)
+		f.start(b, host)
+		f.start(a, host)
+		f.paced(2 * quick)
+		if took := f.starts[2].at.Sub(f.starts[0].at); took > 5*quick {
+			f.Errorf("three starts took %v, want %v", took, 4*quick)
+		}
+	}},
+	{"nothing is in flight at two members", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace / 10}), f.member(&politeness.Limiter{Delay: pace / 10})
+		g := f.acquire(a, context.Background(), host)
+		done := time.Now()
+		time.AfterFunc(4*time.Second, func() { done = time.Now(); g.Done(ok) })
+		f.start(b, host)
+		if at := f.starts[1].at; at.Before(done) {
+			f.Errorf("the other started %v before the end", done.Sub(at))
+		}
+	}},
+	{"a Crawl-delay is handed over, and a lower one too", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		f.acquire(a, politeness.WithCrawlDelay(context.Background(), 10*pace), host).Done(ok)
+		f.start(b, host) // is told nothing
+		f.paced(10 * pace)
+		f.acquire(b, politeness.WithCrawlDelay(context.Background(), 0), host).Done(ok)
+		f.start(a, host) // knew the longer one
+		if got := f.starts[3].at.Sub(f.starts[2].at); got > 8*pace {
+			f.Errorf("the lowered Crawl-delay is not kept: %v", got)
+		}
+	}},
+	{"robots.txt is fetched before the Crawl-delay is over, by whomever", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		f.acquire(a, politeness.WithCrawlDelay(context.Background(), 20*pace), host).Done(ok)
+		f.acquire(b, politeness.WithCrawlDelay(context.Background(), politeness.Exempt), host).Done(ok)
+		f.start(b, host)
+		if got := f.starts[1].at.Sub(f.starts[0].at); got < pace-slack || got > 10*pace {
+			f.Errorf("robots.txt after %v", got)
+		}
+		if got := f.starts[2].at.Sub(f.starts[0].at); got < 20*pace-slack {
+			f.Errorf("the next page after %v", got)
+		}
+	}},
+	{"a 429 to one member stops all", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		g := f.acquire(a, context.Background(), host)
+		g.Done(politeness.Outcome{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"3"}}})
+		refused := time.Now()
+		f.start(b, host)
+		if got := time.Since(refused); got < 3*time.Second-slack || got > 3*time.Second+2*quick {
+			f.Errorf("the other started %v after the 429", got)
+		}
+	}},
+	{"back-off goes on doubling at another member", func(f *fleet) {
+		limiter := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: pace, BackOff: time.Second, MaxBackOff: time.Hour}
+		}
+		for range 2 {
+			m := f.member(limiter())
+			f.acquire(m, context.Background(), host).Done(politeness.Outcome{Status: http.StatusTooManyRequests})
+		}
+		f.start(f.member(limiter()), host)
+		if got := f.starts[1].at.Sub(f.starts[0].at); got < time.Second-slack {
+			f.Errorf("the first pause was %v", got)
+		}
+		if got := f.starts[2].at.Sub(f.starts[1].at); got < 2*time.Second-slack {
+			f.Errorf("the second pause was %v", got)
+		}
+	}},
+	{"a second 503 in a row is one, whoever hears it", func(f *fleet) {
+		limiter := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: pace, BackOff: 3 * time.Second}
+		}
+		for range 2 {
+			f.acquire(f.member(limiter()), context.Background(), host).Done(politeness.Outcome{Status: http.StatusServiceUnavailable})
+		}
+		f.start(f.member(limiter()), host)
+		if got := f.starts[1].at.Sub(f.starts[0].at); got > 2*time.Second {
+			f.Errorf("after the first: %v", got)
+		}
+		if got := f.starts[2].at.Sub(f.starts[1].at); got < 3*time.Second-slack {
+			f.Errorf("after the second: %v", got)
+		}
+	}},
+	{"a caller that does not wait is refused, and finds the host when it comes again", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace, MaxWait: -1}), f.member(&politeness.Limiter{Delay: pace})
+		f.start(b, host)
+		stop := make(chan struct{})
+		f.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					f.start(b, host)
+				}
+			}
+		})
+		defer close(stop)
+		for began := time.Now(); ; {
+			g, err := a.limiter.Acquire(context.Background(), page(host))
+			if err == nil {
+				g.Done(ok)
+				return
+			}
+			delay, is := errors.AsType[*politeness.DelayError](err)
+			if !is || time.Since(began) > 20*time.Second {
+				f.Errorf("%v after %v", err, time.Since(began))
+				return
+			}
+			time.Sleep(min(max(time.Until(delay.Until), pace/10), 2*time.Second))
+		}
+	}},
+	{"one who cannot wait for another's turn is told whose host it is", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		g := f.acquire(a, context.Background(), host)
+		defer g.Done(ok)
+		ctx, cancel := context.WithTimeout(context.Background(), quick)
+		defer cancel()
+		_, err := b.limiter.Acquire(ctx, page(host))
+		delay, is := errors.AsType[*politeness.DelayError](err)
+		if !is || delay.Err == nil || !delay.Until.After(time.Now()) {
+			f.Errorf("%v, want a DelayError with the reason and a time to come", err)
+		}
+		if s := b.limiter.Stats(); s.Waiting != 0 {
+			f.Errorf("%+v", s)
+		}
+	}},
+	{"a member that is closed leaves its hosts to others at once", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		f.crawl(a, 1, 5)
+		f.wait()
+		if err := a.Close(); err != nil {
+			f.Error(err)
+		}
+		began := time.Now()
+		f.start(b, host)
+		if took := time.Since(began); took > pace+quick {
+			f.Errorf("the next start came %v after Close", took)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), quick)
+		defer cancel()
+		if _, err := a.limiter.Acquire(ctx, page("other.example")); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("a closed member: %v", err)
+		}
+	}},
+	{"two Limiters do not share a member", func(f *fleet) {
+		a := f.member(&politeness.Limiter{Delay: pace})
+		g := f.acquire(a, context.Background(), host)
+		defer g.Done(ok)
+		ctx, cancel := context.WithTimeout(context.Background(), quick)
+		defer cancel()
+		second := &politeness.Limiter{Delay: pace, Fleet: a.Fleet}
+		if _, err := second.Acquire(ctx, page(host)); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("%v, want a refusal", err)
+		}
+	}},
+	{"a member that is cut off stops after its lease, and others go on", func(f *fleet) {
+		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
+		if a.Cut == nil {
+			f.Skip("the engine cannot part a member from it")
+		}
+		f.start(a, host)
+		stop, stopped := context.WithCancel(context.Background())
+		for _, m := range []*member{a, b} {
+			f.Go(func() {
+				for stop.Err() == nil {
+					if g, err := m.limiter.Acquire(f.traced(stop, m), page(host)); err == nil {
+						g.Done(ok)
+					}
+				}
+			})
+		}
+		time.Sleep(2700 * time.Millisecond) // in the midst of a turn
+		owner := a
+		if f.latest() == b.number {
+			owner = b
+		}
+		cut := time.Now()
+		owner.Cut(true)
+		time.Sleep(3 * lease)
+		owner.Cut(false)
+		mended := time.Now()
+		time.Sleep(lease)
+		stopped()
+		f.wait()
+		f.paced(pace)
+		silent := time.Duration(0)
+		served := make(map[int]bool)
+		for i, s := range f.starts {
+			if s.at.Before(cut) {
+				continue
+			}
+			silent = max(silent, s.at.Sub(f.starts[i-1].at))
+			if s.member == owner.number && s.at.After(cut.Add(lease)) && s.at.Before(mended) {
+				f.Errorf("the member that is cut off started a request %v later", s.at.Sub(cut))
+			}
+			if s.at.After(mended) {
+				served[s.member] = true
+			}
+		}
+		if silent > lease*5/2 {
+			f.Errorf("nothing started for %v, want %v at most", silent, lease*5/2)
+		}
+		if len(served) < 2 {
+			f.Errorf("after the mending, only %v were served", served)
+		}
+		if owner.lost.Load() == 0 {
+			f.Error("nobody says that it has lost the host")
+		}
+	}},
+}
+
+// fleet is what a test has.
+type fleet struct {
+	*testing.T
+	join func() Member
+	sync.WaitGroup
+
+	mu      sync.Mutex
+	members []*member
+	starts  []started
+}
+
+type started struct {
+	at     time.Time
+	member int
+}
+
+type member struct {
+	Member
+	number  int
+	limiter *politeness.Limiter
+
+	handedOver, lost atomic.Int32
+}
+
+const host = "shop.example"
+
+var ok = politeness.Outcome{Status: http.StatusOK}
+
+func page(host string) *url.URL { return &url.URL{Scheme: "http", Host: host, Path: "/"} }
+
+func (f *fleet) member(l *politeness.Limiter) *member {
+	m := &member{Member: f.join(), number: len(f.members), limiter: l}
+	f.members = append(f.members, m)
+	l.Fleet = m.Fleet
+	l.Observer = &politeness.Observer{
+		HandedOver: func(context.Context, politeness.Event) { m.handedOver.Add(1) },
+		Lost:       func(context.Context, politeness.Event) { m.lost.Add(1) },
+	}
+	return m
+}
+
+// traced notes when the request starts.
+func (f *fleet) traced(ctx context.Context, m *member) context.Context {
+	return politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.starts = append(f.starts, started{at, m.number})
+	}})
+}
+
+func (f *fleet) latest() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.starts[len(f.starts)-1].member
+}
+
+func (f *fleet) acquire(m *member, ctx context.Context, host string) *politeness.Grant {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	g, err := m.limiter.Acquire(f.traced(ctx, m), page(host))
+	if err != nil {
+		f.Errorf("member %d: %v", m.number, err)
+	}
+	return g
+}
+
+func (f *fleet) start(m *member, host string) {
+	f.Helper()
+	f.acquire(m, context.Background(), host).Done(ok)
+}
+
+// crawl lets some workers of m make n requests each.
+func (f *fleet) crawl(m *member, workers, n int) {
+	for range workers {
+		f.Go(func() {
+			for range n {
+				f.start(m, host)
+			}
+		})
+	}
+}
+
+// close lets nothing run on.
+func (f *fleet) close() {
+	f.Wait()
+	for _, m := range f.members {
+		m.Close()
+	}
+}
+
+func (f *fleet) wait() { f.Wait(); f.sort() }
+
+func (f *fleet) sort() {
+	slices.SortFunc(f.starts, func(a, b started) int { return a.at.Compare(b.at) })
+}
+
+// paced checks that all starts are an interval apart.
+func (f *fleet) paced(interval time.Duration) {
+	f.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sort()
+	for i := 1; i < len(f.starts); i++ {
+		a, b := f.starts[i-1], f.starts[i]
+		if gap := b.at.Sub(a.at); gap < interval-slack {
+			f.Errorf("member %d started %v after member %d, want %v", b.member, gap, a.member, interval)
+		}
+	}
+}
+
+// ended checks that a Limiter holds nothing, after a while.
+func (f *fleet) ended(m *member) {
+	f.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(pace) {
+		s := m.limiter.Stats()
+		if s.Owned == 0 && s.Unowned == 0 && s.Waiting == 0 && s.InFlight == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.Errorf("it holds something still: %+v", s)
+			return
+		}
+	}
+}

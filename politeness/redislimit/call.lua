@@ -1,0 +1,228 @@
+#!lua flags=allow-oom
+-- Renews a session and does what its member asks for, in order. KEYS: the
+-- fleet, its hosts. ARGV: what all keys begin with, the epoch, the session, the
+-- number of the call, the member's bound of the epoch's age, 1 for a beat, which
+-- attempt of the client's this is; then operations and their arguments.
+local fleet, hosts = KEYS[1], KEYS[2]
+local prefix, epoch, me, number, age, beat = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease')
+if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
+  return {'epoch'}
+elseif not f[3] then
+  return {'session'}
+elseif number <= tonumber(string.match(f[3], '^%d+')) then
+  return {'late'} -- or repeated: it must not act any more
+end
+age = math.max(age, tonumber(f[4])) -- never more than the time that has passed
+local opens, old, lease, slack = tonumber(f[5]), f[6] == '1', tonumber(f[7]), f[7] * 1.5
+redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
+
+-- A host is a list; those who wait for it follow.
+local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
+
+local function get(host)
+  local v = redis.call('HGET', hosts, host)
+  return v and cmsgpack.unpack(v)
+end
+
+local function put(host, r)
+  redis.call('HSET', hosts, host, cmsgpack.pack(r))
+end
+
+local function token()
+  return redis.call('HINCRBY', fleet, 'token', 1)
+end
+
+local function tell(id, message)
+  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
+end
+
+-- When the session was seen last; false if it has ended.
+local function seen(id)
+  local v = redis.call('HGET', fleet, 's' .. id)
+  return v and tonumber(string.match(v, ' (%d+)'))
+end
+
+local function live(id)
+  local at = seen(id)
+  return at and age - at <= 2500
+end
+
+local function forget(r, id)
+  for i = #r, WAITS, -1 do
+    if r[i] == id then
+      table.remove(r, i)
+    end
+  end
+end
+
+-- Offers a free host to the live waiter that is next after a session, in an order
+-- of the host's own: so turns go round, and hosts do not wander together.
+local function offer(host, r, after)
+  local m = tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
+  local best, least = 0, 65522
+  for i = #r, WAITS, -1 do
+    local way = (r[i] - after) * m % 65521
+    if not seen(r[i]) then
+      table.remove(r, i)
+    elseif way < least and live(r[i]) then
+      best, least = r[i], way
+    end
+  end
+  r[OFFER] = best
+  if best ~= 0 then
+    r[TOKEN] = token()
+    tell(best, 'o' .. r[TOKEN] .. ' ' .. host)
+  end
+end
+
+local function age_of(r)
+  return math.max(0, age - r[AT] - slack)
+end
+
+local function owned(r)
+  return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
+end
+
+local function own(host, r, clean)
+  if r[OFFER] ~= me then
+    r[TOKEN] = token()
+  end
+  r[OWNER], r[OFFER], r[CLEAN] = me, 0, clean
+  if clean == 0 then
+    r[KEEP] = math.max(r[KEEP], 3600000)
+  end
+  forget(r, me)
+  put(host, r)
+  return owned(r)
+end
+
+local function free(host, r)
+  r[OWNER] = 0
+  forget(r, me)
+  offer(host, r, me)
+  if r[KEEP] == 0 and #r < WAITS and age >= opens then
+    redis.call('HDEL', hosts, host)
+  else
+    put(host, r)
+  end
+end
+
+local function finish(id)
+  redis.call('HDEL', fleet, 's' .. id)
+  redis.call('DEL', prefix .. 'asked' .. id)
+end
+
+local operations = {
+  want = {1, function(host)
+    local r = get(host)
+    if not r then
+      if age < opens then
+        return {'closed', opens - age}
+      end
+      if old then -- an owner of the epoch before may have asked it in the first Lease of this one
+        return own(host, {0, 0, 0, lease, 0, 1, 0}, 0)
+      end
+      return own(host, {0, 0, 0, age, 0, 1, 0}, 1)
+    elseif r[OWNER] == me then
+      return owned(r)
+    elseif r[OWNER] == 0 and not (r[OFFER] ~= 0 and r[OFFER] ~= me and age - r[AT] <= 1500 and live(r[OFFER])) then
+      return own(host, r, r[CLEAN])
+    elseif r[OWNER] ~= 0 and not seen(r[OWNER]) then
+      r[AT] = age
+      return own(host, r, 0)
+    end
+    local holder, waits = r[OWNER] + r[OFFER], false -- one of them is 0
+    for i = WAITS, #r do
+      waits = waits or r[i] == me
+    end
+    if not waits then
+      r[#r + 1] = me
+      put(host, r)
+      tell(holder, 'w' .. host)
+    end
+    redis.call('HSET', prefix .. 'asked' .. holder, host, '')
+    return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
+  end},
+
+  give = {4, function(host, held, state, keep)
+    local r = get(host)
+    if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
+      r[AT], r[KEEP], r[CLEAN], r[STATE] = age, tonumber(keep), 1, state
+      free(host, r)
+    end
+  end},
+
+  keep = {4, function(host, held, state, keep)
+    local r = get(host)
+    if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
+      r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+      put(host, r)
+    end
+  end},
+
+  enter = {3, function(host, state, keep)
+    local r = get(host)
+    if r and r[OWNER] == me then
+      return owned(r)
+    elseif not r and age < opens then
+      return own(host, {0, 0, 0, age, tonumber(keep), 1, state}, 1)
+    end
+  end},
+
+  drop = {1, function(host)
+    local r = get(host)
+    if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
+      free(host, r)
+    elseif r then
+      forget(r, me)
+      put(host, r)
+    end
+  end},
+
+  finish = {2, function(id, at)
+    local v = redis.call('HGET', fleet, 's' .. id)
+    if v and string.match(v, '^%d+') == at then
+      finish(id)
+    end
+  end},
+
+  leave = {0, function() finish(me) end},
+}
+
+local results, i = {}, 8
+while ARGV[i] do
+  local operation = operations[ARGV[i]]
+  local n = operation[1]
+  results[#results + 1] = operation[2](unpack(ARGV, i + 1, i + n)) or 0
+  i = i + 1 + n
+end
+
+-- What is no longer needed is found by looking at a few at random.
+local some = redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64), 'WITHVALUES')
+for at = 1, #some, 2 do
+  local host, r = some[at], some[at] ~= '' and cmsgpack.unpack(some[at + 1])
+  if r and r[OWNER] ~= 0 and not seen(r[OWNER]) then
+    r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], 3600000), 0
+    put(host, r)
+  elseif r and r[OWNER] == 0 and age_of(r) > r[KEEP] and age >= opens then
+    redis.call('HDEL', hosts, host)
+  end
+end
+
+local sessions, asked = {}, {}
+if beat == '1' then
+  local all = redis.call('HGETALL', fleet)
+  for at = 1, #all, 2 do
+    local id = string.match(all[at], '^s(%d+)$')
+    if id then
+      sessions[#sessions + 1] = tonumber(id)
+      sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
+    end
+  end
+  asked = redis.call('HKEYS', prefix .. 'asked' .. me)
+  redis.call('DEL', prefix .. 'asked' .. me)
+end
+return {'ok', age, lease, results, sessions, asked}

@@ -1,0 +1,785 @@
+package redislimit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+const (
+	beat     = time.Second     // a session is renewed as often
+	idleFor  = 3 * time.Second // a session ends when its member has needed no host for so long
+	contact  = 2 * time.Second // answers further apart are no proof that a session was silent between them
+	silence  = 5 * beat / 2    // no answer for so long is worth a line in the log
+	maxRetry = time.Second     // between attempts to reach Redis
+	maxOps   = 512             // of a call
+	maxAsks  = 256             // asks for hosts of others' that a beat repeats
+	far      = 24 * time.Hour  // until when a closed Fleet sends its requests away
+	remember = int64(time.Hour / time.Millisecond)
+)
+
+// A member is what one goroutine does for a Fleet, from the first host that is
+// needed to the last that is given back. It makes one call at a time, which
+// renews its session, and in which the asks and gives of one moment go together.
+// A call whose answer is lost may have run, so the next repeats what it said.
+type member struct {
+	*Fleet
+	places map[string]*place
+	todo   []*place // what the next call is about
+	dead   []watched
+
+	epoch    string
+	id       int64 // of the session; 0: none
+	number   int64 // of the latest call
+	age      int64 // of the epoch when Redis told it, in ms
+	aged     time.Time
+	longest  time.Duration // Lease of any member
+	beaten   time.Time
+	opens    time.Time // when hosts that nobody may have yet are asked for again
+	sessions map[int64]watched
+	unlisten context.CancelFunc
+	listened time.Time // when that was begun
+	deaf     bool      // hints do not come
+	enters   bool      // something may have to be entered still
+	suspect  bool      // the connection of the hints has ended, and no call succeeded since
+
+	answered time.Time // when Redis answered last; before that, when it was asked first
+	failing  error     // why it does not now; nil: it does
+	failures int
+	told     bool      // that it does not
+	retry    time.Time // not before
+	lapsed   bool      // the session is no longer trusted
+	unneeded time.Time // since when no host is needed
+}
+
+// A place is what a member has to do with a host.
+type place struct {
+	host    string
+	hold    *politeness.Hold // asks for it or owns it; nil: neither
+	owned   bool             // by hold
+	others  bool             // wait for it
+	known   bool             // an ask of hold may have been sent
+	leaving bool             // the hold before gave it, and Redis has not said that it knows
+	unknown bool             // while leaving: a give may have run
+	drop    bool             // an ask may have been sent that counts no longer
+	enter   bool             // a new epoch has to be told that it is owned, or leaving
+	news    bool             // state is, to Redis
+	queued  bool             // in member.todo
+
+	token   int64 // of the ownership
+	state   []byte
+	keep    int64     // ms
+	offered int64     // the token of an offer that was heard of
+	heard   time.Time // when
+	holder  int64     // who owns it, as told last; 0: not told
+}
+
+// watched is a session of others.
+type watched struct {
+	id, number int64
+	at         time.Time
+	silent     time.Duration
+}
+
+func (m *member) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, over := m.step()
+		if over {
+			return
+		}
+		if wait <= 0 {
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-m.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// step does what is to be done now, and returns how long that was all.
+func (m *member) step() (wait time.Duration, over bool) {
+	runtime.Gosched() // those that ask at this moment share a call
+	holds, hints, closed := m.inbox()
+	for _, h := range holds {
+		m.look(h, closed)
+	}
+	for _, hint := range hints {
+		m.hint(hint)
+	}
+	if closed {
+		m.close()
+	}
+	m.lapse()
+	now := time.Now()
+	if len(m.places) > 0 {
+		m.unneeded = time.Time{}
+	} else if m.unneeded.IsZero() {
+		m.unneeded = now
+	}
+	switch rested := now.Sub(m.unneeded); {
+	case len(m.places) == 0 && !closed && m.id != 0 && m.failing == nil && rested < idleFor:
+		return idleFor - rested, false
+	case len(m.places) == 0, closed && m.failing != nil, m.failing != nil && now.Sub(m.answered) > 2*m.lease && !m.needed():
+		return 0, m.end() // what could not be given back is free by now
+	case now.Before(m.retry):
+		return m.retry.Sub(now), false
+	case m.id == 0:
+		if m.answered.IsZero() {
+			m.answered = now // nothing is known of the time before
+		}
+		m.join(now)
+		return 0, false
+	}
+	if !m.opens.IsZero() && !now.Before(m.opens) {
+		m.opens = time.Time{}
+		m.askAgain(len(m.places), func(p *place) bool { return p.holder == 0 })
+	}
+	due := now.Sub(m.beaten) >= beat
+	if due {
+		for _, p := range m.places {
+			if p.owned {
+				m.consider(p)
+			}
+		}
+		m.askAgain(maxAsks, func(*place) bool { return true })
+	}
+	if due || len(m.todo) > 0 || len(m.dead) > 0 {
+		m.call(now, due)
+		return 0, false
+	}
+	wait = m.beaten.Add(beat).Sub(now)
+	if !m.opens.IsZero() {
+		wait = min(wait, m.opens.Sub(now))
+	}
+	return wait, false
+}
+
+// needed reports whether a host is asked for or owned.
+func (m *member) needed() bool {
+	for _, p := range m.places {
+		if p.hold != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *member) put(p *place) {
+	if !p.queued {
+		p.queued = true
+		m.todo = append(m.todo, p)
+	}
+}
+
+// askAgain repeats asks, for a hint may have been lost, or an owner have died.
+func (m *member) askAgain(most int, which func(*place) bool) {
+	for _, p := range m.places { // the order is random, so all have their turn
+		if p.hold != nil && !p.owned && most > 0 && which(p) {
+			m.put(p)
+			most--
+		}
+	}
+}
+
+// look looks at a Hold that is new, or has changed its mind.
+func (m *member) look(h *politeness.Hold, closed bool) {
+	p := m.places[h.Host()]
+	switch {
+	case p != nil && p.hold == h:
+		m.consider(p)
+		return
+	case closed:
+		h.Wait(time.Now().Add(far), nil, 0, errClosed)
+		return
+	case p != nil && p.hold != nil:
+		h.Wait(time.Now().Add(far), nil, 0, errShared)
+		return
+	}
+	if _, _, over := h.Give(false); over {
+		return
+	}
+	if p == nil {
+		p = &place{host: h.Host()}
+		m.places[p.host] = p
+	}
+	p.hold, p.known, p.holder, p.offered = h, false, 0, 0
+	if m.told {
+		m.away(p)
+	}
+	m.put(p)
+}
+
+// consider asks p's Hold whether it is over. While Redis is away or suspect, an
+// owner goes on: what it gave would be nobody's.
+func (m *member) consider(p *place) {
+	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
+	if state != nil {
+		p.state, p.keep = state, (keep + time.Millisecond - 1).Milliseconds()
+	}
+	switch {
+	case over:
+		p.leaving = p.owned && state != nil
+		p.drop = p.drop || (p.known || p.owned) && !p.leaving
+		p.hold, p.owned, p.others, p.news = nil, false, false, false
+		m.put(p)
+	case state != nil:
+		p.news = true
+		m.put(p)
+	}
+}
+
+// hint takes what came on a channel. That of another session is of another epoch,
+// too, where tokens and names mean something else.
+func (m *member) hint(h hint) {
+	s := h.text
+	if h.session != m.id || h.epoch != m.epoch {
+		return
+	}
+	if s == "" {
+		m.suspect, m.deaf = true, true
+		if time.Since(m.listened) >= beat {
+			m.beaten = time.Time{} // find out at once
+		}
+		return
+	}
+	kind, host := s[0], s[1:]
+	token := int64(0)
+	if kind == 'o' {
+		number, after, _ := strings.Cut(host, " ")
+		token, _ = strconv.ParseInt(number, 10, 64)
+		host = after
+	}
+	p := m.places[host]
+	switch {
+	case kind == 'w':
+		m.wanted(p)
+		return
+	case p == nil:
+		p = &place{host: host}
+		m.places[host] = p
+		p.drop = true
+	case p.owned:
+		return
+	case p.hold == nil:
+		p.drop = true
+	default:
+		p.offered, p.heard = token, time.Now()
+		m.consider(p)
+	}
+	m.put(p)
+}
+
+// wanted notes that others wait for p.
+func (m *member) wanted(p *place) {
+	if p != nil && p.owned {
+		p.others = true
+		m.consider(p)
+	}
+}
+
+// lose lets p's owner know that it is none any more.
+func (m *member) lose(p *place) {
+	hold := p.hold
+	p.hold, p.owned, p.others, p.news, p.enter = nil, false, false, false, false
+	hold.Lose()
+}
+
+// lapse notices that the session can no longer be trusted.
+func (m *member) lapse() {
+	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
+		return
+	}
+	m.lapsed = true
+	if n := m.owned(); n > 0 {
+		m.log.Warn("redislimit: the session of this member has ended: it starts no request until Redis answers; see whether it runs",
+			"since", m.answered, "hosts", n, "error", m.failing)
+	}
+	for _, p := range m.places {
+		if p.enter {
+			p.enter, p.leaving = false, false
+			if p.owned {
+				m.lose(p)
+			}
+		}
+	}
+}
+
+func (m *member) owned() (n int) {
+	for _, p := range m.places {
+		if p.owned {
+			n++
+		}
+	}
+	return n
+}
+
+// join gets a session. In a new epoch the member enters what it owns.
+func (m *member) join(now time.Time) {
+	begin, known := rand.Text(), m.epoch
+	reply, err := m.ask(func(ctx context.Context) ([]any, error) {
+		return m.engine.join(ctx, begin, known, m.lease.Milliseconds())
+	})
+	r := reader(reply)
+	epoch, id, age := r.text(0), r.number(1), r.number(2)
+	if err == nil && (epoch == "" || id == 0) {
+		err = fmt.Errorf("redislimit: a session is %v", reply)
+	}
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	anew := m.epoch != "" && epoch != m.epoch
+	carry := anew && m.Trusted()
+	kept := 0
+	for _, p := range m.places {
+		p.known, p.drop, p.holder, p.offered = false, false, 0, 0
+		if carry && (p.owned || p.leaving && !p.unknown) {
+			p.enter = true
+			kept++
+		} else {
+			p.leaving = false
+			if p.owned {
+				m.lose(p)
+			}
+		}
+		m.put(p)
+	}
+	if anew {
+		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
+			"hosts_kept", kept, "epoch", epoch)
+	}
+	m.epoch, m.id, m.number, m.age, m.aged = epoch, id, 0, age, time.Now()
+	m.sessions = make(map[int64]watched)
+	m.dead, m.beaten, m.deaf, m.enters = nil, time.Time{}, true, kept > 0
+	m.succeed(now)
+}
+
+// succeed notes that a call has succeeded that was sent then.
+func (m *member) succeed(sent time.Time) {
+	m.lapse()
+	if !m.entering() {
+		m.trust.Store(&sent)
+	}
+	now := time.Now()
+	if m.told {
+		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
+	}
+	if m.lapsed {
+		for _, p := range m.places {
+			if p.owned {
+				p.hold.Own(nil, 0, true) // it goes on
+			}
+		}
+	}
+	m.answered, m.failing, m.failures, m.told, m.lapsed, m.suspect = now, nil, 0, false, false, false
+	m.retry = time.Time{}
+	if m.deaf && now.Sub(m.listened) >= beat/2 {
+		m.deaf, m.listened = false, now
+		m.stopListening()
+		ctx, cancel := context.WithCancel(context.Background())
+		m.unlisten = cancel
+		hear := func(epoch string, session int64) func(string) {
+			return func(text string) { m.hear(hint{epoch, session, text}) }
+		}(m.epoch, m.id)
+		go func(channel string) {
+			m.engine.listen(ctx, channel, hear)
+			if ctx.Err() == nil {
+				hear("")
+			}
+		}(m.prefix + m.epoch + ":" + strconv.FormatInt(m.id, 10))
+	}
+}
+
+// entering reports whether something that is owned is not known to the epoch yet.
+// Until it is, the session of the epoch before is what it is trusted by: the new
+// one would outlive what makes others wait for it.
+func (m *member) entering() bool {
+	if m.enters {
+		for _, p := range m.places {
+			if p.enter && p.owned {
+				return true
+			}
+		}
+	}
+	m.enters = false
+	return false
+}
+
+func (m *member) stopListening() {
+	if m.unlisten != nil {
+		m.unlisten()
+		m.unlisten = nil
+	}
+}
+
+// fail notes that Redis does not answer, or not as it should.
+func (m *member) fail(err error) {
+	now := time.Now()
+	m.failing = err
+	m.failures++
+	m.retry = now.Add(min(25*time.Millisecond<<min(m.failures, 8), maxRetry))
+	refused := refusal(err)
+	if refused != nil {
+		m.failing = refused
+		m.retry = now.Add(5 * maxRetry)
+	}
+	if refused == nil && now.Sub(m.answered) < silence {
+		return
+	}
+	if !m.told {
+		m.told = true
+		what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, others wait; see whether it runs", m.log.Warn
+		if refused != nil {
+			what, level = "redislimit: Redis refuses to serve the fleet: no host can be had", m.log.Error
+		}
+		level(what, "since", m.answered, "hosts", m.owned(), "error", m.failing)
+	}
+	for _, p := range m.places {
+		m.away(p)
+	}
+}
+
+// away tells who waits for p that Redis does not answer.
+func (m *member) away(p *place) {
+	if p.hold == nil || p.owned {
+		return
+	}
+	p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: name(p.holder), Since: m.answered, Err: m.failing})
+	p.holder = 0
+}
+
+func name(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return "member " + strconv.FormatInt(id, 10)
+}
+
+// refusal is err in words if trying again does not help.
+func refusal(err error) error {
+	var e redis.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	s := e.Error()
+	switch word, _, _ := strings.Cut(s, " "); {
+	case strings.Contains(s, "ompiling script"):
+		return fmt.Errorf("redislimit: the server is too old: it has to be Redis 7.0 or later, or Valkey: %w", err)
+	case word == "NOPERM", word == "NOAUTH", word == "WRONGPASS", strings.Contains(s, "user executing the script can't"):
+		return fmt.Errorf("redislimit: the user has too few rights: the package doc lists them: %w", err)
+	case word == "WRONGTYPE":
+		return fmt.Errorf("redislimit: somebody else's keys are in the namespace: choose another: %w", err)
+	}
+	return nil
+}
+
+// An operation is a part of a call.
+type operation struct {
+	name  string
+	place *place
+}
+
+// compose writes a call. While Redis is suspect nothing is given.
+func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, operations []operation) {
+	m.number++
+	age := int64(0)
+	if since := now.Sub(m.aged); since <= m.lease { // longer ones would be news that others did not reckon with
+		age = m.age + since.Milliseconds()
+	}
+	isBeat := 0
+	if due {
+		isBeat = 1
+	}
+	args = []any{m.prefix, m.epoch, m.id, m.number, age, isBeat, sent}
+	add := func(p *place, name string, more ...any) {
+		args = append(append(args, name), more...)
+		operations = append(operations, operation{name, p})
+	}
+	for _, w := range m.dead {
+		add(nil, "finish", w.id, w.number)
+	}
+	m.dead = nil
+	n := 0
+	for ; n < len(m.todo) && len(operations) < maxOps; n++ {
+		p := m.todo[n]
+		p.queued = false
+		if p.enter {
+			add(p, "enter", p.host, p.state, p.keep)
+			continue
+		}
+		if p.drop {
+			add(p, "drop", p.host)
+		}
+		if p.leaving {
+			if m.suspect {
+				continue
+			}
+			add(p, "give", p.host, p.token, p.state, p.keep)
+		}
+		if p.owned && p.news {
+			add(p, "keep", p.host, p.token, p.state, p.keep)
+		}
+		if p.hold != nil && !p.owned {
+			p.known = true
+			add(p, "want", p.host)
+		}
+		m.tidy(p)
+	}
+	for _, p := range m.todo[:n] {
+		if p.leaving && m.suspect {
+			m.put(p) // behind those that are left
+		}
+	}
+	m.todo = m.todo[n:]
+	return args, operations
+}
+
+// call renews the session, and tells and asks what there is.
+func (m *member) call(now time.Time, due bool) {
+	sent := new(sendings)
+	args, operations := m.compose(now, due, sent)
+	reply, err := m.ask(func(ctx context.Context) ([]any, error) { return m.engine.call(ctx, sent, args) })
+	r := reader(reply)
+	status := r.text(0)
+	if err == nil && status == "ok" {
+		m.heed(r, operations, due)
+		m.succeed(now)
+		return
+	}
+	times := sent.n.Load()
+	ran := times > 1 || status == "late" || err == errSlow || err != nil && times > 0 && !refusedBy(err)
+	for _, o := range operations {
+		if o.place == nil {
+			continue
+		}
+		if o.name == "give" && ran {
+			o.place.unknown = true
+		}
+		m.put(o.place)
+	}
+	switch {
+	case err != nil:
+		m.fail(err)
+	case status == "epoch":
+		m.id = 0
+		m.retry = now.Add(maxRetry / 40) // two servers in turn must not make it spin
+	case status == "session":
+		m.id = 0
+		m.trust.Store(nil)
+		m.log.Warn("redislimit: the fleet has ended the session of this member, which was silent for too long: it asks for its hosts anew",
+			"since", m.answered, "hosts", m.owned())
+	case status != "late":
+		m.fail(fmt.Errorf("redislimit: an answer is %v", reply))
+	}
+}
+
+// refusedBy reports whether the server has refused a call, which did not run then.
+func refusedBy(err error) bool {
+	var e redis.Error
+	return errors.As(err, &e)
+}
+
+// heed takes the answer to a call.
+func (m *member) heed(r reader, operations []operation, due bool) {
+	now := time.Now()
+	m.age, m.aged = r.number(1), now
+	m.longest = max(m.lease, time.Duration(r.number(2))*time.Millisecond)
+	results := r.list(3)
+	for i, o := range operations {
+		p, answer := o.place, results.list(i)
+		switch o.name {
+		case "drop":
+			p.drop = false
+		case "give":
+			p.leaving, p.unknown = false, false
+		case "keep":
+			p.news = false
+		case "enter":
+			p.enter = false
+			if answer.text(0) == "own" {
+				p.token = answer.number(1)
+				p.others = p.owned && answer.number(5) > 0
+				m.put(p)
+			} else {
+				p.leaving = false
+				if p.owned {
+					m.lose(p)
+				}
+			}
+		case "want":
+			m.answer(p, answer, now)
+		}
+	}
+	for _, o := range operations {
+		if o.place != nil {
+			m.tidy(o.place)
+		}
+	}
+	if !due {
+		return
+	}
+	m.beaten = now
+	asked := r.list(5)
+	for i := range asked {
+		m.wanted(m.places[asked.text(i)])
+	}
+	m.watch(r.list(4), now)
+}
+
+// answer takes what Redis says to the ask for p.
+func (m *member) answer(p *place, answer reader, now time.Time) {
+	switch answer.text(0) {
+	case "own":
+		state, ago := answer.bytes(2), time.Duration(answer.number(3))*time.Millisecond
+		p.owned, p.known, p.token, p.state, p.keep = true, false, answer.number(1), state, remember
+		if p.offered == p.token {
+			ago = max(ago, now.Sub(p.heard)) // it was left before the offer was heard of
+		}
+		p.others = answer.number(5) > 0
+		p.hold.Own(state, ago, answer.number(4) == 1)
+		if p.others {
+			m.consider(p)
+		}
+	case "closed":
+		opens := now.Add(time.Duration(answer.number(1)+1) * time.Millisecond)
+		if m.opens.IsZero() || opens.Before(m.opens) {
+			m.opens = opens
+		}
+		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
+	case "other":
+		holder, state := answer.number(1), answer.bytes(2)
+		if holder != p.holder || !bytes.Equal(state, p.state) {
+			p.holder, p.state = holder, state
+			p.hold.Wait(time.Time{}, state, time.Duration(answer.number(3))*time.Millisecond, &ownedError{name(holder)})
+		}
+	}
+}
+
+// watch looks which sessions are silent for so long that their members cannot
+// trust them any more. Only what was seen in good contact counts.
+func (m *member) watch(pairs reader, now time.Time) {
+	sessions := make(map[int64]watched, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		w := watched{id: pairs.number(i), number: pairs.number(i + 1), at: now}
+		if was, ok := m.sessions[w.id]; ok && was.number == w.number {
+			w.silent = was.silent + min(now.Sub(was.at), contact)
+		}
+		if w.silent >= m.longest*3/2 && w.id != m.id {
+			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", w.id, "for", w.silent)
+			m.dead = append(m.dead, w)
+			m.askAgain(len(m.places), func(p *place) bool { return p.holder == w.id })
+		}
+		sessions[w.id] = w
+	}
+	m.sessions = sessions
+}
+
+// close gives up all places.
+func (m *member) close() {
+	m.trust.Store(nil)
+	for _, p := range m.places {
+		if p.hold == nil {
+			continue
+		}
+		p.others = p.owned
+		m.consider(p)
+		switch {
+		case p.owned: // it is not over; the end of the session frees its host
+			m.lose(p)
+		case p.hold != nil:
+			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)
+			p.hold, p.drop = nil, p.known
+		}
+		m.put(p)
+	}
+	if m.id == 0 {
+		clear(m.places)
+		m.todo = nil
+	}
+	for _, p := range m.places {
+		m.tidy(p)
+	}
+}
+
+// tidy forgets p if nothing is left to do there.
+func (m *member) tidy(p *place) {
+	if p.hold == nil && !p.leaving && !p.drop && m.places[p.host] == p {
+		delete(m.places, p.host)
+	}
+}
+
+// end ends the session, and what runs unless somebody needs a host just now.
+func (m *member) end() bool {
+	if m.id != 0 && m.failing == nil {
+		args, _ := m.compose(time.Now(), false, new(sendings))
+		m.ask(func(ctx context.Context) ([]any, error) {
+			return m.engine.call(ctx, new(sendings), append(args, "leave"))
+		})
+	}
+	m.id = 0
+	m.trust.Store(nil)
+	m.stopListening()
+	m.failing, m.failures, m.told, m.lapsed = nil, 0, false, false
+	m.answered, m.retry = time.Time{}, time.Time{}
+	clear(m.places)
+	m.todo = nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.holds) > 0 {
+		return false
+	}
+	m.running = false
+	close(m.done)
+	return true
+}
+
+// A reader reads a list in an answer. What is not there, or of another kind, is zero.
+type reader []any
+
+func (r reader) text(i int) string {
+	if i < len(r) {
+		s, _ := r[i].(string)
+		return s
+	}
+	return ""
+}
+
+// bytes is nil if there is no text.
+func (r reader) bytes(i int) []byte {
+	if i < len(r) {
+		if s, ok := r[i].(string); ok {
+			return []byte(s)
+		}
+	}
+	return nil
+}
+
+func (r reader) number(i int) int64 {
+	if i < len(r) {
+		n, _ := r[i].(int64)
+		return n
+	}
+	return 0
+}
+
+func (r reader) list(i int) reader {
+	if i < len(r) {
+		l, _ := r[i].([]any)
+		return l
+	}
+	return nil
+}

@@ -1,0 +1,415 @@
+package redislimit
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// memory is an engine in memory: the two scripts once more, in Go, for tests in
+// fake time. A test may break it as networks and servers break.
+type memory struct {
+	mu    sync.Mutex
+	run   int // of the server
+	calls int
+
+	memoryState
+	hear map[string]func(string) // by channel
+}
+
+type memoryState struct {
+	epoch, began      string // began: by which run
+	lease, age, opens int64
+	old               bool
+	last, token       int64
+	sessions          map[int64]memorySession
+	hosts             map[string]*memoryHost
+	asked             map[int64]map[string]bool
+}
+
+type memorySession struct{ number, seen int64 }
+
+type memoryHost struct {
+	owner, token, offer, at, keep int64
+	clean                         bool
+	state                         any // nil or string
+	waits                         []int64
+}
+
+// clone is a copy, as an older replica has it.
+func (s memoryState) clone() memoryState {
+	c := s
+	c.sessions, c.hosts = make(map[int64]memorySession), make(map[string]*memoryHost)
+	for id, v := range s.sessions {
+		c.sessions[id] = v
+	}
+	for host, r := range s.hosts {
+		h := *r
+		h.waits = slices.Clone(h.waits)
+		c.hosts[host] = &h
+	}
+	c.asked = make(map[int64]map[string]bool)
+	return c
+}
+
+// flush loses everything.
+func (m *memory) flush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.memoryState = memoryState{}
+}
+
+// promote replaces the state by an older one, at another server.
+func (m *memory) promote(older memoryState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.memoryState = older
+	m.run++
+}
+
+func (m *memory) snapshot() memoryState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.clone()
+}
+
+func (m *memory) join(epoch, known string, lease int64) ([]any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	run := strconv.Itoa(m.run)
+	if m.epoch == "" || m.began != run {
+		m.memoryState = memoryState{
+			epoch: epoch, began: run, lease: lease, opens: 2000,
+			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost), asked: make(map[int64]map[string]bool),
+		}
+	}
+	m.lease = max(m.lease, lease)
+	if known != "" && known != m.epoch {
+		m.opens, m.old = m.lease+1000, true
+	}
+	m.last++
+	m.sessions[m.last] = memorySession{0, m.age}
+	return []any{m.epoch, m.last, m.age}, nil
+}
+
+func (m *memory) call(args []any) ([]any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	prefix, epoch, me, number, beat := args[0].(string), args[1].(string), args[2].(int64), args[3].(int64), args[5].(int)
+	session, ok := m.sessions[me]
+	switch {
+	case m.epoch != epoch || m.began != strconv.Itoa(m.run):
+		return []any{"epoch"}, nil
+	case !ok:
+		return []any{"session"}, nil
+	case number <= session.number:
+		return []any{"late"}, nil
+	}
+	m.age = max(m.age, args[4].(int64))
+	m.sessions[me] = memorySession{number, m.age}
+	s := &memoryCall{m, prefix, me}
+	results := []any{}
+	for i := 7; i < len(args); {
+		text := func(n int) string { return fmt.Sprintf("%s", args[i+n]) }
+		integer := func(n int) int64 { return args[i+n].(int64) }
+		switch args[i] {
+		case "want":
+			results = append(results, s.want(text(1)))
+			i += 2
+		case "give":
+			if r := m.hosts[text(1)]; r != nil && r.owner == me && r.token == integer(2) {
+				r.at, r.keep, r.clean, r.state = m.age, integer(4), true, text(3)
+				s.free(text(1), r)
+			}
+			results = append(results, int64(0))
+			i += 5
+		case "keep":
+			if r := m.hosts[text(1)]; r != nil && r.owner == me && r.token == integer(2) {
+				r.at, r.keep, r.state = m.age, integer(4), text(3)
+			}
+			results = append(results, int64(0))
+			i += 5
+		case "enter":
+			r, result := m.hosts[text(1)], any(int64(0))
+			switch {
+			case r != nil && r.owner == me:
+				result = s.owned(r)
+			case r == nil && m.age < m.opens:
+				result = s.own(text(1), &memoryHost{at: m.age, keep: integer(3), state: text(2)}, true)
+			}
+			results = append(results, result)
+			i += 4
+		case "drop":
+			switch r := m.hosts[text(1)]; {
+			case r == nil:
+			case r.owner == me, r.owner == 0 && r.offer == me:
+				s.free(text(1), r)
+			default:
+				r.forget(me)
+			}
+			results = append(results, int64(0))
+			i += 2
+		case "finish":
+			if v, ok := m.sessions[integer(1)]; ok && v.number == integer(2) {
+				s.finish(integer(1))
+			}
+			results = append(results, int64(0))
+			i += 3
+		case "leave":
+			s.finish(me)
+			i++
+		default:
+			return nil, fmt.Errorf("%v?", args[i])
+		}
+	}
+	for host, r := range m.hosts { // all of them, in place of some
+		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
+			r.owner, r.at, r.keep, r.clean = 0, m.age, max(r.keep, 3600000), false
+		} else if r.owner == 0 && s.ago(r) > r.keep && m.age >= m.opens {
+			delete(m.hosts, host)
+		}
+	}
+	sessions, asked := []any{}, []any{}
+	if beat == 1 {
+		for id, v := range m.sessions {
+			sessions = append(sessions, id, v.number)
+		}
+		for host := range m.asked[me] {
+			asked = append(asked, host)
+		}
+		delete(m.asked, me)
+	}
+	return []any{"ok", m.age, m.lease, results, sessions, asked}, nil
+}
+
+type memoryCall struct {
+	*memory
+	prefix string
+	me     int64
+}
+
+func (s *memoryCall) live(id int64) bool {
+	v, ok := s.sessions[id]
+	return ok && s.age-v.seen <= 2500
+}
+
+func (s *memoryCall) tell(id int64, message string) {
+	if hear := s.hear[s.prefix+s.epoch+":"+strconv.FormatInt(id, 10)]; hear != nil {
+		hear(message)
+	}
+}
+
+func (r *memoryHost) forget(id int64) {
+	r.waits = slices.DeleteFunc(r.waits, func(w int64) bool { return w == id })
+}
+
+func (s *memoryCall) offer(host string, r *memoryHost, after int64) {
+	sum := sha1.Sum([]byte(host))
+	m := int64(binary.BigEndian.Uint32(sum[:])%65520 + 1)
+	r.offer = 0
+	least := int64(65522)
+	r.waits = slices.DeleteFunc(r.waits, func(id int64) bool { _, ok := s.sessions[id]; return !ok })
+	for _, id := range r.waits {
+		if way := ((id-after)*m%65521 + 65521) % 65521; way < least && s.live(id) {
+			r.offer, least = id, way
+		}
+	}
+	if r.offer != 0 {
+		s.token++
+		r.token = s.token
+		s.tell(r.offer, fmt.Sprintf("o%d %s", r.token, host))
+	}
+}
+
+func (s *memoryCall) ago(r *memoryHost) int64 { return max(0, s.age-r.at-s.lease*3/2) }
+
+func (s *memoryCall) owned(r *memoryHost) []any {
+	clean := int64(0)
+	if r.clean {
+		clean = 1
+	}
+	return []any{"own", r.token, r.state, s.ago(r), clean, int64(len(r.waits))}
+}
+
+func (s *memoryCall) own(host string, r *memoryHost, clean bool) []any {
+	if r.offer != s.me {
+		s.token++
+		r.token = s.token
+	}
+	if !clean {
+		r.keep = max(r.keep, 3600000)
+	}
+	r.owner, r.offer, r.clean = s.me, 0, clean
+	r.forget(s.me)
+	s.hosts[host] = r
+	return s.owned(r)
+}
+
+func (s *memoryCall) free(host string, r *memoryHost) {
+	r.owner = 0
+	r.forget(s.me)
+	s.offer(host, r, s.me)
+	if r.keep == 0 && len(r.waits) == 0 && s.age >= s.opens {
+		delete(s.hosts, host)
+	}
+}
+
+func (s *memoryCall) finish(id int64) {
+	delete(s.sessions, id)
+	delete(s.asked, id)
+}
+
+func (s *memoryCall) want(host string) any {
+	r := s.hosts[host]
+	switch {
+	case r == nil && s.age < s.opens:
+		return []any{"closed", s.opens - s.age}
+	case r == nil && s.old:
+		return s.own(host, &memoryHost{at: s.lease}, false)
+	case r == nil:
+		return s.own(host, &memoryHost{at: s.age}, true)
+	case r.owner == s.me:
+		return s.owned(r)
+	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500 && s.live(r.offer)):
+		return s.own(host, r, r.clean)
+	}
+	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
+		r.at = s.age
+		return s.own(host, r, false)
+	}
+	holder := r.owner + r.offer
+	if !slices.Contains(r.waits, s.me) {
+		r.waits = append(r.waits, s.me)
+		s.tell(holder, "w"+host)
+	}
+	if s.asked[holder] == nil {
+		s.asked[holder] = make(map[string]bool)
+	}
+	s.asked[holder][host] = true
+	return []any{"other", holder, r.state, s.ago(r)}
+}
+
+// A link is one member's connection to a memory.
+type link struct {
+	memory *memory
+
+	mu      sync.Mutex
+	cut     bool
+	latency func() time.Duration // one way
+	lose    func() bool          // loses a message, one way; a lost answer is to a call that ran
+	repeat  func() bool          // the client sends the call again
+	held    []func()             // calls that run late
+	late    func() bool          // the call runs late, after the client has given up
+	heard   context.CancelFunc
+}
+
+var errCut = errors.New("the link is cut")
+
+func (l *link) is(f func() bool) bool { return f != nil && f() }
+
+func (l *link) travel(ctx context.Context) error {
+	l.mu.Lock()
+	cut, lost, latency := l.cut, l.is(l.lose), l.latency
+	l.mu.Unlock()
+	if latency != nil {
+		time.Sleep(latency())
+	}
+	if cut || lost {
+		<-ctx.Done()
+		return errCut
+	}
+	return ctx.Err()
+}
+
+func (l *link) join(ctx context.Context, epoch, known string, lease int64) ([]any, error) {
+	if err := l.travel(ctx); err != nil {
+		return nil, err
+	}
+	reply, err := l.memory.join(epoch, known, lease)
+	if err := l.travel(ctx); err != nil {
+		return nil, err
+	}
+	return reply, err
+}
+
+func (l *link) call(ctx context.Context, sent *sendings, args []any) ([]any, error) {
+	sent.MarshalBinary()
+	if err := l.travel(ctx); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	late, again := l.is(l.late), l.is(l.repeat)
+	if late {
+		l.held = append(l.held, func() { l.memory.call(args) })
+	} else {
+		for _, run := range l.held {
+			defer run() // after this one
+		}
+		l.held = nil
+	}
+	l.mu.Unlock()
+	if late {
+		<-ctx.Done()
+		return nil, errCut
+	}
+	reply, err := l.memory.call(args)
+	if again {
+		sent.MarshalBinary()
+		reply, err = l.memory.call(args)
+	}
+	if err := l.travel(ctx); err != nil {
+		return nil, err
+	}
+	return reply, err
+}
+
+func (l *link) listen(ctx context.Context, channel string, hear func(string)) {
+	l.mu.Lock()
+	if l.cut {
+		l.mu.Unlock()
+		return
+	}
+	ctx, l.heard = context.WithCancel(ctx)
+	l.mu.Unlock()
+	l.memory.mu.Lock()
+	if l.memory.hear == nil {
+		l.memory.hear = make(map[string]func(string))
+	}
+	l.memory.hear[channel] = func(message string) {
+		go func() {
+			if l.travel(ctx) == nil {
+				hear(message)
+			}
+		}()
+	}
+	l.memory.mu.Unlock()
+	<-ctx.Done()
+	l.memory.mu.Lock()
+	delete(l.memory.hear, channel)
+	l.memory.mu.Unlock()
+}
+
+// sever cuts the link, or mends it.
+func (l *link) sever(cut bool) {
+	l.mu.Lock()
+	l.cut = cut
+	heard := l.heard
+	l.mu.Unlock()
+	if cut && heard != nil {
+		heard()
+	}
+}
+
+func (l *link) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
+}
