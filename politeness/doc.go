@@ -39,6 +39,18 @@
 // the DNS can be is an error at once, and so is a request whose target, in absolute
 // form, names another host than its URL or its Host header.
 //
+// # Why did my request wait?
+//
+// A [Reason] says it, for one of: the interval ("delay", "adaptive delay",
+// "crawl-delay"), a "back-off", earlier requests in the "queue", a busy "slot",
+// the "fleet", or a limit on all hosts. It comes with the Granted, Refused and
+// Cancelled events of an [Observer], in a [DelayError], and, while the request
+// still waits, to the [Trace] in its context.
+//
+// Under package robotsmw, the first request to an origin also waits for its
+// robots.txt. That fetch is a request of its own, and its events are marked
+// Exempt.
+//
 // # Deadlines
 //
 // A wait can be long. One that would outlast the context's deadline is refused at

@@ -18,6 +18,9 @@ type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
 	Until time.Time // when to ask again; not a promise, others may be first
 
+	// Reason is what the request would have had to wait for.
+	Reason Reason
+
 	// Err is not nil if the host is not this Limiter's to ask: another one of
 	// its Fleet owns it, or the fleet cannot be reached. Until is a guess then.
 	Err error

@@ -186,6 +186,35 @@ func ExampleObserver() {
 	// 1 request started
 }
 
+// Why did my request wait? A trace in its context hears that while it waits; the
+// Observer hears of all requests, once they start.
+func ExampleWithTrace() {
+	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
+		Granted: func(_ context.Context, e politeness.Event) {
+			fmt.Printf("%s: waited for %q\n", e.Host, e.Reason)
+		},
+	}}
+	ctx := politeness.WithTrace(context.Background(), &politeness.Trace{
+		Queued: func(_ time.Time, why politeness.Reason) { fmt.Println("waits for:", why) },
+	})
+	// robotsmw tells the Crawl-delay of robots.txt in this way.
+	ctx = politeness.WithCrawlDelay(ctx, 50*time.Millisecond)
+
+	u, _ := url.Parse("http://www.example.com/page")
+	for range 2 {
+		grant, err := limiter.Acquire(ctx, u)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		grant.Done(politeness.Outcome{Status: 200})
+	}
+	// Output:
+	// www.example.com: waited for ""
+	// waits for: crawl-delay
+	// www.example.com: waited for "crawl-delay"
+}
+
 // As gentle as a crawler of small sites can be: it rests for five times as long
 // as the server took to answer, at no fixed beat, and takes long pauses.
 func ExampleLimiter_gentle() {

@@ -220,7 +220,7 @@ func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
 		}
 		var untils []time.Duration
 		wg.Go(func() {
-			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time) { untils = append(untils, until.Sub(zero)) }})
+			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time, _ Reason) { untils = append(untils, until.Sub(zero)) }})
 			g, err := l.Acquire(ctx, u)
 			if err != nil || time.Since(zero) < time.Hour {
 				t.Errorf("the patient one: %v after %v", err, time.Since(zero))

@@ -277,7 +277,7 @@ func (p *Hold) yields(now time.Duration) bool {
 
 // unowned is what g sees, whose host may not be asked as far as the fleet goes.
 func (l *Limiter) unowned(g *Grant, now time.Duration) look {
-	v := look{wait: forever, until: max(g.until, now)}
+	v := look{wait: forever, until: max(g.until, now), why: whyFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
 		v.until = max(v.until, p.until)
 		v.wait = p.until - now

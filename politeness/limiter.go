@@ -261,12 +261,12 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 		return err
 	}
 	if g.ends && ctx.Err() != nil {
-		return l.ended(ctx, g, 0)
+		return l.ended(ctx, g, 0, "")
 	}
 	look := g.try(true)
 	if look.started && look.notice == nil {
 		if g.trace != nil || l.Observer != nil {
-			l.granted(ctx, g, 0)
+			l.granted(ctx, g, 0, "")
 		}
 		return nil
 	}
@@ -349,21 +349,23 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer
-	told := never
+	var waits spell
+	told, toldWhy := never, whyNot
 	for {
 		if look.notice != nil {
 			l.report(ctx, g.key, look.notice)
 		}
 		if look.started {
-			l.granted(ctx, g, time.Since(asked))
+			l.granted(ctx, g, time.Since(asked), waits.longest(l.now()))
 			return nil
 		}
 		if look.refused {
-			return l.refuse(ctx, g, time.Since(asked), look.wait)
+			return l.refuse(ctx, g, time.Since(asked), look.wait, reasons[look.why])
 		}
-		if g.trace != nil && g.trace.Queued != nil && look.until != told {
-			told = look.until
-			g.trace.Queued(at(told - l.now()))
+		waits.next(look.why, l.now())
+		if g.trace != nil && g.trace.Queued != nil && (look.until != told || look.why != toldWhy) {
+			told, toldWhy = look.until, look.why
+			g.trace.Queued(at(told-l.now()), reasons[toldWhy])
 		}
 		var alarm <-chan time.Time
 		if look.wait != forever {
@@ -381,26 +383,26 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return l.ended(ctx, g, time.Since(asked))
+			return l.ended(ctx, g, time.Since(asked), waits.longest(l.now()))
 		}
 		*look = g.try(true)
 	}
 }
 
 // refuse tells of a request that is not waited for, and when it may come again.
-func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration) error {
-	err := &DelayError{Host: g.key, Until: at(again), Err: l.why(g.key)}
-	l.refused(ctx, g, waited, err.Until)
+func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
+	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
+	l.refused(ctx, g, waited, err.Until, why)
 	return err
 }
 
 // ended takes g out of every queue and says why its context let it down.
-func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration) error {
+func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why Reason) error {
 	if ctx.Err() == context.DeadlineExceeded {
-		return l.refuse(ctx, g, waited, g.leave(true))
+		return l.refuse(ctx, g, waited, g.leave(true), why)
 	}
 	g.leave(false)
-	l.cancelled(ctx, g, waited)
+	l.cancelled(ctx, g, waited, why)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 

@@ -58,6 +58,8 @@ type Event struct {
 	Wait   time.Duration // how long
 	Until  time.Time     // until when
 	Status int           // of the response: 429, 503, 3xx, or that of a wall
+	Reason Reason        // granted, refused, cancelled: what the request waited for longest
+	Exempt bool          // of the same: it is the fetch of robots.txt itself
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
@@ -132,26 +134,26 @@ func (l *Limiter) Stats() Stats {
 }
 
 // granted tells of a request that starts now.
-func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration) {
+func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.epoch.Add(g.since))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
-		o.Granted(ctx, Event{Host: g.key, Wait: waited})
+		o.Granted(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
 	}
 }
 
 // refused tells of a request that gets a DelayError.
-func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time) {
+func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until})
+		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})
 	}
 }
 
 // cancelled tells of a request that has given up waiting.
-func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration) {
+func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
-		o.Cancelled(ctx, Event{Host: g.key, Wait: waited})
+		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
 	}
 }
 

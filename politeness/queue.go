@@ -10,6 +10,7 @@ import (
 type look struct {
 	started bool
 	refused bool
+	why     why           // it has to wait
 	notice  *notice       // to be reported, when no lock is held
 	wait    time.Duration // until the next look; if refused, until it may ask again
 	until   time.Duration // the estimated start
@@ -37,7 +38,7 @@ func (g *Grant) try(commit bool) (v look) {
 	switch g.state {
 	case refused:
 		g.leaveThen()
-		return look{refused: true, wait: g.until - now}
+		return look{refused: true, wait: g.until - now, why: l.whyDue(g.host, g)}
 	case asking:
 		var in bool
 		if v, in = l.join(g, now, commit); !in {
@@ -51,7 +52,7 @@ func (g *Grant) try(commit bool) (v look) {
 			v = g.tryThen(v, now, commit)
 		}
 	} else {
-		v = look{wait: forever, until: g.until}
+		v = look{wait: forever, until: g.until, why: whyQueue}
 	}
 	if cut != nil {
 		v.notice = cut
@@ -88,6 +89,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 		return v
 	}
 	inner := g.then.try(commit)
+	if !inner.started {
+		inner.why = g.whyThen(inner.why)
+	}
 	// Each limiter counts time from its own epoch.
 	inner.until += g.then.limiter.epoch.Sub(g.limiter.epoch)
 	return inner
@@ -99,7 +103,7 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	h, room := l.find(g.key, now)
 	if h == nil {
-		return look{refused: true, wait: room - now}, false
+		return look{refused: true, wait: room - now, why: whyMaxHosts}, false
 	}
 	if l.Fleet != nil {
 		l.want(h, now)
@@ -119,7 +123,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 		est = max(est, later(now, g.then.outlook()))
 	}
 	if l.refuses(h, g, est, h.ahead(g), now) {
-		v.refused, v.wait = true, est-now
+		v.refused, v.wait, v.why = true, est-now, l.whyRefused(h, g, est)
 		h.sentAway(est, now)
 		l.settle(h)
 		return v, false
@@ -215,10 +219,10 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	h := g.host
 	g.until = max(l.due(h, g), now)
 	if g.until > now {
-		return look{wait: g.until - now, until: g.until}
+		return look{wait: g.until - now, until: g.until, why: l.whyDue(h, g)}
 	}
 	if l.yields(g, now) {
-		return look{wait: forever, until: g.until}
+		return look{wait: forever, until: g.until, why: whyQueue}
 	}
 	if h.inFlight >= l.slots(h, g) {
 		l.reap(h, now)
@@ -232,7 +236,7 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	if l.gate != nil {
 		if wait := l.takeToken(g); wait > 0 {
 			g.until = later(now, wait)
-			return look{wait: wait, until: g.until}
+			return look{wait: wait, until: g.until, why: whyRate}
 		}
 	}
 	return look{started: true, until: now}
@@ -370,7 +374,7 @@ type holdUp struct {
 // for long. Everything else wakes it.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
-	v := look{wait: forever, until: g.until}
+	v := look{wait: forever, until: g.until, why: whySlot}
 	by := h.flight.first
 	for f, n := by, h.inFlight; n > 0; f, n = f.next, n-1 {
 		v.wait = min(v.wait, f.expires-now)

@@ -69,7 +69,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 			for i := range 200 {
 				g := &Grant{limiter: l, key: "www.example.com", told: true, crawl: time.Duration(10+i%2) * time.Second, limit: forever}
 				g.try(true)
-				g.leave()
+				g.leave(false)
 			}
 			best = min(best, time.Since(start))
 		}

@@ -678,10 +678,12 @@ func TestTrace(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
 		zero := time.Now()
 		var story []string
-		note := func(what string) func(time.Time) {
-			return func(at time.Time) { story = append(story, fmt.Sprint(what, " ", at.Sub(zero))) }
-		}
-		traced := WithTrace(t.Context(), &Trace{Queued: note("queued"), Granted: note("granted")})
+		traced := WithTrace(t.Context(), &Trace{
+			Queued: func(until time.Time, why Reason) {
+				story = append(story, fmt.Sprint("queued ", until.Sub(zero), " ", why))
+			},
+			Granted: func(at time.Time) { story = append(story, fmt.Sprint("granted ", at.Sub(zero))) },
+		})
 		g, _ := l.Acquire(traced, u)
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -692,7 +694,7 @@ func TestTrace(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		g.Done(Outcome{Status: 503, Header: retryIn("10")})
 		wg.Wait()
-		if got := strings.Join(story, ", "); got != "granted 0s, queued 1s, queued 10.1s, granted 10.1s" {
+		if got := strings.Join(story, ", "); got != "granted 0s, queued 1s delay, queued 10.1s back-off, granted 10.1s" {
 			t.Error(got)
 		}
 		time.Sleep(time.Minute)
@@ -833,11 +835,19 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 			t.Errorf("%v after %v, want a refusal for the hour at once", err, time.Since(zero))
 		}
 		var untils []time.Duration
-		ctx = WithTrace(t.Context(), &Trace{Queued: func(until time.Time) { untils = append(untils, until.Sub(zero)) }})
+		var reasons []string
+		ctx = WithTrace(t.Context(), &Trace{Queued: func(until time.Time, why Reason) {
+			untils, reasons = append(untils, until.Sub(zero)), append(reasons, string(why))
+		}})
 		g, _ = l.Acquire(ctx, u)
 		g.Done(Outcome{})
-		if len(untils) != 1 || untils[0] != time.Hour {
-			t.Errorf("told %v, want the hour", untils)
+		for _, until := range untils {
+			if until != time.Hour {
+				t.Errorf("told %v, want the hour", untils)
+			}
+		}
+		if fmt.Sprint(reasons) != "[delay within]" {
+			t.Errorf("told %q, want its own interval and then that of the limiter within", reasons)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestStress(t *testing.T) {
 				if r.IntN(3) == 0 {
 					ctx = WithCrawlDelay(ctx, time.Duration(r.IntN(2000)-1)*time.Microsecond)
 				}
-				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time) {}, Granted: func(time.Time) {}})
+				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time, Reason) {}, Granted: func(time.Time) {}})
 				g, err := l.Acquire(ctx, u)
 				l.Next(u)
 				if err == nil && r.IntN(20) > 0 { // else it is lost

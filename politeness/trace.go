@@ -48,8 +48,10 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 // with no lock held; nil ones are skipped.
 type Trace struct {
 	// Queued is called if the request has to wait, with the time at which it can
-	// start at the earliest, and again when that estimate has changed.
-	Queued func(until time.Time)
+	// start at the earliest and what it waits for now, and again when one of them
+	// has changed. The end of a wait for a "slot" is not known: until is then a
+	// time that has come already.
+	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.
 	Granted func(at time.Time)

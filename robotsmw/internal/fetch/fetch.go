@@ -72,7 +72,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	defer expect(time.Time{})
 	ctx = politeness.WithCrawlDelay(ctx, politeness.Exempt)
 	ctx = politeness.WithTrace(ctx, &politeness.Trace{
-		Queued: func(until time.Time) { timer.Stop(); expect(until) },
+		Queued: func(until time.Time, _ politeness.Reason) { timer.Stop(); expect(until) },
 		Granted: func(time.Time) {
 			expect(time.Time{})
 			if q.Granted != nil {

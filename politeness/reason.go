@@ -1,0 +1,118 @@
+package politeness
+
+import "time"
+
+// A Reason says why a request waits. It is a text, to print and to compare:
+//
+//	delay               Limiter.Delay, since the host's latest start
+//	adaptive delay      the delay that the host's response times ask for
+//	crawl-delay         the Crawl-delay of its robots.txt
+//	back-off            what a 429 or 503 began, or a Retry-After asked for
+//	queue               requests to the host that came earlier
+//	slot                the end of a request in flight (Limiter.Concurrency)
+//	fleet               its owner among the fleet, or the fleet itself
+//	global rate         Limiter.GlobalRate
+//	global concurrency  Limiter.GlobalConcurrency
+//	within              Limiter.Within
+//	max hosts           room for one more host (Limiter.MaxHosts)
+//
+// There may be more in later versions. "" is no wait at all.
+type Reason string
+
+// why is a Reason in one byte, because it lies on the stack of each that waits.
+type why uint8
+
+const (
+	whyNot why = iota
+	whyDelay
+	whyAdaptive
+	whyCrawlDelay
+	whyBackOff
+	whyQueue
+	whySlot
+	whyFleet
+	whyRate
+	whyConcurrency
+	whyWithin
+	whyMaxHosts
+)
+
+var reasons = [...]Reason{
+	whyNot:         "",
+	whyDelay:       "delay",
+	whyAdaptive:    "adaptive delay",
+	whyCrawlDelay:  "crawl-delay",
+	whyBackOff:     "back-off",
+	whyQueue:       "queue",
+	whySlot:        "slot",
+	whyFleet:       "fleet",
+	whyRate:        "global rate",
+	whyConcurrency: "global concurrency",
+	whyWithin:      "within",
+	whyMaxHosts:    "max hosts",
+}
+
+// whyDue returns what due rests on.
+func (l *Limiter) whyDue(h *host, g *Grant) why {
+	due := l.due(h, g)
+	switch {
+	case h.learnt != nil && h.learnt.until == due:
+		return whyBackOff
+	case l.crawlDue(h, g) == due:
+		return whyCrawlDelay
+	case l.pace(h) > l.set.delay:
+		return whyAdaptive
+	}
+	return whyDelay
+}
+
+// whyRefused returns what a request that has not queued would wait for.
+func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
+	switch {
+	case l.crawlDelay(h, g) > l.set.maxCrawl:
+		return whyCrawlDelay
+	case h.ahead(g) > 0:
+		return whyQueue
+	case h.unownedUntil() == est:
+		return whyFleet
+	case l.due(h, g) >= est:
+		return l.whyDue(h, g)
+	}
+	return g.whyThen(whyQueue)
+}
+
+// whyThen returns what g waits for if the next limiter waits for that.
+func (g *Grant) whyThen(inner why) why {
+	switch {
+	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
+		return inner
+	case g.then.limiter == g.limiter.whole:
+		return whyConcurrency
+	}
+	return whyWithin
+}
+
+// A spell is a time during which a request waited for one thing.
+type spell struct {
+	why   why
+	most  why // of all that are over, that of the longest
+	since time.Duration
+	took  time.Duration
+}
+
+// next notes that from now on the request waits for something else.
+func (s *spell) next(w why, now time.Duration) {
+	if s.why == w {
+		return
+	}
+	if took := now - s.since; s.why != whyNot && took > s.took {
+		s.most, s.took = s.why, took
+	}
+	s.why, s.since = w, now
+}
+
+// longest ends the last spell, and returns the reason of the longest.
+func (s *spell) longest(now time.Duration) Reason {
+	s.next(whyNot, now)
+	return reasons[s.most]
+}

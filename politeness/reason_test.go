@@ -1,0 +1,167 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// What a request waited for longest is told with its grant, with its refusal, and
+// while it waits.
+func TestReasonOfAWait(t *testing.T) {
+	const host = "http://example.com/"
+	done := Outcome{Status: 200}
+	tests := []struct {
+		want    Reason
+		limiter *Limiter
+		before  func(t *testing.T, l *Limiter) // what happens first
+		ctx     func(ctx context.Context) context.Context
+	}{
+		{want: "delay", limiter: &Limiter{}, before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(done) }},
+		{
+			want: "adaptive delay", limiter: &Limiter{Adaptive: Adaptive{Factor: 10}},
+			before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(Outcome{Status: 200, Latency: time.Second}) },
+		},
+		{
+			want: "crawl-delay", limiter: &Limiter{},
+			before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(done) },
+			ctx:    func(ctx context.Context) context.Context { return WithCrawlDelay(ctx, 30*time.Second) },
+		},
+		{
+			want: "back-off", limiter: &Limiter{},
+			before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(Outcome{Status: http.StatusTooManyRequests}) },
+		},
+		{
+			want: "queue", limiter: &Limiter{},
+			before: func(t *testing.T, l *Limiter) {
+				for range 5 {
+					go func() {
+						g, err := l.Acquire(t.Context(), mustURL(t, host))
+						if err == nil {
+							g.Done(done)
+						}
+					}()
+				}
+				synctest.Wait()
+			},
+		},
+		{
+			want: "slot", limiter: &Limiter{},
+			before: func(t *testing.T, l *Limiter) {
+				g := grant(t, l, host)
+				time.AfterFunc(10*time.Second, func() { g.Done(done) })
+				time.Sleep(5 * time.Second) // its interval is over
+			},
+		},
+		{
+			want: "global rate", limiter: &Limiter{Delay: -1, GlobalRate: rate.NewLimiter(rate.Every(5*time.Second), 1)},
+			before: func(t *testing.T, l *Limiter) { grant(t, l, "http://other.example/").Done(done) },
+		},
+		{
+			want: "global concurrency", limiter: &Limiter{GlobalConcurrency: 1},
+			before: func(t *testing.T, l *Limiter) {
+				g := grant(t, l, "http://other.example/")
+				time.AfterFunc(10*time.Second, func() { g.Done(done) })
+			},
+		},
+		{
+			want: "within", limiter: &Limiter{Within: &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}},
+			before: func(t *testing.T, l *Limiter) { grant(t, l, "http://other.example/").Done(done) },
+		},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.want), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var granted, refused []Event
+				note := func(to *[]Event) func(context.Context, Event) {
+					return func(_ context.Context, e Event) {
+						mu.Lock()
+						defer mu.Unlock()
+						*to = append(*to, e)
+					}
+				}
+				l := tt.limiter
+				l.Observer = &Observer{Granted: note(&granted), Refused: note(&refused)}
+				tt.before(t, l)
+				ctx := t.Context()
+				if tt.ctx != nil {
+					ctx = tt.ctx(ctx)
+				}
+
+				short, cancel := context.WithTimeout(ctx, time.Millisecond)
+				_, err := l.Acquire(short, mustURL(t, host))
+				cancel()
+				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != tt.want {
+					t.Errorf("a caller in a hurry got %v (%+v)", err, d)
+				}
+				if len(refused) != 1 || refused[0].Reason != tt.want {
+					t.Errorf("Refused: %+v", refused)
+				}
+
+				var heard []Reason
+				trace := &Trace{Queued: func(_ time.Time, why Reason) { heard = append(heard, why) }}
+				g, err := l.Acquire(WithTrace(ctx, trace), mustURL(t, host))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(done)
+				mu.Lock()
+				last := granted[len(granted)-1]
+				mu.Unlock()
+				if last.Reason != tt.want || last.Wait == 0 {
+					t.Errorf("Granted: %+v; heard %q while it waited", last, heard)
+				}
+				found := false
+				for _, why := range heard {
+					found = found || why == tt.want
+				}
+				if !found {
+					t.Errorf("heard %q while it waited", heard)
+				}
+			})
+		})
+	}
+}
+
+func TestReasonWhereThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 1}
+		grant(t, l, "http://example.com/")
+		_, err := l.Acquire(t.Context(), mustURL(t, "http://other.example/"))
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != "max hosts" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// No wait has no reason, and the fetch of robots.txt is marked.
+func TestReasonOfNoWait(t *testing.T) {
+	var got []Event
+	l := &Limiter{Observer: &Observer{Granted: func(_ context.Context, e Event) { got = append(got, e) }}}
+	g, err := l.Acquire(WithCrawlDelay(t.Context(), Exempt), mustURL(t, "http://example.com/robots.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Outcome{})
+	if len(got) != 1 || got[0].Reason != "" || !got[0].Exempt {
+		t.Errorf("%+v", got)
+	}
+}
+
+// grant returns a Grant for a URL that nothing keeps from starting.
+func grant(t *testing.T, l *Limiter, u string) *Grant {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), mustURL(t, u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
