@@ -68,6 +68,20 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
+// whyDue returns what due rests on.
+func (l *Limiter) whyDue(h *host, g *Grant) why {
+	due := l.due(h, g)
+	switch {
+	case h.learnt != nil && h.learnt.until == due:
+		return whyBackOff
+	case l.crawlDue(h, g) == due:
+		return whyCrawlDelay
+	case l.pace(h) > l.set.delay:
+		return whyAdaptive
+	}
+	return whyDelay
+}
+
 // slots is how many requests may be in flight to h. While one is still on its
 // way, no other may set out.
 func (l *Limiter) slots(h *host, g *Grant) int32 {

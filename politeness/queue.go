@@ -137,6 +137,32 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	return v, true
 }
 
+// whyRefused returns what a request that has not queued would wait for.
+func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
+	switch {
+	case l.crawlDelay(h, g) > l.set.maxCrawl:
+		return whyCrawlDelay
+	case h.ahead(g) > 0:
+		return whyQueue
+	case h.unownedUntil() == est:
+		return whyFleet
+	case l.due(h, g) >= est:
+		return l.whyDue(h, g)
+	}
+	return g.whyThen(whyQueue)
+}
+
+// whyThen returns what g waits for if the next limiter waits for that.
+func (g *Grant) whyThen(inner why) why {
+	switch {
+	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
+		return inner
+	case g.then.limiter == g.limiter.whole:
+		return whyConcurrency
+	}
+	return whyWithin
+}
+
 // decides reports whether g's limiter is the last that has a say.
 func (g *Grant) decides() bool {
 	return g.then == nil && g.limiter.gate == nil

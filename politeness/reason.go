@@ -52,46 +52,6 @@ var reasons = [...]Reason{
 	whyMaxHosts:    "max hosts",
 }
 
-// whyDue returns what due rests on.
-func (l *Limiter) whyDue(h *host, g *Grant) why {
-	due := l.due(h, g)
-	switch {
-	case h.learnt != nil && h.learnt.until == due:
-		return whyBackOff
-	case l.crawlDue(h, g) == due:
-		return whyCrawlDelay
-	case l.pace(h) > l.set.delay:
-		return whyAdaptive
-	}
-	return whyDelay
-}
-
-// whyRefused returns what a request that has not queued would wait for.
-func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
-	switch {
-	case l.crawlDelay(h, g) > l.set.maxCrawl:
-		return whyCrawlDelay
-	case h.ahead(g) > 0:
-		return whyQueue
-	case h.unownedUntil() == est:
-		return whyFleet
-	case l.due(h, g) >= est:
-		return l.whyDue(h, g)
-	}
-	return g.whyThen(whyQueue)
-}
-
-// whyThen returns what g waits for if the next limiter waits for that.
-func (g *Grant) whyThen(inner why) why {
-	switch {
-	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
-		return inner
-	case g.then.limiter == g.limiter.whole:
-		return whyConcurrency
-	}
-	return whyWithin
-}
-
 // A spell is a time during which a request waited for one thing.
 type spell struct {
 	why   why
