@@ -106,7 +106,8 @@ func requiredBy(t *testing.T, imported string) []string {
 		sums = append(sums, sum...)
 	}
 	write("go.sum", string(sums))
-	// The tests of some modules further down import what may be out of reach: -e goes on, for no go.mod depends on it.
+	// The tests of some modules further down import what may be out of reach:
+	// -e goes on, for no go.mod depends on it.
 	tidy := exec.CommandContext(t.Context(), "go", "mod", "tidy", "-e")
 	tidy.Dir = dir
 	tidy.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -22,11 +22,13 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// full is whether the tests that kill crawls are to do as much as they can, and not only what is over soon.
+// full is whether the tests that kill crawls are to do as much as they can, and
+// not only what is over soon.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
-// A chaosWeb is hosts full of pages behind a proxy on loopback, and the witness of what becomes of a crawl whose
-// processes are killed. A process is known by its User-Agent.
+// A chaosWeb is hosts full of pages behind a proxy on loopback, and the witness
+// of what becomes of a crawl whose processes are killed. A process is known by
+// its User-Agent.
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration
@@ -42,7 +44,8 @@ type chaosRequest struct {
 	answered     bool
 }
 
-// ServeHTTP serves page n on host n%hosts. Each leads to three others, and all can be reached from page 0.
+// ServeHTTP serves page n on host n%hosts. Each leads to three others, and all
+// can be reached from page 0.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
 	w.mu.Lock()
@@ -89,11 +92,13 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit reads the log after a crawl some of whose processes were killed: every page was fetched, nothing else was, and
-// none twice without a reason. A process asks a host for one page at a time, and does not ask for the next before it has
-// said that it is done with this one. So what was under way when it was killed can only be the last page that it asked a
-// host for, at workers hosts at most: the others are not to be fetched again. It returns how many were, and how many
-// robots.txt.
+// audit reads the log after a crawl some of whose processes were killed: every
+// page was fetched, nothing else was, and none twice without a reason. A
+// process asks a host for one page at a time, and does not ask for the next
+// before it has said that it is done with this one. So what was under way when
+// it was killed can only be the last page that it asked a host for, at workers
+// hosts at most: the others are not to be fetched again. It returns how many
+// were, and how many robots.txt.
 func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (again, robots int) {
 	t.Helper()
 	w.mu.Lock()
@@ -133,7 +138,8 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 	return again, robots
 }
 
-// pace returns the least time between two requests to a host, and by how much the most requests in n delays exceed n.
+// pace returns the least time between two requests to a host, and by how much
+// the most requests in n delays exceed n.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,7 +208,8 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	}
 }
 
-// Spiders that are killed as kill -9 does, and those that go on. COURTESY_CHAOS=1 is the full size.
+// Spiders that are killed as kill -9 does, and those that go on.
+// COURTESY_CHAOS=1 is the full size.
 func TestSpider_Killed(t *testing.T) {
 	binary := build(t, "politespider")
 	t.Run("resume", func(t *testing.T) {
@@ -215,8 +222,8 @@ func TestSpider_Killed(t *testing.T) {
 	})
 }
 
-// Killed at random moments and started again, a crawl fetches what an undisturbed one does, and nothing twice but what was
-// under way.
+// Killed at random moments and started again, a crawl fetches what an
+// undisturbed one does, and nothing twice but what was under way.
 func resumeAfterKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 8, pages: 240, latency: 10 * time.Millisecond}
 	kills := 4
@@ -270,8 +277,9 @@ func resumeAfterKills(t *testing.T, binary string) {
 		web.pages, web.hosts, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 }
 
-// Several processes share a crawl; any of them is killed at any moment, and another started. It ends complete, and each
-// of those who live at the end ends by itself.
+// Several processes share a crawl; any of them is killed at any moment, and
+// another started. It ends complete, and each of those who live at the end ends
+// by itself.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5
@@ -323,8 +331,9 @@ func fleetUnderKills(t *testing.T, binary string) {
 	}
 }
 
-// The rights that the docs of frontier.Redis, redisstore and redislimit list are enough for a crawl, on a cluster too, and
-// the password is nobody's to read.
+// The rights that the docs of frontier.Redis, redisstore and redislimit list
+// are enough for a crawl, on a cluster too, and the password is nobody's to
+// read.
 func TestSpider_RedisRights(t *testing.T) {
 	binary := build(t, "politespider")
 	for name, tt := range map[string]struct {

@@ -51,8 +51,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text over and over, a piece every so often, until it is stopped or
-// the client has gone.
+// drip writes text over and over, a piece every so often, until it is stopped
+// or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -210,8 +210,8 @@ func hostileServers() []hostileServer {
 	}
 }
 
-// A hostileWeb is servers that mean harm and, between them, honest ones that keep
-// a log.
+// A hostileWeb is servers that mean harm and, between them, honest ones that
+// keep a log.
 type hostileWeb struct {
 	stop    chan struct{}
 	served  sync.WaitGroup

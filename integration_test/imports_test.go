@@ -13,9 +13,11 @@ import (
 
 const module = "github.com/goodbots/courtesy"
 
-// arrows says what each package imports besides the standard library, and why: one row a package, and no other arrow. A
-// package that is missing here fails the test, and so does an import that its row lacks: adding one is a decision about
-// what every user of the package will have in their go.mod and binary. A row that says more than is true fails it, too.
+// arrows says what each package imports besides the standard library, and why:
+// one row a package, and no other arrow. A package that is missing here fails
+// the test, and so does an import that its row lacks: adding one is a decision
+// about what every user of the package will have in their go.mod and binary. A
+// row that says more than is true fails it, too.
 var arrows = map[string]struct {
 	imports []string // in alphabetical order; packages of this module are written relative to it
 	because string
@@ -133,8 +135,9 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The arrows bound what a package imports itself; this bounds what its user gets by it, whatever our dependencies come
-// to depend on. TestBuildLists says the versions.
+// The arrows bound what a package imports itself; this bounds what its user
+// gets by it, whatever our dependencies come to depend on. TestBuildLists says
+// the versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {
 		imports string

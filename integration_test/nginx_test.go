@@ -31,7 +31,8 @@ const (
 	crawlDelay = 200 * time.Millisecond // between requests, in these tests
 )
 
-// The site's robots.txt, as sites have it: several groups, ours the last but one.
+// The site's robots.txt, as sites have it: several groups, ours the last but
+// one.
 const nginxRobots = `# nginx.example
 User-agent: *
 Disallow: /
@@ -47,7 +48,8 @@ User-agent: GreedyBot
 Disallow: /
 `
 
-// Files of the site, and where they lead. What is disallowed is there, too: the log has to show that nobody asked.
+// Files of the site, and where they lead. What is disallowed is there, too: the
+// log has to show that nobody asked.
 var nginxFiles = map[string]string{
 	"index.html": `<!doctype html><title>Front</title>
 		<a href="/docs/">docs</a> <a href="/private/plan.html">plan</a> <a href="/private/press/news.html">press</a>
@@ -66,7 +68,8 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages is every request that a polite crawl of the site makes, and how often.
+// nginxPages is every request that a polite crawl of the site makes, and how
+// often.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
 	"GET /":                        1,
@@ -153,7 +156,8 @@ func TestNginx_Spider(t *testing.T) {
 	}
 }
 
-// A crawler of twenty lines around a plain http.Client, which follows redirects by itself and tries every method.
+// A crawler of twenty lines around a plain http.Client, which follows redirects
+// by itself and tries every method.
 func TestNginx_Client(t *testing.T) {
 	nginx := startNginx(t)
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -364,8 +368,8 @@ func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	}
 }
 
-// auditPace checks that no n intervals hold more than n+1 starts: one late request may be followed by one in time. The
-// log's clock has milliseconds.
+// auditPace checks that no n intervals hold more than n+1 starts: one late
+// request may be followed by one in time. The log's clock has milliseconds.
 func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {
 	t.Helper()
 	for first := range log {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Whoever pastes a program of the README has to see it compile: each is built as a package of this module that exists in
-// an overlay alone.
+// Whoever pastes a program of the README has to see it compile: each is built
+// as a package of this module that exists in an overlay alone.
 func TestReadme_ProgramsCompile(t *testing.T) {
 	programs := readmePrograms(t)
 	if len(programs) == 0 {
@@ -70,7 +70,8 @@ func TestReadme_ShowsTheExamples(t *testing.T) {
 	}
 }
 
-// The README's tables have a row for each package that can be imported and for each example, and for no other.
+// The README's tables have a row for each package that can be imported and for
+// each example, and for no other.
 func TestReadme_ListsThePackages(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -99,7 +100,8 @@ func TestReadme_ListsThePackages(t *testing.T) {
 	}
 }
 
-// What the README shows of a terminal is what the examples print on standard output.
+// What the README shows of a terminal is what the examples print on standard
+// output.
 func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {

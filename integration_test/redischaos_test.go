@@ -88,8 +88,8 @@ func (c chaos) crawl() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
-		// When the machine lets this goroutine run late, what it says comes late; the
-		// Limiter's decision does not.
+		// When the machine lets this goroutine run late, what it says comes
+		// late; the Limiter's decision does not.
 		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 			fmt.Printf("%d %d\n", host, at.UnixNano())
 		}})

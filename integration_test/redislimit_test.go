@@ -50,8 +50,8 @@ func warm(t testing.TB, l *politeness.Limiter) {
 	g.Done(ok200)
 }
 
-// The commands, keys and channels that the package's doc lists are enough. If one
-// is missing, that is said.
+// The commands, keys and channels that the package's doc lists are enough. If
+// one is missing, that is said.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	server := redisserver.Start(t)
 	commands := strings.Fields("+eval +evalsha +info +hget +hmget +hset +hdel +hkeys +hgetall +hincrby +hrandfield +del +publish +subscribe +unsubscribe")

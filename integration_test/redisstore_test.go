@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// How long a call to Redis may take: where Redis is well, a busy machine is no reason to do without it; where it is not,
-// nobody wants to wait.
+// How long a call to Redis may take: where Redis is well, a busy machine is no
+// reason to do without it; where it is not, nobody wants to wait.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -96,7 +96,8 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 	}
 }
 
-// redisFleet is n members of a crawl that share a store; without is how many of them had to do without it.
+// redisFleet is n members of a crawl that share a store; without is how many of
+// them had to do without it.
 func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) (members []*robotsmw.Transport, without func() int) {
 	t.Helper()
 	logs := make([]lockedBuffer, n)
@@ -119,8 +120,8 @@ func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server,
 	}
 }
 
-// visitForbidden lets every member ask for a forbidden page of every host, all at the
-// same time.
+// visitForbidden lets every member ask for a forbidden page of every host, all
+// at the same time.
 func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -150,8 +151,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	const hosts = 12
 	web := forbiddenWeb(hosts)
 	before := 0
-	// Six at first, then two that join: more would make Redis slow on a small machine. A member that does without a
-	// slow one says so.
+	// Six at first, then two that join: more would make Redis slow on a small
+	// machine. A member that does without a slow one says so.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)

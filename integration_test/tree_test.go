@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// The top level is part of the design: long pages are package docs or sections of the README.
+// The top level is part of the design: long pages are package docs or sections
+// of the README.
 func TestTopLevel(t *testing.T) {
 	want := []string{
 		".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
@@ -48,7 +49,8 @@ var nestedModules = map[string]string{
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",
 }
 
-// One module is published. Tools are pinned beside it, so that they never raise a user's requirements.
+// One module is published. Tools are pinned beside it, so that they never raise
+// a user's requirements.
 func TestOneModule(t *testing.T) {
 	found := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -71,7 +73,8 @@ func TestOneModule(t *testing.T) {
 			continue
 		}
 		mod := goMod(t, dir)
-		// The go command tells by the path whether a module may see what is internal.
+		// The go command tells by the path whether a module may see what is
+		// internal.
 		if want := module + "/" + dir; mod.Module.Path != want {
 			t.Errorf("%s/go.mod names the module %s, not %s", dir, mod.Module.Path, want)
 		}
@@ -134,8 +137,9 @@ func goModIn(t *testing.T, dir string) moduleFile {
 	return mod
 }
 
-// A file that names the machine it was written on, or the registry that served its dependencies, is wrong everywhere
-// else. Which those are, this machine says itself.
+// A file that names the machine it was written on, or the registry that served
+// its dependencies, is wrong everywhere else. Which those are, this machine
+// says itself.
 func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
@@ -159,8 +163,8 @@ func TestNothingOfOneMachine(t *testing.T) {
 	}
 }
 
-// ofThisMachine are the names of the directories and the registries that this machine is set up with, and how they look
-// in a line.
+// ofThisMachine are the names of the directories and the registries that this
+// machine is set up with, and how they look in a line.
 func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -192,7 +196,8 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	return names
 }
 
-// trackedFiles lists what is in version control, relative to the module's root, with slashes.
+// trackedFiles lists what is in version control, relative to the module's root,
+// with slashes.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// An attempt is a request from its grant to its body's end. It is the context that
-// the request is made with: the caller's, which ends after the timeout too, and
-// with the attempt.
+// An attempt is a request from its grant to its body's end. It is the context
+// that the request is made with: the caller's, which ends after the timeout
+// too, and with the attempt.
 //
-// It is none of package context's, because each of theirs that has a deadline has a
-// timer, and this is made for each page of a crawl. For that reason, too, all that
-// an attempt needs is in one piece; so a body that nobody closes is kept for as long
-// as its slot.
+// It is none of package context's, because each of theirs that has a deadline
+// has a timer, and this is made for each page of a crawl. For that reason, too,
+// all that an attempt needs is in one piece; so a body that nobody closes is
+// kept for as long as its slot.
 type attempt struct {
 	context.Context // the caller's, and a trace
 	grant           Grant
@@ -115,7 +115,8 @@ func (a *attempt) cancel(err error, late bool) {
 	}
 }
 
-// endReplay ends the context of an attempt that net/http is about to send again.
+// endReplay ends the context of an attempt that net/http is about to send
+// again.
 func (a *attempt) endReplay() {
 	a.mu.Lock()
 	a.again = a.again || a.err == nil
@@ -179,9 +180,10 @@ func (a *attempt) timedOut() bool {
 }
 
 // A watch ends the attempts of a Transport that take too long. All of them may
-// take the same time, so they are over in the order in which they began, and one
-// timer, set for the first, serves them all. A timer for each would cost more than
-// everything else that a Transport does: a new first timer wakes a thread.
+// take the same time, so they are over in the order in which they began, and
+// one timer, set for the first, serves them all. A timer for each would cost
+// more than everything else that a Transport does: a new first timer wakes a
+// thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; attempt.next and prev are a circular list
@@ -260,8 +262,8 @@ type body struct {
 	ended   atomic.Bool // the attempt, by what was read
 }
 
-// wrap returns resp's body such that its end frees the slot. What was written to
-// before (101 Switching Protocols) still can be.
+// wrap returns resp's body such that its end frees the slot. What was written
+// to before (101 Switching Protocols) still can be.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
 	b.ReadCloser, b.attempt = resp.Body, a

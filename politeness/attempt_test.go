@@ -21,8 +21,9 @@ var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 	return nil, context.Cause(r.Context())
 })
 
-// One timer serves all attempts of a Transport, and each has its own time all the
-// same: those that began together, one after the other, and after all others were over.
+// One timer serves all attempts of a Transport, and each has its own time all
+// the same: those that began together, one after the other, and after all
+// others were over.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -74,7 +75,8 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 
 var errFed = errors.New("has enough pages")
 
-// To those who look at it, an attempt's context is the caller's with a deadline.
+// To those who look at it, an attempt's context is the caller's with a
+// deadline.
 func TestAttemptIsAContext(t *testing.T) {
 	type key struct{}
 	const timeout = 10 * time.Second
@@ -162,8 +164,8 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-// A caller's context may live as long as a whole crawl, and AttemptTimeout be as long.
-// What is over is not kept by them, even if nobody closes the body.
+// A caller's context may live as long as a whole crawl, and AttemptTimeout be
+// as long. What is over is not kept by them, even if nobody closes the body.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -212,7 +214,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// What an attempt was asked to call when it ends is let go once it has ended, or when it was taken back.
+// What an attempt was asked to call when it ends is let go once it has ended,
+// or when it was taken back.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -250,7 +253,8 @@ func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// What a request costs beyond what Base does. It is paid for each page of a crawl.
+// What a request costs beyond what Base does. It is paid for each page of a
+// crawl.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -275,8 +279,9 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 	}
 }
 
-// Attempts end in all ways at once: their time is over, their caller leaves, their body is read, closed or abandoned,
-// and Base derives contexts, fails or panics. No slot is lost, and nobody waits for a context that has ended.
+// Attempts end in all ways at once: their time is over, their caller leaves,
+// their body is read, closed or abandoned, and Base derives contexts, fails or
+// panics. No slot is lost, and nobody waits for a context that has ended.
 func TestAttemptsEndAtOnce(t *testing.T) {
 	for _, timeout := range []time.Duration{1, 300 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
 		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},

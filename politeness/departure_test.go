@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Requests that were granted an interval apart reach the host an interval apart,
-// however long each takes to get there.
+// Requests that were granted an interval apart reach the host an interval
+// apart, however long each takes to get there.
 func TestSlowDialsKeepThePace(t *testing.T) {
 	const s = time.Second
 	refused := errors.New("connection refused")

@@ -13,9 +13,9 @@
 // # When a request may start
 //
 // Each host has a queue, first come first served, and only the first in it has
-// an appointment. So when something is learnt, the times of all who wait change:
-// nobody leaves on an old timetable after a 429, and one who gives up leaves no
-// hole. The first may start when
+// an appointment. So when something is learnt, the times of all who wait
+// change: nobody leaves on an old timetable after a 429, and one who gives up
+// leaves no hole. The first may start when
 //
 //   - the interval since the latest start is over. It is the greatest of Delay,
 //     the host's Crawl-delay and the adaptive delay, lengthened by Jitter;
@@ -24,20 +24,21 @@
 //   - the limits on all hosts together agree: GlobalConcurrency, GlobalRate and
 //     the limiter Within.
 //
-// The interval counts from the start of the request before, or from its end with
-// EndToStart. The Transport takes the moment at which the request's header goes
-// onto the wire for its start. Until then no other request to the host starts,
-// whatever Concurrency says, so a slow dial brings no two requests together. Where
-// Base does not say when that is (as http.Transport does, by httptrace), the
-// start is the grant.
+// The interval counts from the start of the request before, or from its end
+// with EndToStart. The Transport takes the moment at which the request's header
+// goes onto the wire for its start. Until then no other request to the host
+// starts, whatever Concurrency says, so a slow dial brings no two requests
+// together. Where Base does not say when that is (as http.Transport does, by
+// httptrace), the start is the grant.
 //
 // # Hosts
 //
-// All spellings of a host are one host, at whatever port: upper case, a final dot,
-// letters that IDNA maps to the same name, an IPv6 address in full, an IPv4 address
-// in an IPv6 one. [HostKey] says precisely what is one. A host longer than a name in
-// the DNS can be is an error at once, and so is a request whose target, in absolute
-// form, names another host than its URL or its Host header.
+// All spellings of a host are one host, at whatever port: upper case, a final
+// dot, letters that IDNA maps to the same name, an IPv6 address in full, an
+// IPv4 address in an IPv6 one. [HostKey] says precisely what is one. A host
+// longer than a name in the DNS can be is an error at once, and so is a request
+// whose target, in absolute form, names another host than its URL or its Host
+// header.
 //
 // # Why did my request wait?
 //
@@ -53,14 +54,14 @@
 //
 // # Deadlines
 //
-// A wait can be long. One that would outlast the context's deadline is refused at
-// once with a [*DelayError], which says when to come again, and nothing is
-// consumed: do other hosts first. This also holds for those who wait already when
-// the host backs off.
+// A wait can be long. One that would outlast the context's deadline is refused
+// at once with a [*DelayError], which says when to come again, and nothing is
+// consumed: do other hosts first. This also holds for those who wait already
+// when the host backs off.
 //
-// http.Client.Timeout counts the wait as well, so do not set it. Limit each attempt
-// by Transport.AttemptTimeout, which begins after the wait, and the wait by
-// Limiter.MaxWait:
+// http.Client.Timeout counts the wait as well, so do not set it. Limit each
+// attempt by Transport.AttemptTimeout, which begins after the wait, and the
+// wait by Limiter.MaxWait:
 //
 //	client := &http.Client{Transport: &politeness.Transport{
 //		AttemptTimeout: 10 * time.Second,
@@ -72,21 +73,21 @@
 //
 // # Slots
 //
-// A request holds its slot to the end of its response's body: until it is read to
-// EOF or closed, until it fails, its context ends, or AttemptTimeout is over. An
-// open body therefore delays its host, and if that is all that the next request
-// waits for, a line in the log names its URL once.
+// A request holds its slot to the end of its response's body: until it is read
+// to EOF or closed, until it fails, its context ends, or AttemptTimeout is
+// over. An open body therefore delays its host, and if that is all that the
+// next request waits for, a line in the log names its URL once.
 //
 // # Crawl-delay
 //
 // The Crawl-delay of robots.txt comes with the request's context, by
-// [WithCrawlDelay]; package robotsmw puts it there, whatever lies between it and
-// the Limiter. While there is one, requests go one at a time. It is kept to even
-// when it is absurd: beyond MaxCrawlDelay it is not waited for, but requests are
-// refused with a DelayError until it is over.
+// [WithCrawlDelay]; package robotsmw puts it there, whatever lies between it
+// and the Limiter. While there is one, requests go one at a time. It is kept to
+// even when it is absurd: beyond MaxCrawlDelay it is not waited for, but
+// requests are refused with a DelayError until it is over.
 //
-// The fetch of robots.txt itself, marked [Exempt], neither waits for a Crawl-delay
-// nor behind those who do. Nobody else overtakes anybody.
+// The fetch of robots.txt itself, marked [Exempt], neither waits for a
+// Crawl-delay nor behind those who do. Nobody else overtakes anybody.
 //
 // # Back-off
 //
@@ -121,9 +122,9 @@
 //
 // # What it costs
 //
-// Acquire and Done take about 300 ns and one allocation. A host costs under
-// 200 bytes and is forgotten once its pace has been kept. There is no goroutine
-// and no ticker: those who wait sleep in their own call, and an idle Limiter does
+// Acquire and Done take about 300 ns and one allocation. A host costs under 200
+// bytes and is forgotten once its pace has been kept. There is no goroutine and
+// no ticker: those who wait sleep in their own call, and an idle Limiter does
 // nothing. What a host needs is two points in time, so the queue computes with
 // those; golang.org/x/time/rate, whose reservations cannot be moved once they
 // are made, serves where there is one for all hosts and only the first in line

@@ -7,10 +7,10 @@ import (
 )
 
 // A DelayError says that a request may not start yet, and that waiting for it
-// was not acceptable: it would have outlasted the context's deadline or MaxWait,
-// or the host asked for a Crawl-delay longer than MaxCrawlDelay, or too many
-// hosts are waiting already. It comes at once and nothing was consumed, so
-// that the caller can do other hosts first and come back at Until.
+// was not acceptable: it would have outlasted the context's deadline or
+// MaxWait, or the host asked for a Crawl-delay longer than MaxCrawlDelay, or
+// too many hosts are waiting already. It comes at once and nothing was
+// consumed, so that the caller can do other hosts first and come back at Until.
 //
 // Through an http.Client it arrives inside a *url.Error; find it with errors.As
 // or errors.AsType.

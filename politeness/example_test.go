@@ -186,8 +186,8 @@ func ExampleObserver() {
 	// 1 request started
 }
 
-// Why did my request wait? A trace in its context hears that while it waits; the
-// Observer hears of all requests, once they start.
+// Why did my request wait? A trace in its context hears that while it waits;
+// the Observer hears of all requests, once they start.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {

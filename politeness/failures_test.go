@@ -17,8 +17,8 @@ import (
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
-// Ten are in flight and fifty queue when the host says 429: nobody starts before
-// the host wants it, and ten refusals are one incident.
+// Ten are in flight and fifty queue when the host says 429: nobody starts
+// before the host wants it, and ten refusals are one incident.
 func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -335,8 +335,8 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	})
 }
 
-// A million hosts pass by. Those that still have to wait are remembered, however
-// many come after, and the others are forgotten.
+// A million hosts pass by. Those that still have to wait are remembered,
+// however many come after, and the others are forgotten.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() || raceEnabled {
@@ -414,7 +414,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 		if wait := time.Until(l.Next(u)); wait != 99*time.Second {
 			t.Errorf("h0's back-off is %v, want 99s", wait)
 		}
-		// One in flight is not forgotten either; one that was abandoned is, in the end.
+		// One in flight is not forgotten either; one that was abandoned is, in
+		// the end.
 		if _, err := ask("newer"); err == nil {
 			t.Error("there was no room")
 		}

@@ -10,9 +10,9 @@ import (
 // host and paces it as if alone, with its own clock. Package redislimit has a
 // Fleet in Redis or Valkey. One Fleet serves one Limiter.
 //
-// The Limiter asks for a host by showing the Fleet a new [Hold]. The Fleet tells
-// the Hold when the host is owned, gives it to others with what was learnt about
-// it, and says when it is lost.
+// The Limiter asks for a host by showing the Fleet a new [Hold]. The Fleet
+// tells the Hold when the host is owned, gives it to others with what was
+// learnt about it, and says when it is lost.
 type Fleet interface {
 	// Look tells that h is new, or that h.Give may have something else to say.
 	// It is called with the Limiter's lock held: it takes note, and returns at
@@ -21,8 +21,8 @@ type Fleet interface {
 
 	// Trusted reports whether what is owned is certainly nobody else's at this
 	// moment. It is called before each request, with the Limiter's lock held.
-	// When it becomes true again, the Fleet calls Own or Lose for each Hold that
-	// was owned, so that those who wait look again.
+	// When it becomes true again, the Fleet calls Own or Lose for each Hold
+	// that was owned, so that those who wait look again.
 	Trusted() bool
 }
 
@@ -64,8 +64,8 @@ const (
 func (p *Hold) Host() string { return p.key }
 
 // Own tells that the host is owned from now on. State is what the last owner
-// left so long ago, or longer; nil if nothing is known. If it is not clean, nobody
-// knows when the host was asked last, but that it was not since then.
+// left so long ago, or longer; nil if nothing is known. If it is not clean,
+// nobody knows when the host was asked last, but that it was not since then.
 //
 // A Hold that is owned already goes on; the other arguments do not count then.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
@@ -130,13 +130,13 @@ func (p *Hold) Lose() {
 }
 
 // Give ends the Hold if that is right now: the host is owned and no longer
-// needed, or others wait and have their turn; or it is only asked for, and nobody
-// needs it any more. Else ok is false, and the Limiter calls Look when that may
-// have changed because of its requests.
+// needed, or others wait and have their turn; or it is only asked for, and
+// nobody needs it any more. Else ok is false, and the Limiter calls Look when
+// that may have changed because of its requests.
 //
-// If ok, state is for the next owner, who need not have it after keep. If not, and
-// state is not nil, the Fleet keeps it for whoever owns the host if this member
-// dies.
+// If ok, state is for the next owner, who need not have it after keep. If not,
+// and state is not nil, the Fleet keeps it for whoever owns the host if this
+// member dies.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -350,8 +350,9 @@ const (
 	hasLevel                // four times that of back-off, and the latest sign, a number; and since the incident
 )
 
-// leave is what h leaves to its next owner, and for how long that matters. It is
-// empty if there is nothing. Without the rest it is only what the host has taught.
+// leave is what h leaves to its next owner, and for how long that matters. It
+// is empty if there is nothing. Without the rest it is only what the host has
+// taught.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
 	state = make([]byte, 1, 32)
 	add := func(flag byte, d time.Duration) {
@@ -393,8 +394,9 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return state, keep
 }
 
-// inherit takes over what was left of p's host so long ago. What this member knows
-// of it holds as well, but for the Crawl-delay, of which the one told last counts.
+// inherit takes over what was left of p's host so long ago. What this member
+// knows of it holds as well, but for the Crawl-delay, of which the one told
+// last counts.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return

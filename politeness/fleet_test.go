@@ -137,7 +137,8 @@ func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
 	return state
 }
 
-// A request to a host that is not owned waits for it, and the next ones need no ask.
+// A request to a host that is not owned waits for it, and the next ones need no
+// ask.
 func TestFleet_WaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -239,7 +240,8 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// While others wait an owner goes on for a turn, and gives when nothing is in flight.
+// While others wait an owner goes on for a turn, and gives when nothing is in
+// flight.
 func TestFleet_Turn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
@@ -329,7 +331,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing starts while the session is not trusted; then it goes on, or asks anew.
+// Nothing starts while the session is not trusted; then it goes on, or asks
+// anew.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -366,7 +369,8 @@ func TestFleet_Trust(t *testing.T) {
 	})
 }
 
-// What a waiting request hears of the host refuses it, if it cannot wait for so long.
+// What a waiting request hears of the host refuses it, if it cannot wait for so
+// long.
 func TestFleet_WaitWithAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -389,8 +393,8 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// Who is sent away at once is expected to come again: the host is asked for, and
-// kept for a while.
+// Who is sent away at once is expected to come again: the host is asked for,
+// and kept for a while.
 func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})

@@ -67,9 +67,9 @@ type Outcome struct {
 	Err     error         // why there was no response
 }
 
-// Done frees the slot and tells the limiter how the request went. Only the first
-// call counts, from whatever goroutine; further calls, and calls of a nil Grant,
-// do nothing.
+// Done frees the slot and tells the limiter how the request went. Only the
+// first call counts, from whatever goroutine; further calls, and calls of a nil
+// Grant, do nothing.
 func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
 
 // done is Done for a caller that knows the request's context.
@@ -112,8 +112,8 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 
 // leaves notes that the request sets out only now. Between the grant and the
 // moment that the host feels there may be a busy scheduler, a dial and a
-// handshake. Nobody can tell how long these take, so until the request is sent no
-// other starts: else both might reach the host in one moment, however long
+// handshake. Nobody can tell how long these take, so until the request is sent
+// no other starts: else both might reach the host in one moment, however long
 // after each other they were granted.
 func (g *Grant) leaves() { g.moves(true) }
 
@@ -211,7 +211,8 @@ func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
 		l.land(g)
-		// Nobody asked when it left, if the interval is news: for all that is known, just now.
+		// Nobody asked when it left, if the interval is news: for all that is
+		// known, just now.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)

@@ -68,7 +68,8 @@ func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
-// blank reports whether forgetting h loses nothing at all, once its pace is kept.
+// blank reports whether forgetting h loses nothing at all, once its pace is
+// kept.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
@@ -122,9 +123,9 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// room returns the host that may be forgotten for a new one: that which has been
-// idle for longest, of those whose pace has been kept. If there is none, it
-// returns nil and when there will be.
+// room returns the host that may be forgotten for a new one: that which has
+// been idle for longest, of those whose pace has been kept. If there is none,
+// it returns nil and when there will be.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now

@@ -72,7 +72,8 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A host that no name can be as long as is refused before anything is made of it.
+// A host that no name can be as long as is refused before anything is made of
+// it.
 func TestHostLongerThanAnyName(t *testing.T) {
 	var letters strings.Builder // that all differ: half a minute of IDNA, in net/http too
 	for i := range 40_000 {

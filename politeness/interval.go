@@ -134,9 +134,9 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	return cut
 }
 
-// estimate is when g can start if as many requests start before it, the first of
-// them at first, and nothing changes. It does not count the time that they take,
-// so it is not later than that.
+// estimate is when g can start if as many requests start before it, the first
+// of them at first, and nothing changes. It does not count the time that they
+// take, so it is not later than that.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))

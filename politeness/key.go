@@ -50,19 +50,19 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	return key, nil
 }
 
-// HostKey returns the URL's host in the one form of all its spellings. A name is
-// in lower case and in ASCII (IDNA), without port and final dot; one that IDNA
-// forbids is only lower-cased, as net/http does when it dials. An IP address is as
-// [netip.Addr] prints it, without brackets; an IPv4-mapped one is the IPv4 address
-// that it stands for, and a zone remains only where it tells two hosts apart, with
-// a link-local address. Scheme and port do not matter, for they are mostly one
-// machine's. Package robotsmw names origins by it too, so that rules and pace agree
-// about a host.
+// HostKey returns the URL's host in the one form of all its spellings. A name
+// is in lower case and in ASCII (IDNA), without port and final dot; one that
+// IDNA forbids is only lower-cased, as net/http does when it dials. An IP
+// address is as [netip.Addr] prints it, without brackets; an IPv4-mapped one is
+// the IPv4 address that it stands for, and a zone remains only where it tells
+// two hosts apart, with a link-local address. Scheme and port do not matter,
+// for they are mostly one machine's. Package robotsmw names origins by it too,
+// so that rules and pace agree about a host.
 //
-// It is an error if the URL has no host, or one that is longer than a name in the
-// DNS can be: over 253 characters as written, or over 253 bytes or with a label of
-// over 63 in the form that is returned. The length comes first, because to convert
-// a long name takes its time squared.
+// It is an error if the URL has no host, or one that is longer than a name in
+// the DNS can be: over 253 characters as written, or over 253 bytes or with a
+// label of over 63 in the form that is returned. The length comes first,
+// because to convert a long name takes its time squared.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	if len(u.Host) > maxHost {
 		return "", errHostTooLong
@@ -154,11 +154,12 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	return a.key, nil
 }
 
-// canonicalHost gives all spellings of a host one form. It is the only place that
-// does: packages that need to know which host a URL names ask HostKey. A name
-// beyond ASCII is mapped by IDNA as net/http maps it to dial, and as there, one
-// that IDNA forbids is left as it is. An ASCII name is only lower-cased, because
-// real hosts contain what IDNA forbids ("foo_bar", "r3---sn-x").
+// canonicalHost gives all spellings of a host one form. It is the only place
+// that does: packages that need to know which host a URL names ask HostKey. A
+// name beyond ASCII is mapped by IDNA as net/http maps it to dial, and as
+// there, one that IDNA forbids is left as it is. An ASCII name is only
+// lower-cased, because real hosts contain what IDNA forbids ("foo_bar",
+// "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil // nearly always
@@ -183,8 +184,8 @@ func canonicalHost(host string) (string, error) {
 	return host, nil
 }
 
-// isPlain reports whether a host is a name in its one form, or an IPv4 address. It
-// says no to some others that are.
+// isPlain reports whether a host is a name in its one form, or an IPv4 address.
+// It says no to some others that are.
 func isPlain(host string) bool {
 	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
 		return false
@@ -198,8 +199,8 @@ func isPlain(host string) bool {
 }
 
 // canonicalAddr returns the form of an IPv6 address that is written as host. A
-// zone says over which link a link-local address is reached; the kernel does not
-// look at one with any other address.
+// zone says over which link a link-local address is reached; the kernel does
+// not look at one with any other address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {
@@ -224,7 +225,8 @@ func isTooLong(host string) bool {
 	return utf8.RuneCountInString(host) > maxName
 }
 
-// isName reports whether a name and its labels are as short as the DNS has them.
+// isName reports whether a name and its labels are as short as the DNS has
+// them.
 func isName(host string) bool {
 	if len(host) <= maxLabel {
 		return true
@@ -238,8 +240,8 @@ func isName(host string) bool {
 }
 
 // checkTarget reports a request whose target names another host than the one
-// that it is paced by: a target in absolute form (RFC 9112 §3.2.2) counts for more
-// than the Host header, and a proxy goes where it says.
+// that it is paced by: a target in absolute form (RFC 9112 §3.2.2) counts for
+// more than the Host header, and a proxy goes where it says.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

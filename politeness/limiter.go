@@ -26,7 +26,8 @@ type Limiter struct {
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
-	// start until [Grant.Done]. While a host asks for a Crawl-delay it is always
+	// start until [Grant.Done]. While a host asks for a Crawl-delay it is
+	// always
 	// 1. 0: 1. Negative: no limit.
 	Concurrency int
 
@@ -59,10 +60,10 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 that carries no usable
-	// Retry-After; it doubles with every further incident. A 503, a sure challenge
-	// or block costs one interval more at first, and counts as a 429 from the
-	// second in a row on. 0: 5 s. Negative: none, and only a Retry-After pauses
-	// a host.
+	// Retry-After; it doubles with every further incident. A 503, a sure
+	// challenge or block costs one interval more at first, and counts as a 429
+	// from the second in a row on. 0: 5 s. Negative: none, and only a
+	// Retry-After pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is where that doubling ends. 0: 1 h. Negative: no maximum.
@@ -77,9 +78,9 @@ type Limiter struct {
 	// longer than the longest request. 0: 10 min. Negative: never.
 	Lease time.Duration
 
-	// Key names the host that a URL belongs to; requests with the same key share
-	// one pace. An error, or an empty key, is returned by Acquire. It is called
-	// by many goroutines at once. nil: [HostKey].
+	// Key names the host that a URL belongs to; requests with the same key
+	// share one pace. An error, or an empty key, is returned by Acquire. It is
+	// called by many goroutines at once. nil: [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second limiter that must also agree: a request
@@ -87,7 +88,8 @@ type Limiter struct {
 	// gentle with a machine that serves many hosts. It keeps its own Delay,
 	// Jitter, Concurrency, MaxWait, Lease and MaxHosts; Crawl-delay, back-off
 	// and adaptive pace stay with the host that they came from, and Observer
-	// and Logger are those of the first limiter. Several limiters may share one.
+	// and Logger are those of the first limiter. Several limiters may share
+	// one.
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts
@@ -99,19 +101,19 @@ type Limiter struct {
 	GlobalRate *rate.Limiter
 
 	// Fleet, if not nil, hands each host to one Limiter of many at a time, so
-	// that the processes of a fleet keep one pace together. Give all of them the
-	// same fields. A request to a host that another owns waits until that one
-	// gives it away, which it does after 2 s of its own requests, or as soon as it
-	// has none. A Fleet serves one Limiter, which cannot be Within another.
-	// nil: this process paces alone.
+	// that the processes of a fleet keep one pace together. Give all of them
+	// the same fields. A request to a host that another owns waits until that
+	// one gives it away, which it does after 2 s of its own requests, or as
+	// soon as it has none. A Fleet serves one Limiter, which cannot be Within
+	// another. nil: this process paces alone.
 	Fleet Fleet
 
 	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
-	// kept is forgotten soon, or when the room is needed if it has a Crawl-delay,
-	// an adaptive pace or a history of refusals. One that must still wait never
-	// is, and when there are only such, a further host is refused with a
-	// [*DelayError] until the first of them ends. 0: 1,000,000. Negative: no
-	// limit.
+	// kept is forgotten soon, or when the room is needed if it has a
+	// Crawl-delay, an adaptive pace or a history of refusals. One that must
+	// still wait never is, and when there are only such, a further host is
+	// refused with a [*DelayError] until the first of them ends. 0: 1,000,000.
+	// Negative: no limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] makes one of
@@ -232,7 +234,8 @@ func (l *Limiter) check() error {
 	return l.Within.Validate()
 }
 
-// now is the time by the monotonic clock, so setting the wall clock moves nothing.
+// now is the time by the monotonic clock, so setting the wall clock moves
+// nothing.
 func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
 
 // at turns a point in time into one that the caller can read.
@@ -409,8 +412,8 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 // Next returns when a request to u's host could start if it were asked for now:
 // the present if at once. It takes nothing and waits for nobody (a Key that
 // looks names up, as [IPKey] does, may take that long), and supposes that
-// requests in flight will be over by then. A scheduler can sort its hosts by it.
-// A URL without a usable host, which Acquire would refuse, is due at once.
+// requests in flight will be over by then. A scheduler can sort its hosts by
+// it. A URL without a usable host, which Acquire would refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.ask(context.Background(), u, g); err != nil {

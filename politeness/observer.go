@@ -20,8 +20,8 @@ type Observer struct {
 	// Granted: a request may start. Wait is how long it waited.
 	Granted func(ctx context.Context, e Event)
 
-	// Refused: a request got a [*DelayError], with Until in it. Wait is how long
-	// it had waited.
+	// Refused: a request got a [*DelayError], with Until in it. Wait is how
+	// long it had waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled: a request's context was cancelled while it waited. Wait is how
@@ -39,8 +39,9 @@ type Observer struct {
 	// read nor closed for Wait.
 	Unread func(ctx context.Context, e Event)
 
-	// Owned: in a fleet, this Limiter owns the host from now on. Wait is how long
-	// it had asked. The context is a background one, here and in the two below.
+	// Owned: in a fleet, this Limiter owns the host from now on. Wait is how
+	// long it had asked. The context is a background one, here and in the two
+	// below.
 	Owned func(ctx context.Context, e Event)
 
 	// HandedOver: others waited for a host that this Limiter owned, and it has
@@ -116,7 +117,8 @@ type Stats struct {
 	Unowned   int // hosts that are asked for in a fleet, and not owned yet
 }
 
-// Stats returns the numbers of this moment. Those of a Limiter within are its own.
+// Stats returns the numbers of this moment. Those of a Limiter within are its
+// own.
 func (l *Limiter) Stats() Stats {
 	l.init()
 	l.mu.Lock()

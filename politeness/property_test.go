@@ -54,8 +54,8 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal is the readable twin of the Limiter: one host, one event after the other,
-// with everything worked out anew each time.
+// ideal is the readable twin of the Limiter: one host, one event after the
+// other, with everything worked out anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
 	starts := make([]time.Duration, len(trips))

@@ -97,9 +97,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	return inner
 }
 
-// join puts g at the end of its host's queue. It is not in there if it was refused,
-// or has been started: with commit, where nobody is before it and it has to wait
-// for nothing.
+// join puts g at the end of its host's queue. It is not in there if it was
+// refused, or has been started: with commit, where nobody is before it and it
+// has to wait for nothing.
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	h, room := l.find(g.key, now)
 	if h == nil {
@@ -268,10 +268,10 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{started: true, until: now}
 }
 
-// yields reports whether g, the first in its line and due, lets the first of the
-// other line go before it, because that came earlier and is due as well. So the
-// fetch of robots.txt overtakes only those that wait for a Crawl-delay, and they
-// it. It is woken when the other has gone.
+// yields reports whether g, the first in its line and due, lets the first of
+// the other line go before it, because that came earlier and is due as well. So
+// the fetch of robots.txt overtakes only those that wait for a Crawl-delay, and
+// they it. It is woken when the other has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	h := g.host
 	other := h.robots.first
@@ -318,8 +318,8 @@ func (g *Grant) poke() {
 	}
 }
 
-// line is the queue that g waits in. The fetch of robots.txt has one of its own:
-// it does not wait for a Crawl-delay, nor behind those who do.
+// line is the queue that g waits in. The fetch of robots.txt has one of its
+// own: it does not wait for a Crawl-delay, nor behind those who do.
 func (h *host) line(g *Grant) *grantRing {
 	if g.exempt {
 		return &h.robots
@@ -338,8 +338,8 @@ func (h *host) count(g *Grant, n int32) {
 	}
 }
 
-// heeds reports whether g is told when its estimate changes, or sent away if that
-// gets too late. For others it makes no difference.
+// heeds reports whether g is told when its estimate changes, or sent away if
+// that gets too late. For others it makes no difference.
 func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
 // ahead is how many are before g if it joins its line.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Who joins a queue, or asks when it would be their turn, is not slower for those
-// that wait already.
+// Who joins a queue, or asks when it would be their turn, is not slower for
+// those that wait already.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -49,8 +49,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// A host that tells another Crawl-delay with each request does not have its queue
-// walked by each.
+// A host that tells another Crawl-delay with each request does not have its
+// queue walked by each.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What a request waited for longest is told with its grant, with its refusal, and
-// while it waits.
+// What a request waited for longest is told with its grant, with its refusal,
+// and while it waits.
 func TestReasonOfAWait(t *testing.T) {
 	const host = "http://example.com/"
 	done := Outcome{Status: 200}

@@ -15,8 +15,8 @@ import (
 // request, from which the interval counts, and whether it is sent twice.
 //
 // net/http sends a request again by itself when the server closes a reused
-// connection without an answer, or refuses an HTTP/2 stream. It does so at once,
-// which no pace allows, and to wait in one of its hooks would block other
+// connection without an answer, or refuses an HTTP/2 stream. It does so at
+// once, which no pace allows, and to wait in one of its hooks would block other
 // requests, or lose this one with its connection. So a wire ends the attempt
 // before anything is sent, and the Transport tries again under a new grant.
 type wire struct {
@@ -52,9 +52,9 @@ func (w *wire) getConn(address string) {
 	w.attempt.grant.leaves()
 }
 
-// gotConn is called with the connection that the request will be sent on. HTTP/2
-// looks at the context once more before it sends, HTTP/1 does not: there the
-// connection, which no other request uses, is made to refuse.
+// gotConn is called with the connection that the request will be sent on.
+// HTTP/2 looks at the context once more before it sends, HTTP/1 does not: there
+// the connection, which no other request uses, is made to refuse.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	again := w.wrote

@@ -377,7 +377,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// With more than one idle connection net/http would go on with the next at once.
+// With more than one idle connection net/http would go on with the next at
+// once.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	for range 20 { // which connection is taken is chance
 		synctest.Test(t, func(t *testing.T) {

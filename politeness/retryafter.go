@@ -50,7 +50,8 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return n * time.Second, true
 }
 
-// dateForms are what servers send instead of the three forms of RFC 9110 §5.6.7.
+// dateForms are what servers send instead of the three forms of RFC 9110
+// §5.6.7.
 var dateForms = []string{
 	time.RFC1123Z,                  // a numeric zone
 	"Mon, 02 Jan 2006 15:04:05",    // no zone
@@ -60,7 +61,8 @@ var dateForms = []string{
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
 }
 
-// parseDate reads an HTTP date. A time without a zone is UTC, as all HTTP dates are.
+// parseDate reads an HTTP date. A time without a zone is UTC, as all HTTP dates
+// are.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false

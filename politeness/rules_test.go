@@ -740,7 +740,8 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// Who is refused by its host while it queues for the machine leaves both queues.
+// Who is refused by its host while it queues for the machine leaves both
+// queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -811,8 +812,8 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	})
 }
 
-// The wait for the machine counts from the beginning, also while the host itself
-// is not ready, and whenever the machine's limiter was first used.
+// The wait for the machine counts from the beginning, also while the host
+// itself is not ready, and whenever the machine's limiter was first used.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

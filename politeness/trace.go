@@ -11,13 +11,15 @@ import (
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the key of what [WithCrawlDelay] puts into a context, as a
-// *time.Duration that does not change: nil, or no value, tells nothing. A middleware
-// that has a context type of its own can have the value there instead, as robotsmw does.
+// *time.Duration that does not change: nil, or no value, tells nothing. A
+// middleware that has a context type of its own can have the value there
+// instead, as robotsmw does.
 type CrawlDelayKey struct{}
 
 // WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of
 // its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
-// request that is told nothing keeps the Crawl-delay that its host was last told.
+// request that is told nothing keeps the Crawl-delay that its host was last
+// told.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }
@@ -43,14 +45,14 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 	return true, *p == Exempt, max(*p, 0)
 }
 
-// A Trace is told how a request fares at the Limiter, as an httptrace.ClientTrace
-// is about the connection. The functions are called by the goroutine that waits,
-// with no lock held; nil ones are skipped.
+// A Trace is told how a request fares at the Limiter, as an
+// httptrace.ClientTrace is about the connection. The functions are called by
+// the goroutine that waits, with no lock held; nil ones are skipped.
 type Trace struct {
-	// Queued is called if the request has to wait, with the time at which it can
-	// start at the earliest and what it waits for now, and again when one of them
-	// has changed. The end of a wait for a "slot" is not known: until is then a
-	// time that has come already.
+	// Queued is called if the request has to wait, with the time at which it
+	// can start at the earliest and what it waits for now, and again when one
+	// of them has changed. The end of a wait for a "slot" is not known: until
+	// is then a time that has come already.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.

@@ -12,10 +12,10 @@ import (
 // it innermost, around the http.Transport, so that retries, redirects and the
 // fetches of robots.txt all keep the pace.
 //
-// A request holds its host's slot until the response's body has been read to its
-// end or closed, until it fails, its context ends or AttemptTimeout is over. So
-// close every body: one that is left open delays its host, and a request that
-// waits for nothing else says so in the log once, with the URL.
+// A request holds its host's slot until the response's body has been read to
+// its end or closed, until it fails, its context ends or AttemptTimeout is
+// over. So close every body: one that is left open delays its host, and a
+// request that waits for nothing else says so in the log once, with the URL.
 //
 // Transport changes neither the request nor the response, but for wrapping the
 // response's Body. It must not be copied, nor its fields be changed, after its
@@ -62,14 +62,15 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // RoundTrip waits until the request's host may be asked and makes the request.
-// Its errors are those of [Limiter.Acquire] and of Base. A request that names no
-// host is none of politeness's business and goes straight to Base. One whose
+// Its errors are those of [Limiter.Acquire] and of Base. A request that names
+// no host is none of politeness's business and goes straight to Base. One whose
 // target (URL.Opaque, in absolute form) names another host than its URL, or its
 // Host header, is an error, for it would go there at this one's pace.
 //
 // Where net/http would send the request a second time by itself, because the
-// server closed a connection or refused an HTTP/2 stream without an answer, that
-// is a request like any other: it waits for its host, and Base makes it anew.
+// server closed a connection or refused an HTTP/2 stream without an answer,
+// that is a request like any other: it waits for its host, and Base makes it
+// anew.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
@@ -124,7 +125,8 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 		t.watched.Do(func() { t.watch = new(watch) })
 		a.watch = t.watch
 	}
-	// An abandoned body must not keep the slot: whoever ends the context frees it.
+	// An abandoned body must not keep the slot: whoever ends the context frees
+	// it.
 	if grant.ends {
 		a.left = context.AfterFunc(ctx, a.leave)
 	}

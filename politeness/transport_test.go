@@ -538,8 +538,8 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	})
 }
 
-// Without an interval nobody asks when a request leaves. If its host turns out to
-// want one meanwhile, that counts from when the request left all the same.
+// Without an interval nobody asks when a request leaves. If its host turns out
+// to want one meanwhile, that counts from when the request left all the same.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -561,7 +561,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 				tr.RoundTrip(req)
 			})
 			wg.Wait()
-			// The first left at 8 s, so the second may begin at 18 s, and dials too.
+			// The first left at 8 s, so the second may begin at 18 s, and dials
+			// too.
 			if fmt.Sprint(sent) != "[8s 26s]" {
 				t.Errorf("sent at %v", sent)
 			}
@@ -600,7 +601,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// Whoever is told of the grant may find that the request is not needed any more.
+// Whoever is told of the grant may find that the request is not needed any
+// more.
 func TestContextThatEndsWithTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

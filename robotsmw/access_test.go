@@ -415,7 +415,7 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 			}
 		}
 		if got := ev.fetches[0].Bytes; got > 512001 {
-			t.Errorf("%d octets were read, want 512,000 and one to see that there are more", got)
+			t.Errorf("%d bytes were read, want 512,000 and one to see that there are more", got)
 		}
 	})
 }

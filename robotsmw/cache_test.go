@@ -41,7 +41,7 @@ func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
 	})
 }
 
-func TestCacheIsBoundedByOctets(t *testing.T) {
+func TestCacheIsBoundedByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		const limit = 100_000
@@ -105,7 +105,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 }
 
 // S.idle > 1: the origin used last stays, however large.
-func TestOneOriginFitsInto1Octet(t *testing.T) {
+func TestOneOriginFitsInto1Byte(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
 	c := newTestTransport(t, &web, func(o *Options) { o.MaxBytes = 1 }).Checker()
@@ -117,7 +117,7 @@ func TestOneOriginFitsInto1Octet(t *testing.T) {
 }
 
 // With nothing left to drop and too heavy, a new origin is refused.
-func TestHeldOriginsFillTheOctets(t *testing.T) {
+func TestHeldOriginsFillTheBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("down.example", status(503))

@@ -30,9 +30,9 @@ type Decision struct {
 	Line int            // its line in robots.txt, counted from 1
 
 	// Resolved is the path and the query that the rule disallows, where that is
-	// another name of what was asked about: "/private/" for "/x/%2e%2e/private/"
-	// or "//private/". It has no dot segments and no empty ones. "": the URL was
-	// decided as it is written.
+	// another name of what was asked about: "/private/" for
+	// "/x/%2e%2e/private/" or "//private/". It has no dot segments and no empty
+	// ones. "": the URL was decided as it is written.
 	Resolved string
 
 	// Group is the user-agent lines of the group in force, if the file has
@@ -123,7 +123,7 @@ var fromMatch = [...]Reason{
 
 // SHA256 is the hash of the robots.txt in force in lower-case hex, "" where
 // there is no file. Of one longer than 500 KiB it is over what is read of it:
-// 512,001 octets, the last of which only shows that the file goes on.
+// 512,001 bytes, the last of which only shows that the file goes on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""

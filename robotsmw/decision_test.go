@@ -199,12 +199,13 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 		with := (&record.Kind{KeepFiles: true}).Document([]byte(someRules))
 		without := new(record.Kind).Document([]byte(someRules))
 		if with.Cost() != without.Cost()+int64(with.File.Size()) || with.File.Size() < 2*len(someRules) {
-			t.Errorf("a file of %d octets makes the cost %d, without it %d", len(someRules), with.Cost(), without.Cost())
+			t.Errorf("a file of %d bytes makes the cost %d, without it %d", len(someRules), with.Cost(), without.Cost())
 		}
 	})
 }
 
-// The hash of a decision is over one octet more than the 500 KiB that its comment spoke of.
+// The hash of a decision is over one byte more than the 500 KiB that its
+// comment spoke of.
 func TestHashOfALargeFile(t *testing.T) {
 	var web robotstest.Internet
 	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 70_000)

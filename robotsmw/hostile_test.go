@@ -72,7 +72,8 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 }
 
-// What an answer says at length is not kept: neither in memory, nor in a Store, nor in an error.
+// What an answer says at length is not kept: neither in memory, nor in a Store,
+// nor in an error.
 func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {

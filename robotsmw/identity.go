@@ -18,10 +18,10 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
 }
 
-// userAgentOf returns the User-Agent that a header gives a request; "": none. It
-// is plain if it is the only one, and the header can be sent as it is. Others are
-// those under the name in another case, which net/http would send as well: a
-// header that was not set by Set may have them.
+// userAgentOf returns the User-Agent that a header gives a request; "": none.
+// It is plain if it is the only one, and the header can be sent as it is.
+// Others are those under the name in another case, which net/http would send as
+// well: a header that was not set by Set may have them.
 func userAgentOf(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would look at the name first
 	if len(lines) > 0 {
@@ -81,7 +81,7 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 		return nil, errors.New("robotsmw: Options.UserAgent is empty: say who is crawling, " + say)
 	}
 	if i := strings.IndexFunc(userAgent, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
-		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at octet %d: an HTTP header cannot carry it", userAgent, i)
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at byte %d: an HTTP header cannot carry it", userAgent, i)
 	}
 	if name, _ := cutToken(userAgent); isLibrary(name) {
 		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and names no crawler: write your own, %s", userAgent, say)

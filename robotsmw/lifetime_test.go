@@ -62,7 +62,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// Some time in this hour a fetch fails for the last time.
+						// Some time in this hour a fetch fails for the last
+						// time.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)
 					}

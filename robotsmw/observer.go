@@ -86,8 +86,8 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
 // what it came to (RFC 9309 §2.3.1): with a Cause, robots.txt is unreachable;
-// without, a Status of 2xx brought or confirmed a file, and any other means that
-// there is none.
+// without, a Status of 2xx brought or confirmed a file, and any other means
+// that there is none.
 type Fetch struct {
 	URL       string        // of its robots.txt
 	Status    int           // of the last response, or of the one that was confirmed; 0: none

@@ -71,7 +71,7 @@ type Options struct {
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, from the end of
 	// its wait (if something in Base waits with a politeness.Limiter) to
-	// the last octet read. After it robots.txt is unreachable. 0: 30 s.
+	// the last byte read. After it robots.txt is unreachable. 0: 30 s.
 	RobotsTimeout time.Duration
 
 	// MaxRedirects is how many redirects a robots.txt fetch follows before

@@ -278,7 +278,8 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// Where nothing is known of a group, what the caller says of Crawl-delay is what the Limiter meets.
+// Where nothing is known of a group, what the caller says of Crawl-delay is
+// what the Limiter meets.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

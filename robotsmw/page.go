@@ -70,10 +70,10 @@ type PageOptions struct {
 	// of them count, since a meta can only restrict.
 	HeadOnly bool
 
-	// ReadAhead makes RoundTrip read an HTML page up to the end of its
-	// head, for at most this long and 64 KiB, before it returns, so that PageDirectives
-	// knows the head's metas before the caller reads a byte. The caller
-	// still reads everything. 0: RoundTrip returns as soon as Base does.
+	// ReadAhead makes RoundTrip read an HTML page up to the end of its head,
+	// for at most this long and 64 KiB, before it returns, so that
+	// PageDirectives knows the head's metas before the caller reads a byte. The
+	// caller still reads everything. 0: RoundTrip returns as soon as Base does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that undoes a Content-Encoding such as "br"

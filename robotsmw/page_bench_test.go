@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// benchPage is a page of about size octets with a head like real ones: 23 metas (the median of 419), half of them with
-// a name.
+// benchPage is a page of about size bytes with a head like real ones: 23 metas
+// (the median of 419), half of them with a name.
 func benchPage(size int, head string) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
@@ -29,9 +29,10 @@ func benchPage(size int, head string) string {
 
 const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
 
-// BenchmarkLoopback fetches pages from a real server through the bare client and through ours, a hundred by each in
-// turns, and tells the throughput of ours as a part of the bare one's: the median of the turns, and the quarters around
-// it. "asked" calls PageDirectives after each page.
+// BenchmarkLoopback fetches pages from a real server through the bare client
+// and through ours, a hundred by each in turns, and tells the throughput of
+// ours as a part of the bare one's: the median of the turns, and the quarters
+// around it. "asked" calls PageDirectives after each page.
 func BenchmarkLoopback(b *testing.B) {
 	for _, page := range []struct {
 		name, kind, body string

@@ -30,7 +30,7 @@ type observed struct {
 	CloseErr, AfterCloseErr string
 }
 
-// observe makes one request and reads its body up to limit octets, in
+// observe makes one request and reads its body up to limit bytes, in
 // pieces; a negative limit reads all.
 func observe(client *http.Client, method, url string, limit, piece int, edit func(*http.Request)) (o observed) {
 	req, err := http.NewRequest(method, url, nil)
@@ -83,7 +83,7 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw answers with these octets and closes the connection.
+// raw answers with these bytes and closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 { // which has no such faults
@@ -130,7 +130,7 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 	}
 	responses := []response{
 		{name: "HTML", handler: answer(200, nil, page)},
-		{name: "an octet at a time", handler: answer(200, nil, noIndexPage), piece: 1},
+		{name: "a byte at a time", handler: answer(200, nil, noIndexPage), piece: 1},
 		{name: "in large pieces", handler: answer(200, nil, page), piece: 1 << 20},
 		{name: "with a length", handler: answer(200, header{"Content-Length": fmt.Sprint(len(page))}, page)},
 		{name: "empty", handler: answer(200, nil, "")},

@@ -276,7 +276,7 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble writes page, some octets a second.
+// dribble writes page, some bytes a second.
 func dribble(page string, some int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -307,7 +307,7 @@ func TestDribblingPageReachesTheCallerWithoutDelay(t *testing.T) {
 		for second := range 10 {
 			n, err := resp.Body.Read(buf)
 			if took := time.Since(start); err != nil || n != 1024 || took != time.Duration(second)*time.Second {
-				t.Fatalf("read %d: %d octets after %v, %v", second, n, took, err)
+				t.Fatalf("read %d: %d bytes after %v, %v", second, n, took, err)
 			}
 			PageDirectives(resp)
 		}
@@ -340,7 +340,7 @@ func TestReadAhead(t *testing.T) {
 				checkPage(t, resp, PagePending, test.found)
 				b, err := io.ReadAll(resp.Body)
 				if err != nil || string(b) != test.page {
-					t.Errorf("%d octets of %d, %v", len(b), len(test.page), err)
+					t.Errorf("%d bytes of %d, %v", len(b), len(test.page), err)
 				}
 				checkPage(t, resp, PageComplete, true)
 				if _, err := resp.Body.Read(make([]byte, 1)); err != io.EOF {
@@ -523,8 +523,8 @@ func TestPageAllocations(t *testing.T) {
 	}
 }
 
-// A caller who reads the page himself, which is what Off is for, may leave an empty body behind. That is no proof that
-// there never was HTML.
+// A caller who reads the page himself, which is what Off is for, may leave an
+// empty body behind. That is no proof that there never was HTML.
 func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
@@ -559,8 +559,9 @@ func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	}
 }
 
-// PageDirectives may be asked by another goroutine, for instance one that a RoundTripper around the Transport starts.
-// http.Client with a Timeout wraps the body meanwhile.
+// PageDirectives may be asked by another goroutine, for instance one that a
+// RoundTripper around the Transport starts. http.Client with a Timeout wraps
+// the body meanwhile.
 func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {

@@ -11,8 +11,9 @@ import (
 )
 
 // Servers take one path for another: nginx and most of its like serve
-// /x/../private/, //private/ and /x/%2e%2e/private/ from /private/. So a path with
-// dot segments or empty ones is also judged by the names that it may be served by:
+// /x/../private/, //private/ and /x/%2e%2e/private/ from /private/. So a path
+// with dot segments or empty ones is also judged by the names that it may be
+// served by:
 //
 //   - with its dot segments resolved (RFC 3986 §5.2.4), and then its empty ones
 //     merged: /x//../private/ is /x/private/
@@ -20,8 +21,8 @@ import (
 //
 // The query is not touched, and %2F is no slash (RFC 9309 §2.2.2).
 
-// matchOtherNames judges a request target by its other names. It returns the first
-// that is disallowed, which lets it be; "": none is.
+// matchOtherNames judges a request target by its other names. It returns the
+// first that is disallowed, which lets it be; "": none is.
 func matchOtherNames(rules *robotstxt.Rules, target string) (m robotstxt.Match, name string) {
 	path, query := origin.Path(target), ""
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -49,11 +50,11 @@ func matchOtherNames(rules *robotstxt.Rules, target string) (m robotstxt.Match, 
 	return m, ""
 }
 
-// hasOtherNames reports whether a target may have other names: whether a slash, a
-// dot or an escape follows a slash. It says yes to some that have none.
+// hasOtherNames reports whether a target may have other names: whether a slash,
+// a dot or an escape follows a slash. It says yes to some that have none.
 //
-// It looks at every URL, so it takes eight bytes at a time; where one of them is as
-// looked for, the sum of marked leaves its highest bit.
+// It looks at every URL, so it takes eight bytes at a time; where one of them
+// is as looked for, the sum of marked leaves its highest bit.
 func hasOtherNames(target string) bool {
 	if target[0] != '/' {
 		return true
@@ -76,8 +77,8 @@ func hasOtherNames(target string) bool {
 
 const each = 0x0101010101010101
 
-// equal marks the bytes of a word that are b by their highest bit. It may mark too
-// many, but only after one that is.
+// equal marks the bytes of a word that are b by their highest bit. It may mark
+// too many, but only after one that is.
 func equal(word uint64, b byte) uint64 {
 	word ^= uint64(b) * each
 	return (word - each) &^ word & (each << 7)
@@ -134,6 +135,6 @@ func dots(segment string) int {
 	return n
 }
 
-// asString returns b as a string without copying it. b must not be modified while
-// the string is in use.
+// asString returns b as a string without copying it. b must not be modified
+// while the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

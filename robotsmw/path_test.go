@@ -114,7 +114,8 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// The decision says by which name it is disallowed, and CrawlDelay and the group are as ever.
+// The decision says by which name it is disallowed, and CrawlDelay and the
+// group are as ever.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))
@@ -132,8 +133,8 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	}
 }
 
-// A path without an other name costs no allocation, nor does one that all of its
-// names allow.
+// A path without an other name costs no allocation, nor does one that all of
+// its names allow.
 func TestOtherNamesAllocateNothing(t *testing.T) {
 	c := warm(t).Checker()
 	for _, raw := range []string{

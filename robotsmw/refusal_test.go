@@ -21,8 +21,8 @@ const (
 
 // TestAnswersOfWalls is what it means that somebody answers for robots.txt who
 // stands in front of the site: nothing is known of the site's rules, so its
-// robots.txt is unreachable (RFC 9309 §2.3.1.4). What only looks like it is as it
-// is: the site's own word.
+// robots.txt is unreachable (RFC 9309 §2.3.1.4). What only looks like it is as
+// it is: the site's own word.
 func TestAnswersOfWalls(t *testing.T) {
 	html := "Content-Type: text/html; charset=utf-8"
 	for _, tt := range []struct {

@@ -115,7 +115,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// Who comes after the others have left gets robots.txt when its host may be asked.
+// Who comes after the others have left gets robots.txt when its host may be
+// asked.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -180,8 +181,8 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// The fetch that has begun is led to its end, so that callers who never have the
-// time for both of its questions come to know the file.
+// The fetch that has begun is led to its end, so that callers who never have
+// the time for both of its questions come to know the file.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -245,8 +246,8 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	})
 }
 
-// A good copy whose time is over serves on while its host rests, and the fetch is
-// made when the host may be asked.
+// A good copy whose time is over serves on while its host rests, and the fetch
+// is made when the host may be asked.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -454,8 +455,8 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	})
 }
 
-// One owner's 500 hosts in trouble take all places. Others get some of them, and
-// still none of the 500 is asked before its next try.
+// One owner's 500 hosts in trouble take all places. Others get some of them,
+// and still none of the 500 is asked before its next try.
 func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 500

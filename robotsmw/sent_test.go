@@ -17,7 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What is judged is what is sent: the tests of this file look at the bytes on the wire.
+// What is judged is what is sent: the tests of this file look at the bytes on
+// the wire.
 
 // A wire is a server that keeps the lines that it is sent, and answers with a
 // robots.txt that forbids /private/, or an empty page.
@@ -238,8 +239,8 @@ func TestOneHostIsSent(t *testing.T) {
 	}
 }
 
-// A request with a target in absolute form is decided by the rules of the host that
-// it goes to, or not sent.
+// A request with a target in absolute form is decided by the rules of the host
+// that it goes to, or not sent.
 func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -286,8 +287,8 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A host that no name can be as long as is refused before anything is made of it:
-// in a link, and in a redirect, which http.Client would convert itself.
+// A host that no name can be as long as is refused before anything is made of
+// it: in a link, and in a redirect, which http.Client would convert itself.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // half a minute of IDNA

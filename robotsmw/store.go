@@ -7,7 +7,7 @@ import (
 
 // A Store keeps robots.txt records beyond the life of a process, or shares
 // them in a fleet. Keys are origins ("https://example.com"), at most a few
-// hundred octets of printable text; values are opaque and at most 600 KiB.
+// hundred bytes of printable text; values are opaque and at most 600 KiB.
 //
 // An implementation
 //   - is safe for concurrent use, by several processes where it is shared;
@@ -28,11 +28,11 @@ type Store interface {
 }
 
 // A Locker is what a shared Store may also be: with it, a fleet fetches each
-// robots.txt once. The checker holds a key while it asks, and gives it back where
-// it has to wait for a host that rests. TryLock does not wait; ok is false while another holds
-// the key, which ends with its unlock or after its ttl, whichever is first.
-// unlock is called once, by any goroutine, and must free nothing that has
-// meanwhile become another's.
+// robots.txt once. The checker holds a key while it asks, and gives it back
+// where it has to wait for a host that rests. TryLock does not wait; ok is
+// false while another holds the key, which ends with its unlock or after its
+// ttl, whichever is first. unlock is called once, by any goroutine, and must
+// free nothing that has meanwhile become another's.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -433,7 +433,8 @@ func TestClockSkewInAFleet(t *testing.T) {
 	})
 }
 
-// A record in the last fifth of its time is still fresh, but a restart fetches it.
+// A record in the last fifth of its time is still fresh, but a restart fetches
+// it.
 func TestWarmStartInTheLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

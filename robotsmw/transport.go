@@ -83,9 +83,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkRedirect reports a redirect to a host longer than any name, and closes the
-// response: http.Client would convert that host before it asks for it, which takes
-// half a minute where it is long enough and hears no deadline.
+// checkRedirect reports a redirect to a host longer than any name, and closes
+// the response: http.Client would convert that host before it asks for it,
+// which takes half a minute where it is long enough and hears no deadline.
 func checkRedirect(resp *http.Response) error {
 	location := resp.Header.Get("Location")
 	if len(location) <= 253 {
@@ -122,7 +122,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// That there is no Crawl-delay is said too: the limiter keeps what it was last told.
+	// That there is no Crawl-delay is said too: the limiter keeps what it was
+	// last told.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	out := req.WithContext(s)
 	if !plain {

@@ -1,4 +1,5 @@
-// Colly crawls a site with colly, and obeys its robots.txt: Attach is the line to add to a collector.
+// Colly crawls a site with colly, and obeys its robots.txt: Attach is the line
+// to add to a collector.
 package main
 
 import (

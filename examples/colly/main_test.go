@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The program is for pasting, so it takes no options: what it fetches and where it prints is exchanged around it.
+// The program is for pasting, so it takes no options: what it fetches and where
+// it prints is exchanged around it.
 func TestProgram(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("https://example.com", robotstest.Site{

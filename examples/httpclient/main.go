@@ -1,4 +1,5 @@
-// Httpclient fetches the URLs of its command line with an http.Client that obeys robots.txt.
+// Httpclient fetches the URLs of its command line with an http.Client that
+// obeys robots.txt.
 package main
 
 import (

@@ -20,9 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// requests is what the demo's servers are to see, and how often, by the conclusions that stand beside their pages: what
-// is not here is disallowed, linked from nowhere that may be followed, or not there at all. They were written by reading
-// the robots.txt files and the pages, not by running the spider.
+// requests is what the demo's servers are to see, and how often, by the
+// conclusions that stand beside their pages: what is not here is disallowed,
+// linked from nowhere that may be followed, or not there at all. They were
+// written by reading the robots.txt files and the pages, not by running the
+// spider.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -41,7 +43,8 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 	return want
 }
 
-// demoInterval is the time that a host is owed between the starts of two requests, robots.txt included.
+// demoInterval is the time that a host is owed between the starts of two
+// requests, robots.txt included.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
 		return 2 * time.Second // its Crawl-delay
@@ -49,7 +52,8 @@ func demoInterval(host, previous string) time.Duration {
 	return time.Second
 }
 
-// The demo as a user sees it, over real sockets: its servers' log is the witness.
+// The demo as a user sees it, over real sockets: its servers' log is the
+// witness.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -65,8 +69,9 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// A loaded machine may let a request reach its server late, and the next one in time: what a server's log can
-	// prove is that no n intervals ever hold more than n+1 starts.
+	// A loaded machine may let a request reach its server late, and the next
+	// one in time: what a server's log can prove is that no n intervals ever
+	// hold more than n+1 starts.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
 			var owed time.Duration
@@ -103,7 +108,8 @@ func TestDemo_Pace(t *testing.T) {
 	})
 }
 
-// What the spider concludes about each page is what stands beside it, in its JSON lines and on a terminal alike.
+// What the spider concludes about each page is what stands beside it, in its
+// JSON lines and on a terminal alike.
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -143,7 +149,8 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records account for each request that the servers saw: those for robots.txt, and where these redirect to, as well.
+// The records account for each request that the servers saw: those for
+// robots.txt, and where these redirect to, as well.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -226,7 +233,8 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 	return append([]string{strings.Join(verdicts, ", ")}, rest...)
 }
 
-// On a terminal, too: directives on the page's line, evidence below it, what robots.txt says once for each host.
+// On a terminal, too: directives on the page's line, evidence below it, what
+// robots.txt says once for each host.
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)

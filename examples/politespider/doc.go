@@ -1,40 +1,55 @@
-// Politespider crawls websites as their robots.txt asks: the example of a polite crawler built from colly and Courtesy.
+// Politespider crawls websites as their robots.txt asks: the example of a
+// polite crawler built from colly and Courtesy.
 //
 //	politespider                      crawl a demo internet on loopback
 //	politespider [flags] URL...       crawl these sites
 //
-// It obeys every robots.txt it meets, paces its requests to each host, does as noindex and nofollow say, and comes back
-// when a server asks for time. Each URL that it finds is accounted for: fetched, blocked by a rule (and which), or lost
-// (and why). It follows links within the hosts of the URLs it was given; -scope makes that wider or narrower, -depth ends
-// it sooner, and -sitemaps begins with what the sites list themselves.
+// It obeys every robots.txt it meets, paces its requests to each host, does as
+// noindex and nofollow say, and comes back when a server asks for time. Each
+// URL that it finds is accounted for: fetched, blocked by a rule (and which),
+// or lost (and why). It follows links within the hosts of the URLs it was
+// given; -scope makes that wider or narrower, -depth ends it sooner, and
+// -sitemaps begins with what the sites list themselves.
 //
-// Of each page it says what the page and its robots.txt ask for, and where they do: directives such as noindex, and
-// whether the owner agrees to search, to the training of AI, and to its use as input to AI. That changes nothing about
-// fetching. What is marked as a draft is read by a document that may still change; the summary names it.
+// Of each page it says what the page and its robots.txt ask for, and where they
+// do: directives such as noindex, and whether the owner agrees to search, to
+// the training of AI, and to its use as input to AI. That changes nothing about
+// fetching. What is marked as a draft is read by a document that may still
+// change; the summary names it.
 //
 // # The report
 //
-// With -report FILE what a run came to is written as one HTML file, to be opened in a browser without a network: for each
-// host the start of every request against the interval in force, and the pauses after a 429 or 503; what was blocked by
-// which line of which robots.txt; what pages say, what was lost, which hosts are slow. It is written after Ctrl-C, too.
-// Meanwhile the spider keeps up to a million requests and refusals in memory, some 100 octets each, and counts the rest.
+// With -report FILE what a run came to is written as one HTML file, to be
+// opened in a browser without a network: for each host the start of every
+// request against the interval in force, and the pauses after a 429 or 503;
+// what was blocked by which line of which robots.txt; what pages say, what was
+// lost, which hosts are slow. It is written after Ctrl-C, too. Meanwhile the
+// spider keeps up to a million requests and refusals in memory, some 100 bytes
+// each, and counts the rest.
 //
 // # Saying who crawls
 //
-// With -key FILE and -signature-agent URL each request over https is signed (Web Bot Auth), so that a server that looks
-// at the public key at URL knows who asks. What a server asks for in Accept-Signature when it answers 401, 403 or 429 is
-// said in words, whether requests are signed or not. -card prints who crawls, by which rules and at what pace, for others
-// to read; it is taken from what the crawl would do.
+// With -key FILE and -signature-agent URL each request over https is signed
+// (Web Bot Auth), so that a server that looks at the public key at URL knows
+// who asks. What a server asks for in Accept-Signature when it answers 401, 403
+// or 429 is said in words, whether requests are signed or not. -card prints who
+// crawls, by which rules and at what pace, for others to read; it is taken from
+// what the crawl would do.
 //
 // # Stopping and going on
 //
-// With -resume DIR the state of the crawl is kept in a directory: whatever stops the spider, kill -9 included, the same
-// command goes on where it was, and so does politespider -resume DIR. No page is lost, and none fetched twice but those
-// that were under way. With -redis URL it is kept in Redis or Valkey, and any number of processes take part in one crawl,
-// on one machine or many, started by the same command; robots.txt is fetched, and the pace of a host kept, as if they
-// were one. What one of them was at that died, the others take over.
+// With -resume DIR the state of the crawl is kept in a directory: whatever
+// stops the spider, kill -9 included, the same command goes on where it was,
+// and so does politespider -resume DIR. No page is lost, and none fetched twice
+// but those that were under way. With -redis URL it is kept in Redis or Valkey,
+// and any number of processes take part in one crawl, on one machine or many,
+// started by the same command; robots.txt is fetched, and the pace of a host
+// kept, as if they were one. What one of them was at that died, the others take
+// over.
 //
-// The exit status is 0 if the crawl ran to its end, or to -max-pages or -max-time; 1 if not a single page could be fetched,
-// or if something could not be kept, be it the output, the state of the crawl or a page; 2 if it was called wrongly; and
-// 130 if it was interrupted: by Ctrl-C or SIGTERM, after which it still prints its summary, and how to go on.
+// The exit status is 0 if the crawl ran to its end, or to -max-pages or
+// -max-time; 1 if not a single page could be fetched, or if something could not
+// be kept, be it the output, the state of the crawl or a page; 2 if it was
+// called wrongly; and 130 if it was interrupted: by Ctrl-C or SIGTERM, after
+// which it still prints its summary, and how to go on.
 package main

@@ -19,7 +19,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return tool.Command{Crawl: crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
-// crawlInternet crawls an internet of the test's own and returns what was printed.
+// crawlInternet crawls an internet of the test's own and returns what was
+// printed.
 func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, ctx, internet, wantStatus, append([]string{agent}, args...)...)

@@ -32,8 +32,8 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	opts := robotsmw.Options{
 		UserAgent: job.UserAgent, // robots.txt knows us by its first word
 		Base:      job.Base,      // nil: http.DefaultTransport
-		// Without a Limiter each host gets one request at a time, and one a second.
-		// A longer Crawl-delay and a Retry-After count in any case.
+		// Without a Limiter each host gets one request at a time, and one a
+		// second. A longer Crawl-delay and a Retry-After count in any case.
 		Limiter: &politeness.Limiter{
 			Delay:    job.Delay,
 			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
@@ -58,7 +58,8 @@ func crawl(ctx context.Context, job *tool.Job) error {
 
 	c.OnResponse(func(r *colly.Response) {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
-		// noindex, nofollow and the like, from X-Robots-Tag and <meta name=robots>.
+		// noindex, nofollow and the like, from X-Robots-Tag and <meta
+		// name=robots>.
 		says := ext.Directives(r)
 		visit.Hear(r, says, ext.Checker().Tokens())
 		if says.State != robotsmw.PageComplete {
@@ -76,8 +77,9 @@ func crawl(ctx context.Context, job *tool.Job) error {
 				page := colly.NewContext()
 				page.Put("visit", visit)
 				err := c.Request(http.MethodGet, visit.URL(), nil, page, nil)
-				// A *robotsmw.DisallowedError has the rule that says no, and its line.
-				// A *politeness.DelayError has the time at which the host may be asked.
+				// A *robotsmw.DisallowedError has the rule that says no, and
+				// its line. A *politeness.DelayError has the time at which the
+				// host may be asked.
 				visit.End(ctx, err)
 			}
 		})

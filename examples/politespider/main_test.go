@@ -186,7 +186,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// A site that is not there, or goes away in the middle, costs its own pages and nothing else.
+// A site that is not there, or goes away in the middle, costs its own pages and
+// nothing else.
 func TestCrawl_BrokenSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -219,7 +220,8 @@ func TestCrawl_NothingFetched(t *testing.T) {
 	})
 }
 
-// A Crawl-delay longer than a crawler waits for inside a request is kept all the same.
+// A Crawl-delay longer than a crawler waits for inside a request is kept all
+// the same.
 func TestCrawl_LongCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

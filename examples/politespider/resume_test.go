@@ -17,7 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site each of whose pages leads to the next; it remembers what was asked for, and calls at for each.
+// A chain is a site each of whose pages leads to the next; it remembers what
+// was asked for, and calls at for each.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)
@@ -40,7 +41,8 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
 
-// Stopped by Ctrl-C, the spider says how to go on, and does so: with what it was told when it began.
+// Stopped by Ctrl-C, the spider says how to go on, and does so: with what it
+// was told when it began.
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()

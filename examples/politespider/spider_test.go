@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A host that asks for a long time costs no worker: with one alone, the others are crawled meanwhile.
+// A host that asks for a long time costs no worker: with one alone, the others
+// are crawled meanwhile.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -41,7 +42,8 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 	})
 }
 
-// Without a Retry-After the host has the Limiter's back-off, and the page its three more tries all the same.
+// Without a Retry-After the host has the Limiter's back-off, and the page its
+// three more tries all the same.
 func TestCrawl_NoRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -1,4 +1,5 @@
-// Robotscheck answers questions about robots.txt, for the site owner and the crawler operator who read it differently.
+// Robotscheck answers questions about robots.txt, for the site owner and the
+// crawler operator who read it differently.
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/a.html    may it be fetched, and which line says so
 //	robotscheck lint https://example.com/                               what is wrong with the file
@@ -8,13 +9,15 @@
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
 //
-// Files are read by RFC 9309 with the decisions of package robotstxt. Where a FILE is asked for, "-" is standard input
-// and a URL is the robots.txt in force for that URL: it is fetched as a crawler would, with redirects, and what a 404 or
-// a 503 means instead of rules.
+// Files are read by RFC 9309 with the decisions of package robotstxt. Where a
+// FILE is asked for, "-" is standard input and a URL is the robots.txt in force
+// for that URL: it is fetched as a crawler would, with redirects, and what a
+// 404 or a 503 means instead of rules.
 //
-// The exit status is 0 for allowed or clean, 1 for disallowed or problems, and 2 if that cannot be told: wrong usage,
-// a file that cannot be read, a robots.txt that cannot be had. "robotscheck help explain" tells more about a command,
-// its flags and its JSON.
+// The exit status is 0 for allowed or clean, 1 for disallowed or problems, and
+// 2 if that cannot be told: wrong usage, a file that cannot be read, a
+// robots.txt that cannot be had. "robotscheck help explain" tells more about a
+// command, its flags and its JSON.
 package main
 
 import (

@@ -34,7 +34,8 @@ var update = flag.Bool("update", false, "write what the commands of testdata/tra
 //	! what it prints on standard error
 //	= 1
 //
-// The last line is the exit status. All else is comment. Commands run in testdata.
+// The last line is the exit status. All else is comment. Commands run in
+// testdata.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) != len(commands) {
@@ -65,7 +66,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a transcript and returns it with what they print now.
+// replay runs the commands of a transcript and returns it with what they print
+// now.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {
@@ -91,7 +93,8 @@ func replay(t *testing.T, transcript string) string {
 	return out.String()
 }
 
-// shellWords splits a command as a shell would: quotes, and "< file" for standard input.
+// shellWords splits a command as a shell would: quotes, and "< file" for
+// standard input.
 func shellWords(command string) (words []string, stdin string) {
 	command, stdin, _ = strings.Cut(command, " < ")
 	for command = strings.TrimSpace(command); command != ""; command = strings.TrimSpace(command) {
@@ -117,7 +120,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("the transcript goes on with line %d: %q", len(g)+1, w[len(g)])
 }
 
-// robotscheck runs the program in an internet of a few hosts, where it is always the same time.
+// robotscheck runs the program in an internet of a few hosts, where it is
+// always the same time.
 func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	var in io.Reader = strings.NewReader("")
@@ -135,7 +139,8 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status command.Sta
 	return status, out.String(), errOut.String()
 }
 
-// Every flag of every command is tried in its transcript, and told of in its help.
+// Every flag of every command is tried in its transcript, and told of in its
+// help.
 func TestTranscripts_TryEveryFlag(t *testing.T) {
 	for _, c := range commands {
 		transcript, err := os.ReadFile("testdata/transcripts/" + c.Name + ".txt")
@@ -208,7 +213,8 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
 
-// Ctrl-C ends a command that waits for a server, and a batch that waits for a question.
+// Ctrl-C ends a command that waits for a server, and a batch that waits for a
+// question.
 func TestRun_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -104,7 +104,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within returns the costs of the arrows in a circle, by the rooms' index in it.
+// within returns the costs of the arrows in a circle, by the rooms' index in
+// it.
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -186,7 +187,8 @@ func settle(cost [][]int, order []int, room int) bool {
 	for _, step := range []int{-1, 1} {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
-			// The two change places: an arrow between them that ran down runs up, and the other way round.
+			// The two change places: an arrow between them that ran down runs
+			// up, and the other way round.
 			saved += step * (cost[room][order[j]] - cost[order[j]][room])
 			if saved > most {
 				best, most = j, saved

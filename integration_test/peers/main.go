@@ -1,13 +1,15 @@
-// Command peers sets Courtesy's robots.txt parser beside other Go parsers: their speed on the same files and URLs, in
-// one run, and their verdicts on the same cases. It prints one table.
+// Command peers sets Courtesy's robots.txt parser beside other Go parsers:
+// their speed on the same files and URLs, in one run, and their verdicts on the
+// same cases. It prints one table.
 //
 //	go run .                                  # speed
 //	COURTESY_SHARED=../shared go run .        # also real files, and verdicts
 //
-// COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl, from the repository's root if it is a
-// relative path. The peers are what the module proxy serves: github.com/temoto/robotstxt, by itself and in the way
-// colly uses it. Measurements of the two take turns, and the fastest round of each counts: what else the machine does
-// can only add.
+// COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl,
+// from the repository's root if it is a relative path. The peers are what the
+// module proxy serves: github.com/temoto/robotstxt, by itself and in the way
+// colly uses it. Measurements of the two take turns, and the fastest round of
+// each counts: what else the machine does can only add.
 package main
 
 import (
@@ -31,7 +33,7 @@ func main() {
 
 func run(out io.Writer, rounds int, atLeast time.Duration) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "parse and select\toctets\tcourtesy\ttemoto\ttemoto/courtesy\tcourtesy MB/s\tallocations\tof temoto\t")
+	fmt.Fprintln(w, "parse and select\tbytes\tcourtesy\ttemoto\ttemoto/courtesy\tcourtesy MB/s\tallocations\tof temoto\t")
 	files, err := parseWorkloads()
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func run(out io.Writer, rounds int, atLeast time.Duration) error {
 		a, b := compare(rounds, atLeast, ours, theirs)
 		a, b = a/float64(len(m.urls)), b/float64(len(m.urls))
 		times[m.name] = a
-		fmt.Fprintf(w, "%s\t%d\t%.1f ns\t%.1f ns\t%.1f\t%d\t%d\t\n", m.name, m.rules, a, b, b/a, m.kept(), m.octets)
+		fmt.Fprintf(w, "%s\t%d\t%.1f ns\t%.1f ns\t%.1f\t%d\t%d\t\n", m.name, m.rules, a, b, b/a, m.kept(), m.nbytes)
 	}
 	w.Flush()
 	for _, kind := range []string{"literal", "wildcard"} {

@@ -12,7 +12,7 @@ import (
 type matchWorkload struct {
 	workload
 	rules  int
-	octets int // of the patterns
+	nbytes int // of the patterns
 }
 
 func matchWorkloads() []matchWorkload {
@@ -36,7 +36,7 @@ func matchWorkloads() []matchWorkload {
 		for group := range courtesy.Parse([]byte(w.robots)).Groups() {
 			m.rules += len(group.Rules)
 			for _, r := range group.Rules {
-				m.octets += len(r.Pattern)
+				m.nbytes += len(r.Pattern)
 			}
 		}
 		workloads = append(workloads, m)

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// compare measures two functions in turn and returns the time of a call to each in its fastest round, in nanoseconds.
-// What else the machine does can only add to a time, so the least is the nearest to the truth.
+// compare measures two functions in turn and returns the time of a call to each
+// in its fastest round, in nanoseconds. What else the machine does can only add
+// to a time, so the least is the nearest to the truth.
 func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float64) {
 	var timesA, timesB []float64
 	for range rounds {
@@ -17,7 +18,8 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure calls f until enough time has passed and returns the nanoseconds of one call.
+// measure calls f until enough time has passed and returns the nanoseconds of
+// one call.
 func measure(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestTable makes the table once, with measurements too short to be worth anything.
+// TestTable makes the table once, with measurements too short to be worth
+// anything.
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, 1, time.Microsecond); err != nil {
@@ -25,8 +26,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestVerdictsOnWorkloads checks that both parsers answer alike where speed is compared, so that neither is fast by
-// answering something else.
+// TestVerdictsOnWorkloads checks that both parsers answer alike where speed is
+// compared, so that neither is fast by answering something else.
 func TestVerdictsOnWorkloads(t *testing.T) {
 	for _, m := range matchWorkloads() {
 		if m.rules > 100 {
@@ -43,7 +44,8 @@ func TestVerdictsOnWorkloads(t *testing.T) {
 				differ++
 			}
 		}
-		// Temoto does not anchor wildcards and measures them by their regular expressions.
+		// Temoto does not anchor wildcards and measures them by their regular
+		// expressions.
 		if differ*5 > len(m.urls) || differ > 0 && strings.HasPrefix(m.name, "literal") {
 			t.Errorf("%s: %d of %d verdicts differ", m.name, differ, len(m.urls))
 		}

@@ -52,7 +52,8 @@ func temotoAllows(robots, agent, rawURL string, target func(*url.URL) string) (b
 	return data.FindGroup(agent).Test(target(u)), nil
 }
 
-// compareVerdicts asks every parser about the cases of COURTESY_SHARED, if there are some.
+// compareVerdicts asks every parser about the cases of COURTESY_SHARED, if
+// there are some.
 func compareVerdicts() ([]verdictCount, error) {
 	if shared() == "" {
 		return nil, nil

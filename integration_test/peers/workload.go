@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A workload is a robots.txt file and the URLs (paths with queries) that a crawl asks about.
+// A workload is a robots.txt file and the URLs (paths with queries) that a
+// crawl asks about.
 type workload struct {
 	name   string
 	robots string
@@ -78,7 +79,8 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawl makes a workload of so many literal and wildcard rules, and 200 URLs of which 30% are aimed at a rule.
+// crawl makes a workload of so many literal and wildcard rules, and 200 URLs of
+// which 30% are aimed at a rule.
 func crawl(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}

@@ -107,8 +107,8 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr is one that nobody else gets while the server is down: its port is below those that systems give to whoever
-// asks for any.
+// freeAddr is one that nobody else gets while the server is down: its port is
+// below those that systems give to whoever asks for any.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -30,8 +30,9 @@ const (
 
 // A member is what one goroutine does for a Fleet, from the first host that is
 // needed to the last that is given back. It makes one call at a time, which
-// renews its session, and in which the asks and gives of one moment go together.
-// A call whose answer is lost may have run, so the next repeats what it said.
+// renews its session, and in which the asks and gives of one moment go
+// together. A call whose answer is lost may have run, so the next repeats what
+// it said.
 type member struct {
 	*Fleet
 	places map[string]*place
@@ -242,8 +243,8 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint takes what came on a channel. That of another session is of another epoch,
-// too, where tokens and names mean something else.
+// hint takes what came on a channel. That of another session is of another
+// epoch, too, where tokens and names mean something else.
 func (m *member) hint(h hint) {
 	s := h.text
 	if h.session != m.id || h.epoch != m.epoch {
@@ -404,9 +405,9 @@ func (m *member) succeed(sent time.Time) {
 	}
 }
 
-// entering reports whether something that is owned is not known to the epoch yet.
-// Until it is, the session of the epoch before is what it is trusted by: the new
-// one would outlive what makes others wait for it.
+// entering reports whether something that is owned is not known to the epoch
+// yet. Until it is, the session of the epoch before is what it is trusted by:
+// the new one would outlive what makes others wait for it.
 func (m *member) entering() bool {
 	if m.enters {
 		for _, p := range m.places {
@@ -587,7 +588,8 @@ func (m *member) call(now time.Time, due bool) {
 	}
 }
 
-// refusedBy reports whether the server has refused a call, which did not run then.
+// refusedBy reports whether the server has refused a call, which did not run
+// then.
 func refusedBy(err error) bool {
 	var e redis.Error
 	return errors.As(err, &e)
@@ -747,7 +749,8 @@ func (m *member) end() bool {
 	return true
 }
 
-// A reader reads a list in an answer. What is not there, or of another kind, is zero.
+// A reader reads a list in an answer. What is not there, or of another kind, is
+// zero.
 type reader []any
 
 func (r reader) text(i int) string {

@@ -17,10 +17,10 @@ import (
 
 // Options are the settings of a Fleet. The zero value is what most want.
 type Options struct {
-	// Namespace is what all keys and channels begin with, in braces: {Namespace}.
-	// Fleets with different ones do not know of each other. It must be free of
-	// braces, white space and the characters *?[]\ of key patterns.
-	// "": "courtesy".
+	// Namespace is what all keys and channels begin with, in braces:
+	// {Namespace}. Fleets with different ones do not know of each other. It
+	// must be free of braces, white space and the characters *?[]\ of key
+	// patterns. "": "courtesy".
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis goes on with the hosts
@@ -33,8 +33,8 @@ type Options struct {
 	Timeout time.Duration
 
 	// Logger hears when Redis is lost and when it is back, once each. It must
-	// not call the Fleet. nil: slog.Default. (go-redis has a log of its own, for
-	// connections that fail: see redis.SetLogger.)
+	// not call the Fleet. nil: slog.Default. (go-redis has a log of its own,
+	// for connections that fail: see redis.SetLogger.)
 	Logger *slog.Logger
 }
 
@@ -149,8 +149,8 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	f.poke()
 }
 
-// Trusted implements politeness.Fleet. A machine that was suspended is noticed by
-// the wall clock, which goes on meanwhile; one that only the monotonic clock
+// Trusted implements politeness.Fleet. A machine that was suspended is noticed
+// by the wall clock, which goes on meanwhile; one that only the monotonic clock
 // knows of, such as a wall clock that is set back, by that.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
@@ -198,8 +198,8 @@ func (f *Fleet) inbox() (holds []*politeness.Hold, hints []hint, closed bool) {
 	return holds, hints, f.closed
 }
 
-// A hint is a message on the channel of a session. An empty one says that no more
-// will come.
+// A hint is a message on the channel of a session. An empty one says that no
+// more will come.
 type hint struct {
 	epoch   string
 	session int64

@@ -125,7 +125,8 @@ func TestServersThatWillNotDo(t *testing.T) {
 	}
 }
 
-// Each change of the weather is logged once, and nothing runs when no host is needed.
+// Each change of the weather is logged once, and nothing runs when no host is
+// needed.
 func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer

@@ -206,8 +206,8 @@ func (s *storm) blow(long time.Duration) {
 			clear(s.paused) // a pause may be lost with who knows it
 			s.mu.Unlock()
 		}
-		// One who knows nothing yet may begin a new epoch, while messages of those
-		// who know more are lost: that is left by nature.
+		// One who knows nothing yet may begin a new epoch, while messages of
+		// those who know more are lost: that is left by nature.
 		settled := time.Since(newest) > 20*time.Second
 		switch what {
 		case 0, 1:

@@ -95,8 +95,8 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 // OfPage is [Of], and where that finds nothing it looks for the marks of walls
 // in begin, the decoded beginning of the body. It looks at [Window] bytes at
 // most. What a mark says is not Sure. Marks count in a body that begins as the
-// wall's does, which mostly is HTML. So a robots.txt that names a wall's paths is
-// not taken for the wall's page.
+// wall's does, which mostly is HTML. So a robots.txt that names a wall's paths
+// is not taken for the wall's page.
 func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	if r, ok := Of(resp); ok || resp == nil {
 		return r, ok

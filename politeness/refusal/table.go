@@ -27,8 +27,8 @@ const (
 	begins             // the value's beginning, in any case of letters
 )
 
-// A pageSign is a refusal that the beginning of a body shows. It counts with one
-// of the statuses; none means any.
+// A pageSign is a refusal that the beginning of a body shows. It counts with
+// one of the statuses; none means any.
 type pageSign struct {
 	by       string
 	kind     Kind

@@ -11,7 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ask returns the error with which a request for the URL would be refused because of robots.txt.
+// ask returns the error with which a request for the URL would be refused
+// because of robots.txt.
 func (x *Extension) ask(c *colly.Collector, URL string) error {
 	u, err := url.Parse(asSent(URL))
 	if err != nil || u.Host == "" {
@@ -23,7 +24,8 @@ func (x *Extension) ask(c *colly.Collector, URL string) error {
 	return nil // what else goes wrong does so again, and takes its usual way to OnError
 }
 
-// asSent is an absolute URL as colly sends it, but for the fragment; "" if it is none.
+// asSent is an absolute URL as colly sends it, but for the fragment; "" if it
+// is none.
 func asSent(URL string) string {
 	target, _, _ := strings.Cut(anywhere.AbsoluteURL(URL), "#")
 	return target
@@ -31,7 +33,8 @@ func asSent(URL string) string {
 
 var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}
 
-// decide returns the error with which a request for u would be refused because of robots.txt, nil if it would not.
+// decide returns the error with which a request for u would be refused because
+// of robots.txt, nil if it would not.
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	ctx := c.Context
 	if ctx == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// An Extension is what Attach puts on a collector. Its fields are options: set them before the first request. All
-// methods are safe for concurrent use.
+// An Extension is what Attach puts on a collector. Its fields are options: set
+// them before the first request. All methods are safe for concurrent use.
 type Extension struct {
 	// ObeyRelNoFollow does not follow rel="nofollow" links, unless the page has
 	// another link to the URL, and counts them. A request for one that
@@ -23,14 +23,17 @@ type Extension struct {
 	// any other; to Google, too, it is a hint about ranking.
 	ObeyRelNoFollow bool
 
-	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is repeated once its Retry-After (or the
-	// Limiter's back-off, if the answer has none) is over. OnError is called each time. 0 or negative: never.
+	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is
+	// repeated once its Retry-After (or the Limiter's back-off, if the answer
+	// has none) is over. OnError is called each time. 0 or negative: never.
 	RetryThrottled int
 
-	// PutBack repeats a request that the Limiter refuses with a *politeness.DelayError, when the time that the error
-	// names has come, in place of losing it; and it lets nothing wait meanwhile that has other work. Together with
-	// Limiter.MaxWait it keeps a slow host from holding up the few threads of a colly/queue: see the package doc.
-	// False: the error goes to OnError and the URL is not fetched.
+	// PutBack repeats a request that the Limiter refuses with a
+	// *politeness.DelayError, when the time that the error names has come, in
+	// place of losing it; and it lets nothing wait meanwhile that has other
+	// work. Together with Limiter.MaxWait it keeps a slow host from holding up
+	// the few threads of a colly/queue: see the package doc. False: the error
+	// goes to OnError and the URL is not fetched.
 	PutBack bool
 
 	transport *transport
@@ -51,7 +54,8 @@ type Extension struct {
 	count counters
 }
 
-// anyDepth is the MaxDepth of a collector without one: no crawl gets there, but there must be something too deep.
+// anyDepth is the MaxDepth of a collector without one: no crawl gets there, but
+// there must be something too deep.
 const anyDepth = 1 << 30
 
 // collyAgent is the User-Agent of a collector that nobody has named.
@@ -61,16 +65,19 @@ var collyAgent = sync.OnceValue(func() string {
 	return c.UserAgent
 })
 
-// Attach makes a collector obey robots.txt, keep a pace, and act on nofollow. It may be called before or after the
-// collector's callbacks, limits, storage and queue are set up, on synchronous and asynchronous ones; the package doc
+// Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
+// It may be called before or after the collector's callbacks, limits, storage
+// and queue are set up, on synchronous and asynchronous ones; the package doc
 // says what it changes.
 //
-// With a nil Options.Limiter requests are paced by a zero politeness.Limiter, unless Base is a politeness.Transport.
-// With an AttemptTimeout of 0 each attempt may take as long as the collector's request timeout is: 10 s, or what
+// With a nil Options.Limiter requests are paced by a zero politeness.Limiter,
+// unless Base is a politeness.Transport. With an AttemptTimeout of 0 each
+// attempt may take as long as the collector's request timeout is: 10 s, or what
 // SetRequestTimeout said before.
 //
-// Its errors are those of robotsmw.NewTransport, and one for a collector that already has a transport or a proxy of
-// its own while opts has neither Base nor Proxy: it would be replaced without a word.
+// Its errors are those of robotsmw.NewTransport, and one for a collector that
+// already has a transport or a proxy of its own while opts has neither Base nor
+// Proxy: it would be replaced without a word.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if c == nil {
 		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
@@ -168,9 +175,10 @@ func (x *Extension) enroll(c *colly.Collector) {
 // Checker decides for the extension: a crawler that plans ahead may ask it.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
-// OnBlocked registers a function that is called for each request refused because of robots.txt, also when a redirect
-// leads to what is refused: Request.URL is then where it began, Decision.URL what was refused. OnError handlers are
-// called as well.
+// OnBlocked registers a function that is called for each request refused
+// because of robots.txt, also when a redirect leads to what is refused:
+// Request.URL is then where it began, Decision.URL what was refused. OnError
+// handlers are called as well.
 func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

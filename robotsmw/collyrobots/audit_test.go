@@ -19,13 +19,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The audit crawls 500 origins, each of one of these kinds, and reads from the servers' log what the crawler did. What it
-// should have done is written here by hand, by RFC 9309 and not by our parser.
+// The audit crawls 500 origins, each of one of these kinds, and reads from the
+// servers' log what the crawler did. What it should have done is written here
+// by hand, by RFC 9309 and not by our parser.
 
 type kind struct {
 	name   string
 	robots http.Handler
-	// Pages by their path and query. Each is linked from the front page, and visited by itself too.
+	// Pages by their path and query. Each is linked from the front page, and
+	// visited by itself too.
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0: the Limiter's second
 	pages            map[string]http.Handler // those that are more than a text
@@ -46,7 +48,8 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops redirects robots.txt n times, on to other hosts, and then serves the text.
+// hops redirects robots.txt n times, on to other hosts, and then serves the
+// text.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := 0
@@ -63,7 +66,8 @@ func hops(n int, robots string) http.Handler {
 	})
 }
 
-// throttling answers the first n requests for the page with a status, Retry-After: 90.
+// throttling answers the first n requests for the page with a status,
+// Retry-After: 90.
 func throttling(status, n int) http.Handler {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -175,7 +179,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// world is n origins. Every third is https, and every fifth on a port of its own.
+// world is n origins. Every third is https, and every fifth on a port of its
+// own.
 func world(n int) (*robotstest.Internet, []*site) {
 	web := new(robotstest.Internet)
 	var sites []*site

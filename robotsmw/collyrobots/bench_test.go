@@ -21,12 +21,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// BenchmarkCrawl visits pages of sites on loopback, one after the other, and looks at their links. Three crawlers take
-// turns, so that a busy machine is as busy for each; the last two metrics are the throughput of an attached collector as
-// a part of a plain one's, by the medians.
+// BenchmarkCrawl visits pages of sites on loopback, one after the other, and
+// looks at their links. Three crawlers take turns, so that a busy machine is as
+// busy for each; the last two metrics are the throughput of an attached
+// collector as a part of a plain one's, by the medians.
 //
-// What colly's own check costs grows with a site's rules. Half of the real robots.txt files have fewer than 12, nine
-// tenths fewer than 69; "real" crawls 100 sites with a file each out of the corpus.
+// What colly's own check costs grows with a site's rules. Half of the real
+// robots.txt files have fewer than 12, nine tenths fewer than 69; "real" crawls
+// 100 sites with a file each out of the corpus.
 func BenchmarkCrawl(b *testing.B) {
 	for _, rules := range []int{12, 69} {
 		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) { benchmarkCrawl(b, rulesLike(rules)) })

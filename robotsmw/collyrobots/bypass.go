@@ -11,14 +11,16 @@ import (
 	"github.com/gocolly/colly/v2/debug"
 )
 
-// ErrBypassed is what a collector's requests fail with, and nothing is sent, once its transport has been replaced.
+// ErrBypassed is what a collector's requests fail with, and nothing is sent,
+// once its transport has been replaced.
 var ErrBypassed = errors.New("collyrobots: refused, because this collector no longer goes through the extension: SetProxy, " +
 	"SetProxyFunc, SetClient, WithTransport or Appengine was called after Attach. Give Attach the proxy as Options.Proxy, " +
 	"the transport (or the client's Transport) as Options.Base, and do not set it on the collector")
 
-// Active reports whether every collector of the extension still sends its requests through it. Colly replaces the
-// transport without a word in SetProxy, SetProxyFunc, SetClient, WithTransport and Appengine; the next request of that
-// collector then fails with ErrBypassed.
+// Active reports whether every collector of the extension still sends its
+// requests through it. Colly replaces the transport without a word in SetProxy,
+// SetProxyFunc, SetClient, WithTransport and Appengine; the next request of
+// that collector then fails with ErrBypassed.
 func (x *Extension) Active() bool {
 	x.mu.RLock()
 	members := x.members
@@ -33,9 +35,10 @@ func (x *Extension) Active() bool {
 	return true
 }
 
-// guard sees to it that the request which is about to be made is refused if it would bypass the extension. A callback
-// cannot return an error, so colly gets a client that does. It replaces the client rather than the client's transport,
-// because the client may be the user's, and in use elsewhere.
+// guard sees to it that the request which is about to be made is refused if it
+// would bypass the extension. A callback cannot return an error, so colly gets
+// a client that does. It replaces the client rather than the client's
+// transport, because the client may be the user's, and in use elsewhere.
 func (m *member) guard() {
 	m.look.Lock()
 	defer m.look.Unlock()
@@ -85,8 +88,9 @@ func transportOf(c *colly.Collector) (http.RoundTripper, error) {
 	return client.Transport, nil
 }
 
-// clientOf is a collector's http.Client. Colly has no getter, so it is read out of unexported fields, and at every
-// request. They were so named in all of colly v2; if they are not, it says errUnknownLayout.
+// clientOf is a collector's http.Client. Colly has no getter, so it is read out
+// of unexported fields, and at every request. They were so named in all of
+// colly v2; if they are not, it says errUnknownLayout.
 func clientOf(c *colly.Collector) (*http.Client, error) {
 	if !clientFound {
 		return nil, errUnknownLayout
@@ -100,7 +104,8 @@ func clientOf(c *colly.Collector) (*http.Client, error) {
 	return (*http.Client)(at), nil
 }
 
-// clientOffsets is the way from a colly.Collector to its http.Client: two fields that are pointers to structs.
+// clientOffsets is the way from a colly.Collector to its http.Client: two
+// fields that are pointers to structs.
 var clientOffsets, clientFound = findClient()
 
 func findClient() (offsets [2]uintptr, found bool) {
@@ -115,7 +120,8 @@ func findClient() (offsets [2]uintptr, found bool) {
 	return offsets, t == reflect.TypeFor[http.Client]()
 }
 
-// timeoutOf is the collector's request timeout; colly's default if that cannot be known. 0: none.
+// timeoutOf is the collector's request timeout; colly's default if that cannot
+// be known. 0: none.
 func timeoutOf(c *colly.Collector) time.Duration {
 	client, err := clientOf(c)
 	if err != nil {
@@ -129,8 +135,9 @@ const probeScheme = "courtesy-probe"
 
 var errProbed = errors.New("collyrobots: probe")
 
-// probe finds out the slow way whether requests of c come to a transport of ours. It has a clone ask for a robots.txt,
-// because that is what colly sends past its callbacks, LimitRules, storage and debugger.
+// probe finds out the slow way whether requests of c come to a transport of
+// ours. It has a clone ask for a robots.txt, because that is what colly sends
+// past its callbacks, LimitRules, storage and debugger.
 func probe(c *colly.Collector) bool {
 	p := c.Clone()
 	p.IgnoreRobotsTxt = false

@@ -6,8 +6,9 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// judgeCached keeps colly from serving a page out of its cache directory that may not be fetched any more, because such
-// a page never comes to the transport. "no-cache" sends the request there, to be refused as any other.
+// judgeCached keeps colly from serving a page out of its cache directory that
+// may not be fetched any more, because such a page never comes to the
+// transport. "no-cache" sends the request there, to be refused as any other.
 func (m *member) judgeCached(r *colly.Request) {
 	if m.decide(m.c, r.URL) == nil {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// member is a collector that the extension is attached to. Its methods are the collector's callbacks.
+// member is a collector that the extension is attached to. Its methods are the
+// collector's callbacks.
 type member struct {
 	*Extension
 	c *colly.Collector
@@ -19,7 +20,8 @@ type member struct {
 	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
 }
 
-// onRequest runs before colly looks into its cache directory and before anything is sent.
+// onRequest runs before colly looks into its cache directory and before
+// anything is sent.
 func (m *member) onRequest(r *colly.Request) {
 	m.guard()
 	if k := m.marks.of(r.Ctx); k != nil {
@@ -30,7 +32,8 @@ func (m *member) onRequest(r *colly.Request) {
 	}
 }
 
-// onResponseHeaders acts on the header before any OnResponse handler may visit links.
+// onResponseHeaders acts on the header before any OnResponse handler may visit
+// links.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	if m.header(r).NoFollow() {
 		m.noFollow(r)

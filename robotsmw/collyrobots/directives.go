@@ -13,9 +13,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Directives are what a page says about itself to this crawler: its X-Robots-Tag and, in HTML, its robots metas. Options
-// such as HeadOnly are those of Options.Page. The page counts as complete as colly has it: whether MaxBodySize cut it
-// cannot be seen.
+// Directives are what a page says about itself to this crawler: its
+// X-Robots-Tag and, in HTML, its robots metas. Options such as HeadOnly are
+// those of Options.Page. The page counts as complete as colly has it: whether
+// MaxBodySize cut it cannot be seen.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	said := robotsmw.Page{Directives: x.header(page), State: robotsmw.PageHeaderOnly}
 	switch {
@@ -46,7 +47,8 @@ func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
 // Indexable reports whether a page may be kept: it does not say noindex.
 func (x *Extension) Indexable(page *colly.Response) bool { return !x.Directives(page).NoIndex() }
 
-// isHTML reports whether a page has HTML of which at least the beginning is there.
+// isHTML reports whether a page has HTML of which at least the beginning is
+// there.
 func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
@@ -84,9 +86,10 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// Links are the links of an HTML page, in its order, and what page and link say about following them; none, if it is no
-// HTML. Links with rel="nofollow" count as followed, but with ObeyRelNoFollow. robots.txt is not asked, for that could wait;
-// Visit, Follow and Checker ask it.
+// Links are the links of an HTML page, in its order, and what page and link say
+// about following them; none, if it is no HTML. Links with rel="nofollow" count
+// as followed, but with ObeyRelNoFollow. robots.txt is not asked, for that
+// could wait; Visit, Follow and Checker ask it.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

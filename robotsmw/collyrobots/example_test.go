@@ -110,7 +110,8 @@ func ExampleExtension_Indexable() {
 	// /cats true
 }
 
-// Callbacks of colly do not survive Clone; what the extension does in callbacks comes back with Add.
+// Callbacks of colly do not survive Clone; what the extension does in callbacks
+// comes back with Add.
 func ExampleExtension_Add() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -152,7 +153,8 @@ func ExampleExtension_Visit() {
 	// Output: true false
 }
 
-// One thread, and a host that is slow: with PutBack the others need not wait for it.
+// One thread, and a host that is slow: with PutBack the others need not wait
+// for it.
 func ExampleExtension_Wait() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 0.2", "/1": "<p>", "/2": "<p>"})

@@ -19,8 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Programs such as colly ships as its examples, over real sockets: each runs without the extension and with the one line
-// added, and does the same. Then robots.txt says no to one path, and that alone changes.
+// Programs such as colly ships as its examples, over real sockets: each runs
+// without the extension and with the one line added, and does the same. Then
+// robots.txt says no to one path, and that alone changes.
 
 type program struct {
 	options func(site *url.URL) []colly.CollectorOption

@@ -7,9 +7,10 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// Visit is Collector.Visit for the collector that Attach was given, but asks robots.txt first: a URL that is refused
-// stays unvisited, so that it can be visited when that changes, and costs none of MaxRequests. It may therefore wait
-// for robots.txt, on asynchronous collectors too.
+// Visit is Collector.Visit for the collector that Attach was given, but asks
+// robots.txt first: a URL that is refused stays unvisited, so that it can be
+// visited when that changes, and costs none of MaxRequests. It may therefore
+// wait for robots.txt, on asynchronous collectors too.
 func (x *Extension) Visit(URL string) error {
 	x.mu.RLock()
 	c := x.members[0].c
@@ -20,7 +21,8 @@ func (x *Extension) Visit(URL string) error {
 	return c.Visit(URL)
 }
 
-// NoFollowError is what Follow returns for a link that may not be followed. It is not marked as visited.
+// NoFollowError is what Follow returns for a link that may not be followed. It
+// is not marked as visited.
 type NoFollowError struct {
 	URL  string // absolute
 	Page string // where the link is
@@ -34,9 +36,10 @@ func (e *NoFollowError) Error() string {
 	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
 }
 
-// Follow visits the href of an element as Request.Visit does, unless the page or (with ObeyRelNoFollow) the element itself says
-// nofollow, or robots.txt refuses it. In each of these cases the URL stays unvisited. The error is then a
-// *NoFollowError, or the same as from Visit.
+// Follow visits the href of an element as Request.Visit does, unless the page
+// or (with ObeyRelNoFollow) the element itself says nofollow, or robots.txt
+// refuses it. In each of these cases the URL stays unvisited. The error is then
+// a *NoFollowError, or the same as from Visit.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {

@@ -25,7 +25,8 @@ const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 // unpaced is for tests that are not about pace.
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
-// plain is a collector as it is without the extension, its own robots.txt check switched on.
+// plain is a collector as it is without the extension, its own robots.txt check
+// switched on.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -54,7 +55,8 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 	return ext
 }
 
-// asked is what the servers were asked for, "METHOD URL", without robots.txt, in order.
+// asked is what the servers were asked for, "METHOD URL", without robots.txt,
+// in order.
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {
@@ -90,7 +92,8 @@ func (n *notes) sorted() []string {
 	return slices.Sorted(slices.Values(n.list))
 }
 
-// withRobotsAnd answers everything but robots.txt, of which there is none, with this header and body.
+// withRobotsAnd answers everything but robots.txt, of which there is none, with
+// this header and body.
 func withRobotsAnd(header map[string]string, body string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", http.NotFoundHandler())

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// later keeps requests that were put back until their host is due: a line for each host, of which only the first is let
-// go at a time, so that many requests for one slow host cost no more than one.
+// later keeps requests that were put back until their host is due: a line for
+// each host, of which only the first is let go at a time, so that many requests
+// for one slow host cost no more than one.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
@@ -35,8 +36,8 @@ type parked struct {
 	gone  bool
 }
 
-// settle is how long the next in line waits for the one before it to have reached the Limiter, which then says when
-// that host is due.
+// settle is how long the next in line waits for the one before it to have
+// reached the Limiter, which then says when that host is due.
 const settle = 10 * time.Millisecond
 
 // delayed puts back a request that the Limiter refused.
@@ -71,7 +72,8 @@ func (m *member) throttled(r *colly.Response) {
 	}
 }
 
-// repeat submits a request again. What goes wrong from then on comes to OnError, but for what keeps colly from trying.
+// repeat submits a request again. What goes wrong from then on comes to
+// OnError, but for what keeps colly from trying.
 func (m *member) repeat(r *colly.Request) {
 	switch err := r.Retry(); {
 	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
@@ -84,8 +86,9 @@ func (m *member) repeat(r *colly.Request) {
 	}
 }
 
-// park puts a request into its host's line. On an asynchronous collector, where the request has a goroutine of its own,
-// it waits for its turn, so that Collector.Wait waits too; on a synchronous one the caller has other work.
+// park puts a request into its host's line. On an asynchronous collector, where
+// the request has a goroutine of its own, it waits for its turn, so that
+// Collector.Wait waits too; on a synchronous one the caller has other work.
 func (m *member) park(r *colly.Request, until time.Time) {
 	p := &parked{url: r.URL, until: until}
 	if m.c.Async {
@@ -107,9 +110,10 @@ func (m *member) context() context.Context {
 	return m.c.Context
 }
 
-// Wait waits for the requests that were put back and, as Collector.Wait, for those under way. With PutBack on a
-// synchronous collector call it after Queue.Run or the last Visit, which do not know of them; on an asynchronous one it
-// is Collector.Wait.
+// Wait waits for the requests that were put back and, as Collector.Wait, for
+// those under way. With PutBack on a synchronous collector call it after
+// Queue.Run or the last Visit, which do not know of them; on an asynchronous
+// one it is Collector.Wait.
 func (x *Extension) Wait() {
 	x.later.wait()
 	x.mu.RLock()

@@ -313,7 +313,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// The slowest hosts decide: robots.txt, and three intervals of 9 s between four pages.
+		// The slowest hosts decide: robots.txt, and three intervals of 9 s
+		// between four pages.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)
 		}

@@ -11,13 +11,16 @@ import (
 
 // How nofollow is enforced.
 //
-// A link is visited by Request.Visit of the page's Request, which hands down the page's Depth and Ctx. Colly compares
-// the depth with MaxDepth before anything else, and only then marks the URL as visited. So a page that says nofollow is
-// moved to MaxDepth: its links are too deep, and stay unvisited for other pages that link to them.
+// A link is visited by Request.Visit of the page's Request, which hands down
+// the page's Depth and Ctx. Colly compares the depth with MaxDepth before
+// anything else, and only then marks the URL as visited. So a page that says
+// nofollow is moved to MaxDepth: its links are too deep, and stay unvisited for
+// other pages that link to them.
 //
-// What goes round the depth (Request.New, Collector.Request with the page's Ctx) is refused in OnRequest, where the page
-// is known by its Ctx: a page with a mark has a Ctx of its own, a shallow copy with the same values and the same lock,
-// because the original is shared with the page's parent and siblings.
+// What goes round the depth (Request.New, Collector.Request with the page's
+// Ctx) is refused in OnRequest, where the page is known by its Ctx: a page with
+// a mark has a Ctx of its own, a shallow copy with the same values and the same
+// lock, because the original is shared with the page's parent and siblings.
 
 // mark is what is remembered of a page beyond its response.
 type mark struct {
@@ -30,8 +33,8 @@ type mark struct {
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
-// marks finds the mark of a page by its Ctx. A mark goes when the Ctx does: when neither the page nor requests made
-// from it are left.
+// marks finds the mark of a page by its Ctx. A mark goes when the Ctx does:
+// when neither the page nor requests made from it are left.
 type marks struct {
 	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
 	size  atomic.Int64
@@ -52,7 +55,8 @@ func (s *marks) find(ctx *colly.Context) *mark {
 	return nil
 }
 
-// put returns the page's mark. If it has none, it gets one, and with it a Ctx of its own.
+// put returns the page's mark. If it has none, it gets one, and with it a Ctx
+// of its own.
 func (s *marks) put(page *colly.Request) *mark {
 	if k := s.of(page.Ctx); k != nil && k.is(page) {
 		return k
@@ -83,8 +87,8 @@ func (m *member) noFollow(page *colly.Response) {
 	}
 }
 
-// refuseChild aborts a request that was made from a nofollow page past the depth, or for a rel=nofollow link; k is the
-// mark of its Ctx.
+// refuseChild aborts a request that was made from a nofollow page past the
+// depth, or for a rel=nofollow link; k is the mark of its Ctx.
 func (m *member) refuseChild(r *colly.Request, k *mark) {
 	switch {
 	case k.is(r): // the page itself, repeated: it may say something else this time

@@ -109,7 +109,8 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 			t.Errorf("%s: the value put before the crawl is %q", path, seen[path])
 		}
 	}
-	// Colly hands one Ctx down through the whole crawl: what was put on the nofollow page is in it too.
+	// Colly hands one Ctx down through the whole crawl: what was put on the
+	// nofollow page is in it too.
 	if got := ctx.Get("found on /closed"); got != "5" {
 		t.Errorf("the nofollow page put %q", got)
 	}

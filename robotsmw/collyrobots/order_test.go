@@ -20,7 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// TestAttachAnywhere adds the line before and after each thing that a program sets up.
+// TestAttachAnywhere adds the line before and after each thing that a program
+// sets up.
 func TestAttachAnywhere(t *testing.T) {
 	steps := []struct {
 		name string
@@ -78,7 +79,8 @@ func TestAttachAnywhere(t *testing.T) {
 			c.Visit("http://shop.example/")
 			c.Wait()
 			wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
-			// colly's own check, where it was switched on again, comes first and tells nobody.
+			// colly's own check, where it was switched on again, comes first
+			// and tells nobody.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
 				t.Errorf("attached before step %d: OnError was told of %v", first, got)
 			}

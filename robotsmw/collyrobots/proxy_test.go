@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A proxy given as an option, also one of colly's own switchers, gets pages and robots.txt alike.
+// A proxy given as an option, also one of colly's own switchers, gets pages and
+// robots.txt alike.
 func TestOptionsProxy(t *testing.T) {
 	var seen notes
 	site := robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /no", "/": "<p>", "/yes": "<p>"}

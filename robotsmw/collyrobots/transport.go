@@ -9,8 +9,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// transport is what the collector gets: it says colly's words for what robotsmw.Transport decides. All enforcement is
-// here, below every callback, because clones have the transport and not the callbacks.
+// transport is what the collector gets: it says colly's words for what
+// robotsmw.Transport decides. All enforcement is here, below every callback,
+// because clones have the transport and not the callbacks.
 type transport struct {
 	inner *robotsmw.Transport
 	agent string // Options.UserAgent
@@ -43,7 +44,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *transport) CloseIdleConnections() { t.inner.CloseIdleConnections() }
 
-// blockedError is a *robotsmw.DisallowedError that colly's users know as colly.ErrRobotsTxtBlocked.
+// blockedError is a *robotsmw.DisallowedError that colly's users know as
+// colly.ErrRobotsTxtBlocked.
 type blockedError struct{ *robotsmw.DisallowedError }
 
 func (e *blockedError) Unwrap() error { return e.DisallowedError }

@@ -23,8 +23,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Each test in this file is a trap: the first half shows what colly does by itself, so that it fails when colly
-// changes; the second half shows what an attached collector does.
+// Each test in this file is a trap: the first half shows what colly does by
+// itself, so that it fails when colly changes; the second half shows what an
+// attached collector does.
 
 func robotsFetches(web *robotstest.Internet) (n int) {
 	for _, r := range web.Log() {
@@ -591,7 +592,8 @@ func TestTrapContextIsShared(t *testing.T) {
 	if !leaked {
 		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
 	}
-	// The other half: TestNoFollow, where the siblings of a nofollow page are followed.
+	// The other half: TestNoFollow, where the siblings of a nofollow page are
+	// followed.
 }
 
 func TestTrapRedirectHandler(t *testing.T) {

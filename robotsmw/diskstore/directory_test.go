@@ -62,7 +62,7 @@ func TestBoundHolds(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d octets", total)
+	t.Errorf("%d bytes", total)
 }
 
 // a read-only directory, a directory that goes away, a file in the way.
@@ -88,7 +88,8 @@ func TestBadDirectories(t *testing.T) {
 	}
 }
 
-// a full disk (a file size limit stands for it) leaves the old value or none, whole.
+// a full disk (a file size limit stands for it) leaves the old value or none,
+// whole.
 func TestFullDisk(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_FULL_DIR"); dir != "" {
 		s, _ := Open(dir)
@@ -107,7 +108,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	v, err := s.Get(context.Background(), "k")
 	if err != nil || string(v) != "old" {
-		t.Errorf("%d octets, %v", len(v), err)
+		t.Errorf("%d bytes, %v", len(v), err)
 	}
 	if n := count(dir, ""); n != 1 {
 		t.Errorf("%d files", n)

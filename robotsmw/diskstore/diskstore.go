@@ -43,7 +43,7 @@ type Store struct {
 	MaxBytes int64
 
 	dir      string
-	written  atomic.Int64 // octets since the last sweep; what the first Put finds is not known
+	written  atomic.Int64 // bytes since the last sweep; what the first Put finds is not known
 	started  atomic.Bool
 	sweeping atomic.Bool
 }
@@ -74,8 +74,8 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// A value's file begins with when it expires (Unix nanoseconds, 8 octets,
-// big-endian) and the length of its key (2 octets), then come key and value.
+// A value's file begins with when it expires (Unix nanoseconds, 8 bytes,
+// big-endian) and the length of its key (2 bytes), then come key and value.
 const headerSize = 8 + 2
 
 // Get is the value of the key. A miss, or a value that has outlived its
@@ -104,14 +104,14 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return data[n:], nil
 }
 
-// Put writes the value, to be kept for ttl. A value of more than 16 MiB less its
-// key is refused.
+// Put writes the value, to be kept for ttl. A value of more than 16 MiB less
+// its key is refused.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(key) > 1<<16-1 {
-		return fmt.Errorf("diskstore: the key has %d octets, and 65,535 is the most", len(key))
+		return fmt.Errorf("diskstore: the key has %d bytes, and 65,535 is the most", len(key))
 	}
 	if headerSize+len(key)+len(value) > maxFile {
 		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
@@ -131,7 +131,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	return nil
 }
 
-// limit is the bound in octets.
+// limit is the bound in bytes.
 func (s *Store) limit() int64 {
 	switch {
 	case s.MaxBytes == 0:
@@ -350,7 +350,8 @@ func outlived(path string, now time.Time) bool {
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
 }
 
-// Files of more bytes are not ours: a mark has 16, and a value is refused by Put.
+// Files of more bytes are not ours: a mark has 16, and a value is refused by
+// Put.
 const (
 	maxFile = 16 << 20
 	maxMark = 16

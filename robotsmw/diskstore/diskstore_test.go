@@ -170,7 +170,7 @@ func TestKilledWriterLeavesWholeValues(t *testing.T) {
 				t.Error(err)
 			}
 			if err == nil && len(v) != 100_000 {
-				t.Errorf("a value of %d octets", len(v))
+				t.Errorf("a value of %d bytes", len(v))
 			}
 		}
 		seen = min(seen, 199)

@@ -1,4 +1,5 @@
-// Package pagelinks lists the links of an HTML page, and which of them a polite crawler follows.
+// Package pagelinks lists the links of an HTML page, and which of them a polite
+// crawler follows.
 //
 //	resp, err := client.Get("https://example.com/")
 //	…
@@ -8,24 +9,27 @@
 //		queue.Add(u)
 //	}
 //
-// [Read] reads and closes the body of a response. [FromDocument] takes a page that was parsed already.
+// [Read] reads and closes the body of a response. [FromDocument] takes a page
+// that was parsed already.
 //
 // # What keeps a link from being followed
 //
-//   - the page says nofollow or none, in a header or a meta: then none of its links is followed, its refresh included;
+//   - the page says nofollow or none, in a header or a meta: then none of its
+//     links is followed, its refresh included;
 //   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
 //   - robots.txt disallows it, if there is a [Options.Checker].
 //
 // rel="ugc" and rel="sponsored" do not: they say who placed the link. A crawler
 // that leaves such links out looks at [Link].UGC and Sponsored.
 //
-// A page may hold two links to one URL. It is followed if either may be. That a page says nofollow does not forbid the
-// URL: another page may link to it too.
+// A page may hold two links to one URL. It is followed if either may be. That a
+// page says nofollow does not forbid the URL: another page may link to it too.
 //
 // # What counts as a link
 //
-// <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in <noscript>, not in <template>. Addresses
-// are resolved against the first <base href>; fragments are dropped; schemes other than http and https are left out.
+// <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in
+// <noscript>, not in <template>. Addresses are resolved against the first <base
+// href>; fragments are dropped; schemes other than http and https are left out.
 package pagelinks
 
 import (
@@ -42,8 +46,9 @@ import (
 
 // Options says how links are judged. The zero value asks no robots.txt.
 type Options struct {
-	// Checker asks the robots.txt of each link that nothing else excludes. It may fetch and wait. Nil: robots.txt is
-	// not asked, and keeps no link out of Queue.
+	// Checker asks the robots.txt of each link that nothing else excludes. It
+	// may fetch and wait. Nil: robots.txt is not asked, and keeps no link out
+	// of Queue.
 	Checker *robotsmw.Checker
 
 	// FollowRelNoFollow follows links that say rel="nofollow", which Google
@@ -51,8 +56,8 @@ type Options struct {
 	FollowRelNoFollow bool
 
 	// MaxBytes bounds what Read takes of a body, for a crawler of servers that
-	// it does not know. What follows is left unread, and Page.Truncated says so.
-	// 0: 16 MiB. Negative: no limit.
+	// it does not know. What follows is left unread, and Page.Truncated says
+	// so. 0: 16 MiB. Negative: no limit.
 	MaxBytes int
 }
 
@@ -80,21 +85,24 @@ type Link struct {
 	PageNoFollow             bool // the page says nofollow
 	NoFollow, UGC, Sponsored bool // the link's rel says so
 
-	// What robots.txt says. Checked is false if there is no Checker, if page or link exclude the URL already, or if the
-	// Checker gave Err instead of a Decision.
+	// What robots.txt says. Checked is false if there is no Checker, if page or
+	// link exclude the URL already, or if the Checker gave Err instead of a
+	// Decision.
 	Checked  bool
 	Decision robotsmw.Decision
 	Err      error
 }
 
-// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too; the page's own if the page reloads.
+// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too;
+// the page's own if the page reloads.
 type Refresh struct {
 	Delay time.Duration
 	URL   *url.URL
 }
 
-// FromDocument returns the links of the page doc, which was had from the address u and says about itself what
-// robotsmw.PageDirectives tells. doc is not changed. The error is ctx's, if it ended while a Checker waited.
+// FromDocument returns the links of the page doc, which was had from the
+// address u and says about itself what robotsmw.PageDirectives tells. doc is
+// not changed. The error is ctx's, if it ended while a Checker waited.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
@@ -114,7 +122,8 @@ func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says r
 	return p, p.check(ctx)
 }
 
-// Queue returns the URLs that a polite crawler may fetch next, each once, in the order of the page.
+// Queue returns the URLs that a polite crawler may fetch next, each once, in
+// the order of the page.
 func (p *Page) Queue() []*url.URL {
 	var queue []*url.URL
 	seen := map[string]bool{}
@@ -137,7 +146,8 @@ func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
-// check asks robots.txt about each URL that nothing else excludes: no server is bothered for the others.
+// check asks robots.txt about each URL that nothing else excludes: no server is
+// bothered for the others.
 func (p *Page) check(ctx context.Context) error {
 	var urls []*url.URL
 	index := map[string]int{}
@@ -234,7 +244,8 @@ type relation struct{ text string }
 
 func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
 
-// has reports whether a rel holds a word, in any case. Words are parted by white space, and on many pages by commas.
+// has reports whether a rel holds a word, in any case. Words are parted by
+// white space, and on many pages by commas.
 func (r relation) has(word string) bool {
 	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
 		if strings.EqualFold(w, word) {
@@ -244,8 +255,8 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve returns the absolute URL of an address as written in a page, without its fragment, or nil for one that does
-// not lead to a page.
+// resolve returns the absolute URL of an address as written in a page, without
+// its fragment, or nil for one that does not lead to a page.
 func resolve(base *url.URL, address string) *url.URL {
 	address = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(strings.Trim(address, " \t\r\n\f"))
 	u, err := base.Parse(address)
@@ -256,7 +267,8 @@ func resolve(base *url.URL, address string) *url.URL {
 	return u
 }
 
-// refreshOf reads <meta http-equiv="refresh" content="5; url=/next"> (WHATWG HTML §4.2.5.3, less strictly).
+// refreshOf reads <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
+// HTML §4.2.5.3, less strictly).
 func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
 		return 0, "", false

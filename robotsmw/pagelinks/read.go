@@ -17,12 +17,14 @@ import (
 
 const defaultMaxBytes = 16 << 20
 
-// Read reads the HTML page in resp, which a robotsmw.Transport delivered, closes its body, and returns its links. A
-// response that has no HTML has none, and is not read.
+// Read reads the HTML page in resp, which a robotsmw.Transport delivered,
+// closes its body, and returns its links. A response that has no HTML has none,
+// and is not read.
 //
-// The error is that of the body, or ctx's while a Checker waited; then the links judged so far are returned with it.
-// That a single link could not be judged is in its Err. A body in a content coding is an error: a caller who set
-// Accept-Encoding undoes it and takes FromHTML.
+// The error is that of the body, or ctx's while a Checker waited; then the
+// links judged so far are returned with it. That a single link could not be
+// judged is in its Err. A body in a content coding is an error: a caller who
+// set Accept-Encoding undoes it and takes FromHTML.
 func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {
@@ -56,8 +58,8 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	return p, err
 }
 
-// inUTF8 returns a page in UTF-16 as UTF-8. Others are returned as they are: addresses and rel are found in every
-// charset that contains ASCII.
+// inUTF8 returns a page in UTF-16 as UTF-8. Others are returned as they are:
+// addresses and rel are found in every charset that contains ASCII.
 func inUTF8(page []byte, contentType string) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	kind := strings.ToLower(contentType)

@@ -20,7 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// realPages returns the heads of real pages by name, and what their list says; or skips the test.
+// realPages returns the heads of real pages by name, and what their list says;
+// or skips the test.
 func realPages(t testing.TB) (pages map[string]string, listed []string) {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -134,7 +135,8 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want robotsmeta.Directives
-		// The list also has what is commented out, and in one page what lies beyond the window.
+		// The list also has what is commented out, and in one page what lies
+		// beyond the window.
 		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
 		for _, m := range metas {
 			if strings.Contains(html, squeeze(m)) {
@@ -146,7 +148,8 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name what the metas say. It also flags what stands in a value attribute, which is nothing.
+		// The list's flags name what the metas say. It also flags what stands
+		// in a value attribute, which is nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue
@@ -167,12 +170,12 @@ func BenchmarkRealHeads(b *testing.B) {
 		metas bool
 	}{{"without metas", false}, {"with metas", true}} {
 		var heads [][]byte
-		octets := 0
+		nbytes := 0
 		for _, line := range listed {
 			fields := strings.Split(line, "\t")
 			if fields[6] != "[]" == bench.metas {
 				heads = append(heads, []byte(pages[fields[0]]))
-				octets += len(pages[fields[0]])
+				nbytes += len(pages[fields[0]])
 			}
 		}
 		b.Run(bench.name, func(b *testing.B) {
@@ -186,7 +189,7 @@ func BenchmarkRealHeads(b *testing.B) {
 			}
 			ns := float64(b.Elapsed().Nanoseconds()) / float64(n)
 			b.ReportMetric(ns/float64(len(heads))/1000, "µs/head")
-			b.ReportMetric(ns/float64(octets)*(68<<10)/1000, "µs/68KB")
+			b.ReportMetric(ns/float64(nbytes)*(68<<10)/1000, "µs/68KB")
 		})
 	}
 }

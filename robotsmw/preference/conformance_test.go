@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The cases of other implementations that are about robots.txt and tdmrep.json. (Those about pages are package
-// htmlmeta's.)
+// The cases of other implementations that are about robots.txt and tdmrep.json.
+// (Those about pages are package htmlmeta's.)
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
@@ -61,8 +61,9 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 					continue
 				}
 				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: rep, Target: path}.For(TrainAI).Answer]
-				// That one takes the longest location, and only as a whole path. TDMRep has the first that matches count,
-				// by its beginning as in robots.txt; here that reserves everything.
+				// That one takes the longest location, and only as a whole
+				// path. TDMRep has the first that matches count, by its
+				// beginning as in robots.txt; here that reserves everything.
 				if strings.HasPrefix(c.Source, "tamnd/gao") {
 					want = "reserved"
 				}

@@ -31,7 +31,8 @@ func (in Input) directives(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: where, Line: r.Line, Raw: r.Raw})
 	}
-	// Of a page that says hundreds of things not all are kept as rules. They hold all the same.
+	// Of a page that says hundreds of things not all are kept as rules. They
+	// hold all the same.
 	add := func(signal Signal, said bool) {
 		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
 			all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: "header or meta", Raw: string(signal)})

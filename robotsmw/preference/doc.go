@@ -1,4 +1,5 @@
-// Package preference reads what the owner of a page says about its use: for search, for training AI, as input to AI.
+// Package preference reads what the owner of a page says about its use: for
+// search, for training AI, as input to AI.
 //
 //	in := preference.Input{
 //		Robots: decision.File(),              // the origin's robots.txt: robotsmw.Options.KeepFiles
@@ -12,9 +13,10 @@
 //		log.Print(v) // deny by Content-Usage in robots.txt, line 2: train-ai=n
 //	}
 //
-// The caller names a use and gets an [Answer], allow, deny or unknown, with the evidence: who said so, where, in which
-// words. Nothing is fetched here, and nothing here keeps a crawler from fetching: that is robots.txt's part. What to do
-// about an unknown is the caller's decision, too.
+// The caller names a use and gets an [Answer], allow, deny or unknown, with the
+// evidence: who said so, where, in which words. Nothing is fetched here, and
+// nothing here keeps a crawler from fetching: that is robots.txt's part. What
+// to do about an unknown is the caller's decision, too.
 //
 // # What is read
 //
@@ -25,31 +27,40 @@
 //	noml             the same                noml.info
 //	policy tokens    robots.txt              Google-Extended and its like: names that no crawler sends
 //
-// [Input.Licenses] lists the licences that RSL 1.0 (Really Simple Licensing) attaches; they are not read.
+// [Input.Licenses] lists the licences that RSL 1.0 (Really Simple Licensing)
+// attaches; they are not read.
 //
-// noindex is not among these: it says what may be shown, and package robotsmeta tells it.
+// noindex is not among these: it says what may be shown, and package robotsmeta
+// tells it.
 //
 // # How statements combine
 //
-// Each signal is decided by its own rules, as the next section says; then the signals add up: one that denies
-// outweighs any that allow, and any that allows outweighs silence.
+// Each signal is decided by its own rules, as the next section says; then the
+// signals add up: one that denies outweighs any that allow, and any that allows
+// outweighs silence.
 //
 // # The rules of each
 //
-// Content-Usage in robots.txt stands in the group for our product token. Its value is a Dictionary of Structured Fields
-// (RFC 9651), before which a path may stand. Of the lines whose path matches, those with the longest count; among
-// equals, and between robots.txt and header, n outweighs y. Lines for a path that the crawler may not fetch say nothing.
-// A value other than the tokens y and n, and a line that is no Dictionary, say nothing. Of a key given twice in one
-// line the last counts.
+// Content-Usage in robots.txt stands in the group for our product token. Its
+// value is a Dictionary of Structured Fields (RFC 9651), before which a path
+// may stand. Of the lines whose path matches, those with the longest count;
+// among equals, and between robots.txt and header, n outweighs y. Lines for a
+// path that the crawler may not fetch say nothing. A value other than the
+// tokens y and n, and a line that is no Dictionary, say nothing. Of a key given
+// twice in one line the last counts.
 //
-// At most 256 such lines of a robots.txt are read. A Dictionary of more than
-// 64 KiB says nothing.
+// At most 256 such lines of a robots.txt are read. A Dictionary of more than 64
+// KiB says nothing.
 //
-// Content-Signal is read likewise, but leniently: yes and no in any case, 1 and 0, and without commas between.
+// Content-Signal is read likewise, but leniently: yes and no in any case, 1 and
+// 0, and without commas between.
 //
-// TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta supersedes the header, and the header the
-// file, in which the first matching location counts.
+// TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta
+// supersedes the header, and the header the file, in which the first matching
+// location counts.
 //
-// A policy token is evaluated like a robot's name in robots.txt. If a group names it, the verdict for the target is the
-// owner's answer. If none does, the "*" group can deny, but does not allow: it was not written with that token in mind.
+// A policy token is evaluated like a robot's name in robots.txt. If a group
+// names it, the verdict for the target is the owner's answer. If none does, the
+// "*" group can deny, but does not allow: it was not written with that token in
+// mind.
 package preference

@@ -70,7 +70,8 @@ func ExampleParseTDMRep() {
 	// / true https://example.com/terms true
 }
 
-// Policy tokens are names that no crawler sends: an owner uses them to address a use.
+// Policy tokens are names that no crawler sends: an owner uses them to address
+// a use.
 func ExampleInput_policyTokens() {
 	file := robotstxt.Parse([]byte("User-agent: Google-Extended\nDisallow: /\n\nUser-agent: *\nAllow: /\n"))
 	in := preference.Input{

@@ -24,11 +24,12 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields bounds the fields of one name that are read in a robots.txt. Real ones have a handful.
+// maxFields bounds the fields of one name that are read in a robots.txt. Real
+// ones have a handful.
 const maxFields = 256
 
-// inForce returns the fields of our group that hold for the target: those with the longest path that matches, several
-// if they are equally long.
+// inForce returns the fields of our group that hold for the target: those with
+// the longest path that matches, several if they are equally long.
 func (in Input) inForce(names ...string) []scoped {
 	if in.Robots == nil {
 		return nil

@@ -20,8 +20,9 @@ type Input struct {
 	Header http.Header           // of the response
 	Page   robotsmeta.Directives // what header and metas said, as robotsmw.PageDirectives gives it
 
-	// PolicyTokens are names under which robots.txt may address a use, such as {TrainAI: {"Google-Extended"}}. None is
-	// built in: they are their inventors' and change from week to week.
+	// PolicyTokens are names under which robots.txt may address a use, such as
+	// {TrainAI: {"Google-Extended"}}. None is built in: they are their
+	// inventors' and change from week to week.
 	PolicyTokens map[Use][]string
 
 	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: there is none, or it is not asked
@@ -56,8 +57,9 @@ type Statement struct {
 	Policy string `json:"policy,omitempty"` // TDMRep's tdm-policy, the address of the terms; empty: none
 }
 
-// String returns for example "deny by Content-Usage in robots.txt, line 2: train-ai=n". What cannot be printed is
-// replaced: the words are a stranger's, and must not write to a terminal.
+// String returns for example "deny by Content-Usage in robots.txt, line 2:
+// train-ai=n". What cannot be printed is replaced: the words are a stranger's,
+// and must not write to a terminal.
 func (s Statement) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s in %s", s.Answer, s.Signal, s.Where)

@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A verdict goes into a log of JSON lines with its evidence, in words, and comes back the same.
+// A verdict goes into a log of JSON lines with its evidence, in words, and
+// comes back the same.
 func TestVerdict_JSON(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),

@@ -2,15 +2,17 @@ package preference
 
 import "strings"
 
-// A License is the address of terms for which an owner licenses the use of a page (RSL 1.0).
+// A License is the address of terms for which an owner licenses the use of a
+// page (RSL 1.0).
 type License struct {
 	URL   string `json:"url"`   // as written
 	Where string `json:"where"` // "robots.txt" or "header"
 	Line  int    `json:"line"`  // of robots.txt, or among the header's lines of that field
 }
 
-// Licenses returns the licences that robots.txt (License lines, for the whole origin) and the header (Link with
-// rel="license") name, up to 256 of them. Those in the page itself are told by package pagelinks.
+// Licenses returns the licences that robots.txt (License lines, for the whole
+// origin) and the header (Link with rel="license") name, up to 256 of them.
+// Those in the page itself are told by package pagelinks.
 func (in Input) Licenses() (all []License) {
 	if in.Robots != nil {
 		for f := range in.Robots.Fields("License") {

@@ -12,8 +12,8 @@ const (
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 
-// general returns the use that a statement must be about to bear on use: what holds for training holds for training on
-// images.
+// general returns the use that a statement must be about to bear on use: what
+// holds for training holds for training on images.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI
@@ -69,8 +69,8 @@ const (
 	PolicyToken    Signal = "policy token"
 )
 
-// Draft names the documents that a signal is read by, with their versions, where they are drafts and may change. It is
-// empty for the others.
+// Draft names the documents that a signal is read by, with their versions,
+// where they are drafts and may change. It is empty for the others.
 func (s Signal) Draft() string {
 	switch s {
 	case ContentUsage:

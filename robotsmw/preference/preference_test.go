@@ -22,7 +22,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// check compares the answers about search, training and input, written as "allow deny unknown".
+// check compares the answers about search, training and input, written as
+// "allow deny unknown".
 type check struct {
 	name string
 	in   Input
@@ -159,7 +160,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// robotsmeta keeps so many rules of a page and no more; what it says beyond them holds.
+// robotsmeta keeps so many rules of a page and no more; what it says beyond
+// them holds.
 func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{

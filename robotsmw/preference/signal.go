@@ -37,8 +37,9 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 	}
 }
 
-// signals yields the names and values of a Content-Signal. They are parted by commas; where they are parted by white
-// space or semicolons alone, they are told apart all the same, lest a "no" be lost.
+// signals yields the names and values of a Content-Signal. They are parted by
+// commas; where they are parted by white space or semicolons alone, they are
+// told apart all the same, lest a "no" be lost.
 func signals(text string) func(yield func(name, value string) bool) {
 	const parts = ",; \t"
 	return func(yield func(name, value string) bool) {

@@ -11,8 +11,9 @@ import (
 // maxTDMRules bounds the entries read.
 const maxTDMRules = 1000
 
-// ParseTDMRep reads a tdmrep.json, up to 1000 entries of it. Entries without a location, or with a reservation other than 0 and 1, are left
-// out. The error is that of a file that is no JSON array.
+// ParseTDMRep reads a tdmrep.json, up to 1000 entries of it. Entries without a
+// location, or with a reservation other than 0 and 1, are left out. The error
+// is that of a file that is no JSON array.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {
@@ -39,7 +40,8 @@ func ParseTDMRep(body []byte) (TDMRep, error) {
 	return rep, nil
 }
 
-// Match returns the first rule whose location matches a target, the page's path and query. ok is false if none does.
+// Match returns the first rule whose location matches a target, the page's path
+// and query. ok is false if none does.
 func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
 	for _, rule := range r {
 		if matches(rule.Location, target) {
@@ -60,7 +62,8 @@ func reservation(value string) Answer {
 	return Unknown
 }
 
-// tdm reads TDMRep: a meta, else the header, else the file. Text and data mining is what training begins with.
+// tdm reads TDMRep: a meta, else the header, else the file. Text and data
+// mining is what training begins with.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

@@ -17,7 +17,8 @@ func (v Verdict) String() string {
 	return v.Answer.String()
 }
 
-// For returns what was said about a use: deny if any signal denies it, else allow if any allows it, else unknown.
+// For returns what was said about a use: deny if any signal denies it, else
+// allow if any allows it, else unknown.
 func (in Input) For(use Use) Verdict {
 	v := Verdict{Use: use}
 	for _, s := range in.statements(use) {

@@ -2,8 +2,8 @@ package robotsmeta
 
 const space = " \t\r\n\f"
 
-// octets tells of each octet what it parts, or ends.
-var octets = func() (e [256]uint8) {
+// bytes tells of each byte what it parts, or ends.
+var classes = func() (e [256]uint8) {
 	for _, c := range []byte(space) {
 		e[c] = partsWords
 	}
@@ -17,7 +17,7 @@ const (
 	endsName // that of a scope, or of a directive with a value
 )
 
-func isSpace(c byte) bool { return octets[c]&partsWords != 0 }
+func isSpace(c byte) bool { return classes[c]&partsWords != 0 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

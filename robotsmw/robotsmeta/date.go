@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// maxDate bounds the text looked at for one date, in octets.
+// maxDate bounds the text looked at for one date, in bytes.
 const maxDate = 64
 
-// readDate returns the longest date that s begins with, in UTC, and its length in octets: 0 if s begins with none. A
-// date ends where s ends, at white space, a comma or a semicolon.
+// readDate returns the longest date that s begins with, in UTC, and its length
+// in bytes: 0 if s begins with none. A date ends where s ends, at white space,
+// a comma or a semicolon.
 //
 //	Fri, 25 Jun 2010 15:00:00 -0800     RFC 822, with or without the weekday
 //	Friday, 25-Jun-10 15:00:00 PST      RFC 850
@@ -20,8 +21,9 @@ const maxDate = 64
 //	2010-06-25 15:00:00 UTC
 //	2010-06-25                          midnight UTC
 //
-// [time.Parse] and net/mail read PST as UTC without an error; here zone names stand for their offsets. A date without
-// a zone is UTC. Two digits of a year are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, the second 60. Whether
+// [time.Parse] and net/mail read PST as UTC without an error; here zone names
+// stand for their offsets. A date without a zone is UTC. Two digits of a year
+// are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, the second 60. Whether
 // the weekday is right is not asked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
@@ -39,7 +41,8 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader goes once over s and remembers each point at which what it has read is a date.
+// A dateReader goes once over s and remembers each point at which what it has
+// read is a date.
 type dateReader struct {
 	s string
 	i int
@@ -50,10 +53,11 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // octets of best
+	end  int // bytes of best
 }
 
-// accept remembers the date read so far, if it may end here. It returns false if it is no date of the calendar.
+// accept remembers the date read so far, if it may end here. It returns false
+// if it is no date of the calendar.
 func (d *dateReader) accept() bool {
 	if d.year < 1 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 {
 		return false
@@ -127,7 +131,8 @@ func (d *dateReader) date() {
 	d.zone()
 }
 
-// monthFirst reads what follows the month's name in "June 25, 2010 15:00 PST" and "Jun 25 15:00:00 PST 2010".
+// monthFirst reads what follows the month's name in "June 25, 2010 15:00 PST"
+// and "Jun 25 15:00:00 PST 2010".
 func (d *dateReader) monthFirst(name string) {
 	if d.month = month(name); d.month == 0 {
 		return
@@ -170,7 +175,8 @@ func (d *dateReader) monthFirst(name string) {
 	}
 }
 
-// readYear reads a year of four digits, or of two. It takes nothing if there is none, or if it is an hour.
+// readYear reads a year of four digits, or of two. It takes nothing if there is
+// none, or if it is an hour.
 func (d *dateReader) readYear() bool {
 	start := d.i
 	n, digits := d.number()
@@ -270,7 +276,8 @@ func (d *dateReader) hours(basic bool) bool {
 	return true
 }
 
-// zone reads an offset, or a zone's name, which may have an offset behind it (GMT+2) or a comment.
+// zone reads an offset, or a zone's name, which may have an offset behind it
+// (GMT+2) or a comment.
 func (d *dateReader) zone() {
 	d.spaces()
 	if name := d.letters(); name != "" {
@@ -355,7 +362,8 @@ func (d *dateReader) letters() string {
 	return d.s[start:d.i]
 }
 
-// number reads a run of digits. Of more than nine the value means nothing; no caller takes so many.
+// number reads a run of digits. Of more than nine the value means nothing; no
+// caller takes so many.
 func (d *dateReader) number() (n, digits int) {
 	for d.i < len(d.s) && isDigit(d.s[d.i]) {
 		if digits < 9 {
@@ -367,7 +375,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s is name, or its beginning of at least three letters.
+// abbreviates reports whether s is name, or its beginning of at least three
+// letters.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }
@@ -391,9 +400,10 @@ func month(s string) int {
 	return 0
 }
 
-// zones has the names of RFC 822 §5.1 and others that are in wide use and mean one offset. CST and its like are the
-// American ones, as in RFC 822. A military letter other than Z says nothing about the offset (RFC 5322 §4.3) and
-// counts as UTC.
+// zones has the names of RFC 822 §5.1 and others that are in wide use and mean
+// one offset. CST and its like are the American ones, as in RFC 822. A military
+// letter other than Z says nothing about the offset (RFC 5322 §4.3) and counts
+// as UTC.
 var zones = func() map[string]int {
 	m := map[string]int{
 		"NST": -3*3600 - 1800, "NDT": -2*3600 - 1800, "IST": 5*3600 + 1800, "ACST": 9*3600 + 1800, "ACDT": 10*3600 + 1800,

@@ -96,7 +96,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// readDateSlow says again what readDate does: of all texts that s begins with and that are dates, the longest.
+// readDateSlow says again what readDate does: of all texts that s begins with
+// and that are dates, the longest.
 func readDateSlow(s string) (t time.Time, n int) {
 	for n = min(len(s), maxDate); n > 0; n-- {
 		if n < len(s) && !strings.ContainsRune(space+",;", rune(s[n])) {
@@ -120,7 +121,7 @@ func FuzzDate(f *testing.F) {
 		got, n := readDate(s)
 		want, m := readDateSlow(s)
 		if n != m || !got.Equal(want) {
-			t.Fatalf("%q: %v (%d octets), want %v (%d)", s, got, n, want, m)
+			t.Fatalf("%q: %v (%d bytes), want %v (%d)", s, got, n, want, m)
 		}
 		if n == 0 {
 			return
@@ -150,7 +151,8 @@ func FuzzHeader(f *testing.F) {
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// A name adds restrictions and takes none away; so does saying a thing twice.
+			// A name adds restrictions and takes none away; so does saying a
+			// thing twice.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// Directives is the sum of what was said to one robot. The zero value is what a page says that says nothing.
+// Directives is the sum of what was said to one robot. The zero value is what a
+// page says that says nothing.
 //
-// A Directives is a value: no method changes it, and it may be copied and used by several goroutines at once.
+// A Directives is a value: no method changes it, and it may be copied and used
+// by several goroutines at once.
 type Directives struct {
 	flags   flags
 	image   imagePreview
@@ -58,17 +60,19 @@ func (d Directives) NoIndex() bool {
 // noIndexNow is apart so that NoIndex, which is asked of each page, is inlined.
 func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
-// NoIndexAt reports whether the page must not be kept at time t: noindex or none was said, or t is not before the
-// earliest unavailable_after.
+// NoIndexAt reports whether the page must not be kept at time t: noindex or
+// none was said, or t is not before the earliest unavailable_after.
 func (d Directives) NoIndexAt(t time.Time) bool {
 	return d.flags&noIndex != 0 || d.flags&hasAfter != 0 && !t.Before(d.after)
 }
 
-// NoFollow reports whether the page's links must not be followed: nofollow or none was said.
+// NoFollow reports whether the page's links must not be followed: nofollow or
+// none was said.
 func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
-// NoArchive reports noarchive or nocache: no copy of the page may be shown. Some operators (Bing, Amazon) also take it
-// for a refusal of AI training; that is for the caller to decide.
+// NoArchive reports noarchive or nocache: no copy of the page may be shown.
+// Some operators (Bing, Amazon) also take it for a refusal of AI training; that
+// is for the caller to decide.
 func (d Directives) NoArchive() bool { return d.flags&noArchive != 0 }
 
 // NoSnippet reports nosnippet, or max-snippet:0, which means the same.
@@ -82,29 +86,31 @@ func (d Directives) NoImageIndex() bool { return d.flags&noImageIndex != 0 }
 // NoTranslate reports notranslate.
 func (d Directives) NoTranslate() bool { return d.flags&noTranslate != 0 }
 
-// IndexIfEmbedded reports indexifembedded: a page that is noindex may be kept as a part of pages that embed it. It
-// lifts nothing by itself, NoIndex stays true.
+// IndexIfEmbedded reports indexifembedded: a page that is noindex may be kept
+// as a part of pages that embed it. It lifts nothing by itself, NoIndex stays
+// true.
 func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0 }
 
 // NoAI reports noai: the page is not for machine learning.
 func (d Directives) NoAI() bool { return d.flags&noAI != 0 }
 
-// NoImageAI reports noimageai, or noai, which includes it: the page's images are not for machine learning.
+// NoImageAI reports noimageai, or noai, which includes it: the page's images
+// are not for machine learning.
 func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 
 // NoML reports noml (noml.info): the page is not for machine learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
-// MaxSnippet returns the smallest max-snippet said, in characters, -1 if only "no limit" was said. ok is false if
-// none was said.
+// MaxSnippet returns the smallest max-snippet said, in characters, -1 if only
+// "no limit" was said. ok is false if none was said.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
-// MaxVideoPreview returns the smallest max-video-preview said, in seconds, -1 if only "no limit" was said. ok is
-// false if none was said.
+// MaxVideoPreview returns the smallest max-video-preview said, in seconds, -1
+// if only "no limit" was said. ok is false if none was said.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
-// MaxImagePreview returns the smallest max-image-preview said: "none", "standard" or "large". It is empty if none
-// was said.
+// MaxImagePreview returns the smallest max-image-preview said: "none",
+// "standard" or "large". It is empty if none was said.
 func (d Directives) MaxImagePreview() string {
 	switch d.image {
 	case imageNone:
@@ -117,7 +123,8 @@ func (d Directives) MaxImagePreview() string {
 	return ""
 }
 
-// UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false if no readable one was said.
+// UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
+// if no readable one was said.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
 // Truncated reports that a limit cut the text short (8 KiB for one header line
@@ -125,12 +132,13 @@ func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, 
 // crawler that must be sure takes it for a noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
-// Rules yields everything that was said to this robot, in the order read: also what has no effect (index, noodp) and
-// what is unknown. At most 256 rules are kept.
+// Rules yields everything that was said to this robot, in the order read: also
+// what has no effect (index, noodp) and what is unknown. At most 256 rules are
+// kept.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
-// Union returns what holds if both d and other were said: each restriction of either, the smaller of two limits, the
-// earlier of two dates.
+// Union returns what holds if both d and other were said: each restriction of
+// either, the smaller of two limits, the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
 	if other.flags == 0 && other.rules == nil { // as of most pages; an image preview has a rule
 		return d
@@ -194,7 +202,8 @@ const (
 // longest is the length of the longest directive's name.
 const longest = len("nositelinkssearchbox")
 
-// directives has all that are known, by the length of their names: few are as long as each other.
+// directives has all that are known, by the length of their names: few are as
+// long as each other.
 var directives = func() (byLength [longest + 1][]directive) {
 	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {
@@ -220,7 +229,8 @@ var directives = func() (byLength [longest + 1][]directive) {
 	return byLength
 }()
 
-// set adds a directive that has a value. It returns false, and adds nothing, if the value cannot be read.
+// set adds a directive that has a value. It returns false, and adds nothing, if
+// the value cannot be read.
 func (d *Directives) set(dir directive, value string) bool {
 	said := d.flags&dir.flags != 0
 	switch dir.kind {
@@ -284,7 +294,8 @@ func lookup(word string) (directive, bool) {
 	return directive{}, false
 }
 
-// inLower reports whether word is name but for its case. Both have one length, and name is in lower case.
+// inLower reports whether word is name but for its case. Both have one length,
+// and name is in lower case.
 func inLower(word, name string) bool {
 	for i := range len(name) {
 		if word[i] != name[i] && lower(word[i]) != name[i] {
@@ -301,7 +312,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// readLimit reads the value of max-snippet and max-video-preview: a whole number, or -1 for no limit.
+// readLimit reads the value of max-snippet and max-video-preview: a whole
+// number, or -1 for no limit.
 func readLimit(s string) (n int32, ok bool) {
 	if s == "-1" {
 		return -1, true

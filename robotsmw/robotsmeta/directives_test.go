@@ -219,7 +219,8 @@ func TestMetaNames(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, the work and the memory are bounded, and what is cut off is said to be.
+// Whatever a server sends, the work and the memory are bounded, and what is cut
+// off is said to be.
 func TestLimitsOfText(t *testing.T) {
 	long := strings.Repeat("noarchive, ", 1000)
 	for _, test := range []struct {

@@ -74,7 +74,8 @@ func ExampleDirectives_Rules() {
 	// nofollow: by the element on line 7 of the page
 }
 
-// A frame that is not to be found by itself may be kept with the page around it.
+// A frame that is not to be found by itself may be kept with the page around
+// it.
 func ExampleDirectives_IndexIfEmbedded() {
 	frame := robotsmeta.ParseContent("noindex, indexifembedded")
 	fmt.Println("by itself:", !frame.NoIndex())

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxLine  = 8 << 10  // octets read of one header line or meta
-	maxLines = 64 << 10 // octets read of all lines of one field
+	maxLine  = 8 << 10  // bytes read of one header line or meta
+	maxLines = 64 << 10 // bytes read of all lines of one field
 )
 
 // A reader reads texts (header lines, a meta's content) into its Directives.
@@ -28,8 +28,9 @@ type reader struct {
 	scopes bool   // whether names are looked for
 }
 
-// inASCII returns s with spaces and commas beyond ASCII as those of ASCII. "noindex,&nbsp;nofollow" and "noindex，nofollow"
-// look right to those who write them.
+// inASCII returns s with spaces and commas beyond ASCII as those of ASCII.
+// "noindex,&nbsp;nofollow" and "noindex，nofollow" look right to those who write
+// them.
 func inASCII(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -47,7 +48,7 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s to n octets, whole items only.
+// limit cuts s to n bytes, whole items only.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -56,19 +57,20 @@ func (r *reader) limit(s string, n int) string {
 	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
 }
 
-// read reads one text. (The tokens are no field of r: what is stored beside the rules would have to live as long.)
+// read reads one text. (The tokens are no field of r: what is stored beside the
+// rules would have to live as long.)
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
 	for {
-		for s != "" && octets[s[0]]&(partsWords|partsItems) != 0 {
+		for s != "" && classes[s[0]]&(partsWords|partsItems) != 0 {
 			s = s[1:]
 		}
 		if s == "" {
 			return
 		}
 		i := 0
-		for i < len(s) && octets[s[i]]&(partsItems|endsName) == 0 {
+		for i < len(s) && classes[s[i]]&(partsItems|endsName) == 0 {
 			i++
 		}
 		if i < len(s) && s[i] == ':' {
@@ -82,7 +84,8 @@ func (r *reader) read(s string, tokens []string) {
 	}
 }
 
-// words reads directives that are parted by white space alone. s does not begin with any.
+// words reads directives that are parted by white space alone. s does not begin
+// with any.
 func (r *reader) words(s string) {
 	for s != "" {
 		var word string
@@ -95,8 +98,9 @@ func (r *reader) words(s string) {
 	}
 }
 
-// named reads the beginning of s, an item with its first colon at s[colon], and returns how much of s it has read: what
-// follows a scope, or a value, is an item again. It looks no further than it reads, for a line may be all colons.
+// named reads the beginning of s, an item with its first colon at s[colon], and
+// returns how much of s it has read: what follows a scope, or a value, is an
+// item again. It looks no further than it reads, for a line may be all colons.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
@@ -125,8 +129,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		start += len(name) - len(rest)
 		name = rest
 	}
-	// A colon before a digit is that of a time whose date could not be read. To take it for a scope would give the
-	// rest of the line to a robot named "3 Dec 2025 13".
+	// A colon before a digit is that of a time whose date could not be read. To
+	// take it for a scope would give the rest of the line to a robot named "3
+	// Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -144,8 +149,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	return end
 }
 
-// valued reads the directive d at s[start:] whose colon is s[colon], and returns where it ends. A value that cannot
-// be read is left to be read as an item.
+// valued reads the directive d at s[start:] whose colon is s[colon], and
+// returns where it ends. A value that cannot be read is left to be read as an
+// item.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {
@@ -173,8 +179,9 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	return colon + 1
 }
 
-// isNearly reports whether name is that of a directive with a value but for hyphens, underscores and spaces. It is not
-// taken for that directive, and neither for a robot, to which the rest of the line would then be given.
+// isNearly reports whether name is that of a directive with a value but for
+// hyphens, underscores and spaces. It is not taken for that directive, and
+// neither for a robot, to which the rest of the line would then be given.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0
@@ -229,7 +236,8 @@ func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether name is one of the product tokens, a version on either side aside.
+// names reports whether name is one of the product tokens, a version on either
+// side aside.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {
@@ -259,8 +267,8 @@ func trim(s string) string {
 	return s
 }
 
-// cutWord parts s, which does not begin with white space, into its first word and what follows, without the white space
-// between them.
+// cutWord parts s, which does not begin with white space, into its first word
+// and what follows, without the white space between them.
 func cutWord(s string) (word, rest string) {
 	i := 0
 	for i < len(s) && !isSpace(s[i]) {
@@ -282,7 +290,8 @@ func lastWord(s string) string {
 	return s[i:]
 }
 
-// isName reports whether s can be a robot's name: letters and digits, then also "_.-/" and spaces; or "*".
+// isName reports whether s can be a robot's name: letters and digits, then also
+// "_.-/" and spaces; or "*".
 func isName(s string) bool {
 	if s == "" || s[0] != '*' && !isLetter(s[0]) && !isDigit(s[0]) {
 		return false

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to the robot with these product tokens, to
-// everybody and to it by name. Without tokens it returns what is said to everybody.
+// ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to
+// the robot with these product tokens, to everybody and to it by name. Without
+// tokens it returns what is said to everybody.
 //
-// Lines that h has under several spellings of a name are not looked for: h is taken to have canonical keys, as every
-// http.Header has that net/http made.
+// Lines that h has under several spellings of a name are not looked for: h is
+// taken to have canonical keys, as every http.Header has that net/http made.
 func ParseHeader(h http.Header, tokens ...string) Directives {
 	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // as most pages
 		return Directives{}
@@ -31,17 +32,19 @@ func parseHeader(h http.Header, tokens []string) Directives {
 	return r.Directives
 }
 
-// ParseContent returns what the content attribute of one <meta name="robots"> says.
+// ParseContent returns what the content attribute of one <meta name="robots">
+// says.
 func ParseContent(content string) Directives {
 	r := reader{source: Content, mine: true}
 	r.read(content, nil)
 	return r.Directives
 }
 
-// ParseMeta returns what the element <meta name="…" content="…"> that begins in the given line of a page says to the
-// robot with these product tokens. The names robots, all product tokens in any case, and the bare names noai,
-// noimageai and noml speak; of tdm-reservation and tdm-policy the content is kept as a Rule's Value; any other name
-// gives the zero Directives.
+// ParseMeta returns what the element <meta name="…" content="…"> that begins in
+// the given line of a page says to the robot with these product tokens. The
+// names robots, all product tokens in any case, and the bare names noai,
+// noimageai and noml speak; of tdm-reservation and tdm-policy the content is
+// kept as a Rule's Value; any other name gives the zero Directives.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}
@@ -81,7 +84,8 @@ const (
 	metaKept            // not a directive, but kept for those who ask
 )
 
-// metaKind is asked of every meta of every page: it looks at the first letter before anything else.
+// metaKind is asked of every meta of every page: it looks at the first letter
+// before anything else.
 func metaKind(name string, tokens []string) metaSort {
 	if name == "" {
 		return metaOther

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Site serves fixed pages by path. A text that begins with "<" is HTML, any other is text/plain; other paths are 404.
-// The query is ignored.
+// Site serves fixed pages by path. A text that begins with "<" is HTML, any
+// other is text/plain; other paths are 404. The query is ignored.
 type Site map[string]string
 
 func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +30,8 @@ type Status int
 
 func (s Status) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s)) }
 
-// Reset resets the connection after having sent, with a status 200, the text before it: none, and not even the header
-// is sent.
+// Reset resets the connection after having sent, with a status 200, the text
+// before it: none, and not even the header is sent.
 type Reset string
 
 func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -42,8 +42,9 @@ func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Raw writes these octets, header and all, to the connection and closes it, for what no well-behaved server sends: a
-// bad status line, half a header, a bad chunk, a body shorter than its Content-Length.
+// Raw writes these bytes, header and all, to the connection and closes it, for
+// what no well-behaved server sends: a bad status line, half a header, a bad
+// chunk, a body shorter than its Content-Length.
 type Raw string
 
 func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -63,8 +64,9 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle sends Chunk, again and again until the client gives up, pausing Every time: a tarpit, or with no pause a body
-// without end. With Times it stops after so many chunks.
+// Trickle sends Chunk, again and again until the client gives up, pausing Every
+// time: a tarpit, or with no pause a body without end. With Times it stops
+// after so many chunks.
 type Trickle struct {
 	Chunk string
 	Every time.Duration

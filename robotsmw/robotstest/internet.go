@@ -9,20 +9,25 @@
 //	})
 //	client := &http.Client{Transport: &web}
 //
-// Give it to whatever is under test as its base transport, let it crawl, and ask [Internet.Log] what the servers saw.
+// Give it to whatever is under test as its base transport, let it crawl, and
+// ask [Internet.Log] what the servers saw.
 //
 // # What is real
 //
-// Both ends are net/http's own: a request is written, parsed, answered and read as it is on a socket, but through
-// net.Pipe. So everything a handler can do works as users know it: streaming, flushing, trailers, HEAD, 204 and 304,
-// a Content-Length that is found or broken, hijacking, 101, a context that ends when the client goes away. Nothing is
-// resolved, dialled or encrypted: https is plain HTTP for which the handler sees a non-nil [http.Request.TLS].
-// Compression is never negotiated, and every request has a connection of its own.
+// Both ends are net/http's own: a request is written, parsed, answered and read
+// as it is on a socket, but through net.Pipe. So everything a handler can do
+// works as users know it: streaming, flushing, trailers, HEAD, 204 and 304, a
+// Content-Length that is found or broken, hijacking, 101, a context that ends
+// when the client goes away. Nothing is resolved, dialled or encrypted: https
+// is plain HTTP for which the handler sees a non-nil [http.Request.TLS].
+// Compression is never negotiated, and every request has a connection of its
+// own.
 //
 // # Time
 //
-// It works inside [testing/synctest], where a crawl of hours runs in milliseconds. Nothing runs between requests: the
-// goroutines of a request end with its response body and its handler, so a test may also check for leaks.
+// It works inside [testing/synctest], where a crawl of hours runs in
+// milliseconds. Nothing runs between requests: the goroutines of a request end
+// with its response body and its handler, so a test may also check for leaks.
 package robotstest
 
 import (
@@ -40,8 +45,9 @@ import (
 	"time"
 )
 
-// An Internet maps hosts to handlers. The zero value is an internet without hosts, ready to use. It is safe for
-// concurrent use, and must not be copied after first use.
+// An Internet maps hosts to handlers. The zero value is an internet without
+// hosts, ready to use. It is safe for concurrent use, and must not be copied
+// after first use.
 type Internet struct {
 	start  sync.Once
 	client *http.Transport
@@ -71,24 +77,30 @@ type Request struct {
 
 var _ http.RoundTripper = (*Internet)(nil)
 
-// Handle lets h answer for a host, replacing what answered before. The host is written
+// Handle lets h answer for a host, replacing what answered before. The host is
+// written
 //
 //	example.com             http on port 80 and https on port 443
 //	example.com:8080        http and https on that port
 //	http://example.com      one scheme alone; with or without a port
 //
-// in any case, in ASCII (punycode), with IPv6 addresses in brackets. A host which nobody handles does not exist:
-// RoundTrip returns a *net.OpError which wraps a *net.DNSError.
+// in any case, in ASCII (punycode), with IPv6 addresses in brackets. A host
+// which nobody handles does not exist: RoundTrip returns a *net.OpError which
+// wraps a *net.DNSError.
 //
-// Handle panics if it cannot read the host, as http.ServeMux does with a bad pattern.
+// Handle panics if it cannot read the host, as http.ServeMux does with a bad
+// pattern.
 //
-// The URL's host alone decides which handler is asked, as an address does. A handler which serves several names tells
-// them apart by [http.Request.Host], as a server with virtual hosts does; an http.ServeMux with patterns such as
+// The URL's host alone decides which handler is asked, as an address does. A
+// handler which serves several names tells them apart by [http.Request.Host],
+// as a server with virtual hosts does; an http.ServeMux with patterns such as
 // "b.example/robots.txt" does it by itself.
 func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
 
-// Fail makes every connection to a host, written as for [Internet.Handle], fail: RoundTrip returns a *net.OpError
-// which wraps err. syscall.ECONNREFUSED is a server that is down; a *net.DNSError with IsTimeout a name server that is.
+// Fail makes every connection to a host, written as for [Internet.Handle],
+// fail: RoundTrip returns a *net.OpError which wraps err. syscall.ECONNREFUSED
+// is a server that is down; a *net.DNSError with IsTimeout a name server that
+// is.
 func (in *Internet) Fail(name string, err error) { in.set(name, host{err: err}) }
 
 func (in *Internet) set(name string, h host) {
@@ -102,8 +114,8 @@ func (in *Internet) set(name string, h host) {
 	}
 }
 
-// Log returns the requests so far, in the order in which they began. Requests that are under way are there, with
-// Status 0.
+// Log returns the requests so far, in the order in which they began. Requests
+// that are under way are there, with Status 0.
 func (in *Internet) Log() []Request {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -114,11 +126,13 @@ func (in *Internet) Log() []Request {
 	return log
 }
 
-// RoundTrip sends the request to the handler of its host. It keeps net/http's contract: the request is not changed,
-// its body is always closed, and it ends when the request's context does.
+// RoundTrip sends the request to the handler of its host. It keeps net/http's
+// contract: the request is not changed, its body is always closed, and it ends
+// when the request's context does.
 //
-// A handler that panics with http.ErrAbortHandler resets the connection: RoundTrip, or the body if the header was
-// flushed, returns a *net.OpError which wraps syscall.ECONNRESET.
+// A handler that panics with http.ErrAbortHandler resets the connection:
+// RoundTrip, or the body if the header was flushed, returns a *net.OpError
+// which wraps syscall.ECONNRESET.
 func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.start.Do(in.init)
 	seen := in.record(req)
@@ -154,7 +168,8 @@ func (in *Internet) init() {
 	in.client = &http.Transport{
 		DialContext:    func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("http", addr) },
 		DialTLSContext: func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("https", addr) },
-		// No idle connections, so that nothing outlives a request. DisableKeepAlives would show in the headers.
+		// No idle connections, so that nothing outlives a request.
+		// DisableKeepAlives would show in the headers.
 		MaxIdleConnsPerHost: -1,
 		DisableCompression:  true,
 	}
@@ -164,7 +179,8 @@ func (in *Internet) init() {
 	}
 }
 
-// dial connects to the host at addr, "name:port", and lets the server serve the other end.
+// dial connects to the host at addr, "name:port", and lets the server serve the
+// other end.
 func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 	addr = strings.ToLower(addr)
 	name, port, _ := net.SplitHostPort(addr)
@@ -180,7 +196,8 @@ func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 	}
 	near, far := net.Pipe()
 	reset := new(atomic.Bool)
-	// Serve returns when it has accepted its only connection and started that connection's goroutine.
+	// Serve returns when it has accepted its only connection and started that
+	// connection's goroutine.
 	in.server.Serve(&listener{conn: &serverConn{Conn: far, scheme: scheme, handler: h.handler, reset: reset}})
 	return &clientConn{Conn: near, reset: reset}, nil
 }
@@ -206,7 +223,8 @@ type serverConn struct {
 	reset   *atomic.Bool
 }
 
-// clientConn tells a connection that was reset from one that was closed, which a pipe does not.
+// clientConn tells a connection that was reset from one that was closed, which
+// a pipe does not.
 type clientConn struct {
 	net.Conn
 	reset *atomic.Bool
@@ -242,7 +260,8 @@ func (pipeAddr) String() string  { return "pipe" }
 
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns what a host as written for Handle stands for: "scheme://name:port", one or two of them.
+// addresses returns what a host as written for Handle stands for:
+// "scheme://name:port", one or two of them.
 func addresses(name string) []string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {

@@ -82,8 +82,8 @@ func TestHandlePanicsAtBadHost(t *testing.T) {
 	}
 }
 
-// TestSameAsASocket runs handlers behind an Internet and behind a real server, and expects no difference a client
-// can see.
+// TestSameAsASocket runs handlers behind an Internet and behind a real server,
+// and expects no difference a client can see.
 func TestSameAsASocket(t *testing.T) {
 	handlers := map[string]http.HandlerFunc{
 		"empty": func(w http.ResponseWriter, r *http.Request) {},
@@ -278,7 +278,7 @@ func TestBodyStreamsInFakeTime(t *testing.T) {
 			t.Errorf("the header came after %v, with the body", time.Since(start))
 		}
 		if got := read(t, resp); len(got) != 600 {
-			t.Errorf("got %d octets", len(got))
+			t.Errorf("got %d bytes", len(got))
 		}
 		if took := time.Since(start); took != 599*time.Second {
 			t.Errorf("took %v", took)

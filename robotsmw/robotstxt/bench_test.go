@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Benchmarks beside other parsers are in integration_test/peers. These are for a look at one part alone.
+// Benchmarks beside other parsers are in integration_test/peers. These are for
+// a look at one part alone.
 
 // benchFile has so many rules, one of every few with a wildcard; none for none.
 func benchFile(rules, oneWildOf int) string {
@@ -30,7 +31,7 @@ var benchTargets = []string{
 func BenchmarkParse(b *testing.B) {
 	for _, rules := range []int{40, 15_000} {
 		body := []byte(benchFile(rules, 4))
-		b.Run(fmt.Sprintf("octets=%d", len(body)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("bytes=%d", len(body)), func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -17,8 +17,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// sharedDir returns the directory with the shared conformance cases and the corpus of real files. It is not
-// part of this repository: COURTESY_SHARED names it, from the module's root if it is a relative path.
+// sharedDir returns the directory with the shared conformance cases and the
+// corpus of real files. It is not part of this repository: COURTESY_SHARED
+// names it, from the module's root if it is a relative path.
 func sharedDir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -42,8 +43,9 @@ func sharedDir(tb testing.TB) string {
 	return ""
 }
 
-// A verdictCase is a line of conformance/cases.jsonl. Upstream is what the suite that it comes from expects, and
-// Google what the reference parser answers, each only where it differs from Allowed.
+// A verdictCase is a line of conformance/cases.jsonl. Upstream is what the
+// suite that it comes from expects, and Google what the reference parser
+// answers, each only where it differs from Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -192,8 +194,9 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 	t.Logf("%d of %d verdicts agree", agree, all)
 }
 
-// In how many real files a Crawl-delay stands between the user-agent lines of a group, and for how many of these
-// that makes a difference to some robot, against the greatest delay of its groups.
+// In how many real files a Crawl-delay stands between the user-agent lines of a
+// group, and for how many of these that makes a difference to some robot,
+// against the greatest delay of its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

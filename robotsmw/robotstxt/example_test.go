@@ -120,7 +120,8 @@ Visit-time: 0600-0845
 	// 5 Visit-time is 0600-0845
 }
 
-// What is kept of a file is more than its text, and what is kept of one robot's rules less.
+// What is kept of a file is more than its text, and what is kept of one robot's
+// rules less.
 func ExampleFile_Size() {
 	text := []byte(strings.Repeat("User-agent: OtherBot\nDisallow: /\n", 1000))
 	file := robotstxt.Parse(text)

@@ -21,7 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl: what some other parser says about a part of a file.
+// A featureCase is a line of conformance/feature_cases.jsonl: what some other
+// parser says about a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
 	Robots                string
@@ -31,7 +32,8 @@ type featureCase struct {
 	Expected              any
 }
 
-// comparisons tell by the kind of a case how what we say about it is brought into the form of what is expected.
+// comparisons tell by the kind of a case how what we say about it is brought
+// into the form of what is expected.
 var comparisons = map[string]func(c featureCase) (got, want any){
 	"clean_param":         featureCase.cleanParam,
 	"comment":             featureCase.comment,
@@ -57,7 +59,8 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares every case. Those on which we differ are listed below, each under the reason.
+// TestSharedFeatures compares every case. Those on which we differ are listed
+// below, each under the reason.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -122,7 +125,8 @@ func asJSON(v any) string {
 
 func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
 
-// token is what our caller would make of the agent: the name before the version.
+// token is what our caller would make of the agent: the name before the
+// version.
 func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
 	return token
@@ -140,7 +144,8 @@ func (c featureCase) fields(name string) (values []string) {
 	return values
 }
 
-// arguments returns those of the calls in the note: [["/hello", "google"], [0], []], for example.
+// arguments returns those of the calls in the note: [["/hello", "google"], [0],
+// []], for example.
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
 		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // what is no list has no arguments
@@ -220,7 +225,8 @@ func (c featureCase) comment() (got, want any) {
 	return append([]string{}, c.fields("comment")...), c.Expected
 }
 
-// cleanParam is about the lines, as a map from parameters to paths; or about the parameters of a URL.
+// cleanParam is about the lines, as a map from parameters to paths; or about
+// the parameters of a URL.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -360,7 +366,8 @@ func (c featureCase) contentSignal() (got, want any) {
 	return signals, c.Expected
 }
 
-// groups is about the user-agent lines of the file, or about how much is in a group.
+// groups is about the user-agent lines of the file, or about how much is in a
+// group.
 func (c featureCase) groups() (got, want any) {
 	groups := slices.Collect(c.file().Groups())
 	call, rest, _ := strings.Cut(c.Note, " ")
@@ -404,7 +411,8 @@ func (c featureCase) groups() (got, want any) {
 	return list, c.Expected
 }
 
-// whyDisallowed is about the rules that disallow a path; we name the one that decides.
+// whyDisallowed is about the rules that disallow a path; we name the one that
+// decides.
 func (c featureCase) whyDisallowed() (got, want any) {
 	calls := c.arguments()
 	m := c.file().Rules(fmt.Sprint(calls[0][1])).Match(fmt.Sprint(calls[0][0]))
@@ -586,8 +594,9 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares what a file that another program has rewritten says to us with what the original says: to all robots
-// that either names, and to one that none does.
+// render compares what a file that another program has rewritten says to us
+// with what the original says: to all robots that either names, and to one that
+// none does.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -663,7 +672,8 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements tells why we answer otherwise. A case goes by its line in the file and its kind.
+// featureDisagreements tells why we answer otherwise. A case goes by its line
+// in the file and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego, agents two, three and five of one group

@@ -17,7 +17,8 @@ var fuzzFiles = []string{
 	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
 }
 
-// FuzzParse feeds the parser anything: it must not panic, and what it returns must be sound.
+// FuzzParse feeds the parser anything: it must not panic, and what it returns
+// must be sound.
 func FuzzParse(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "ExampleBot", "/a%2Fb?c#d")
@@ -61,7 +62,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch holds the compiled matcher to its readable twin: same rule, same line, same verdict.
+// FuzzMatch holds the compiled matcher to its readable twin: same rule, same
+// line, same verdict.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{
 		{"user-agent: *\ndisallow: /a\nallow: /a/b\n", "/a/b/c"},
@@ -87,9 +89,9 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	t.Helper()
 	got := f.Rules().Match(target)
 	want, ok := twinMatch(twinRules(f), target)
-	octets, _ := twinTarget(target)
+	canon, _ := twinTarget(target)
 	switch {
-	case octets == "/robots.txt":
+	case canon == "/robots.txt":
 		if !got.Allowed || got.Reason != IsRobotsTxt {
 			t.Errorf("%q: %+v, want robots.txt itself to be allowed", target, got)
 		}
@@ -102,13 +104,14 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	}
 }
 
-// FuzzMatchDense is FuzzMatch on rules and a target that are made of the octets that matter, so that most of them
-// have something to do with each other. Each octet of the input stands for a token.
+// FuzzMatchDense is FuzzMatch on rules and a target that are made of the bytes
+// that matter, so that most of them have something to do with each other. Each
+// byte of the input stands for a token.
 func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		f.Add(randomOctets(rng, 400), randomOctets(rng, 30))
+		f.Add(randomBytes(rng, 400), randomBytes(rng, 30))
 	}
 	f.Fuzz(func(t *testing.T, rules, target []byte) {
 		if len(rules) > 1<<10 || len(target) > 1<<7 {
@@ -126,9 +129,9 @@ func TestMatchesTwin(t *testing.T) {
 		n = 100
 	}
 	for range n {
-		f := Parse(denseRobots(randomOctets(rng, 600)))
+		f := Parse(denseRobots(randomBytes(rng, 600)))
 		for range 10 {
-			compareWithTwin(t, f, denseTarget(randomOctets(rng, 40)))
+			compareWithTwin(t, f, denseTarget(randomBytes(rng, 40)))
 			if t.Failed() {
 				t.Fatalf("robots.txt:\n%s", f.syntax.Text)
 			}
@@ -136,7 +139,8 @@ func TestMatchesTwin(t *testing.T) {
 	}
 }
 
-// TestMatchesTwinInLargeGroups has groups that need all indexes, of patterns that have much in common.
+// TestMatchesTwinInLargeGroups has groups that need all indexes, of patterns
+// that have much in common.
 func TestMatchesTwinInLargeGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	words := func(most int) string {
@@ -181,7 +185,7 @@ func TestMatchesTwinInLargeGroups(t *testing.T) {
 	}
 }
 
-func randomOctets(rng *rand.Rand, most int) []byte {
+func randomBytes(rng *rand.Rand, most int) []byte {
 	b := make([]byte, rng.IntN(most))
 	for i := range b {
 		b[i] = byte(rng.Uint32())
@@ -225,7 +229,7 @@ func FuzzDialects(f *testing.F) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
-		f.Add(denseRobots(randomOctets(rng, 200)), "x", denseTarget(randomOctets(rng, 30)))
+		f.Add(denseRobots(randomBytes(rng, 200)), "x", denseTarget(randomBytes(rng, 30)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, token, target string) {
 		if len(body) > 1<<12 || len(target) > 1<<9 {

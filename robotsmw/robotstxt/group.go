@@ -6,8 +6,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Group is a run of user-agent lines and what belongs to it, as the file has it: not merged with others that name
-// the same robot. [File.Rules] is what a robot obeys.
+// A Group is a run of user-agent lines and what belongs to it, as the file has
+// it: not merged with others that name the same robot. [File.Rules] is what a
+// robot obeys.
 //
 // Not all Fields are for all UserAgents: a Crawl-delay belongs to some of them,
 // as [Rules.CrawlDelay] says.
@@ -61,9 +62,11 @@ func (f *File) Groups() iter.Seq[Group] {
 	}
 }
 
-// GroupsFor yields the groups whose rules [File.Rules] returns for the same tokens: those of the first token that
-// some group names, else those for "*". It is where a robot finds the fields that are meant for it and that no
-// standard defines, such as Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or Content-Usage.
+// GroupsFor yields the groups whose rules [File.Rules] returns for the same
+// tokens: those of the first token that some group names, else those for "*".
+// It is where a robot finds the fields that are meant for it and that no
+// standard defines, such as Request-rate, Visit-time, Clean-param, Noindex,
+// Content-Signal or Content-Usage.
 //
 // A Crawl-delay that is for other robots of a group is not among its Fields.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {

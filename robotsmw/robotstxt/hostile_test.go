@@ -53,7 +53,7 @@ func hostileFiles() []hostile {
 		{"beginnings of each other", file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }), as, false},
 		{"escapes whose place decides", file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
 		{"escapes whose place decides, long", file(80, func(i int) string { return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
-		{"octets in the wrong order", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*Q" }), "/Q" + mixed, false},
+		{"bytes in the wrong order", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*Q" }), "/Q" + mixed, false},
 		{"pieces that come again", file(10_000, func(i int) string {
 			return "/" + strings.Repeat("*"+mixed[1+i%1900:][:5], 3) + "*" + letters(i/1900, 1)
 		}), mixed + mixed[1:], true},
@@ -117,7 +117,7 @@ func TestHostileBodies(t *testing.T) {
 		"a page":                "<!doctype html>\n<title>x</title>\n" + strings.Repeat("<p>user-agent: *</p>\n", 10_000),
 		"stars":                 "user-agent: *\ndisallow: /" + strings.Repeat("*", 400_000) + "x\n",
 		"escapes":               "user-agent: *\ndisallow: /" + strings.Repeat("%e3", 150_000) + "\n",
-		"octets beyond ASCII":   "user-agent: *\ndisallow: /" + strings.Repeat("\xe3", 450_000) + "\n",
+		"bytes beyond ASCII":    "user-agent: *\ndisallow: /" + strings.Repeat("\xe3", 450_000) + "\n",
 		"more stars than count": "user-agent: *\ndisallow: /x" + strings.Repeat("*", 5000) + "\nallow: /xy\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestHostileBodies(t *testing.T) {
 			rules := f.Rules("ExampleBot")
 			m := rules.Match("/xyz")
 			if len(f.syntax.Text) > MaxSize {
-				t.Errorf("%d octets are kept", len(f.syntax.Text))
+				t.Errorf("%d bytes are kept", len(f.syntax.Text))
 			}
 			if limit := 6 * (MaxSize + 200); rules.Size() > limit {
 				t.Errorf("the rules take %d bytes", rules.Size())

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A line is numbered for a reader as it is for a verdict, whichever way it ends (RFC 9309 §2.2).
+// A line is numbered for a reader as it is for a verdict, whichever way it ends
+// (RFC 9309 §2.2).
 func TestLines(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                   nil,

@@ -43,9 +43,10 @@ func (r Reason) String() string {
 	return "unknown reason"
 }
 
-// Allowed reports whether the robot may fetch a target: "/path?query" or an absolute URL, escaped or not.
-// Whatever names the host is not looked at: the caller knows which file governs it. Neither Allowed nor Match
-// allocates memory.
+// Allowed reports whether the robot may fetch a target: "/path?query" or an
+// absolute URL, escaped or not. Whatever names the host is not looked at: the
+// caller knows which file governs it. Neither Allowed nor Match allocates
+// memory.
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
 // Match is Allowed with the reason.

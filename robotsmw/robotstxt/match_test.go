@@ -28,7 +28,7 @@ user-agent: emptybot
 		want          Match
 	}{
 		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
-		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // an escape counts as one octet
+		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // an escape counts as one byte
 		{"ExampleBot", "/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}},
 		{"ExampleBot", "/caf%C3%A9s", Match{false, ByRule, Disallow, "/café*", 7, ours}},
 		{"ExampleBot", "/x", Match{true, NoMatch, NoRule, "", 0, ours}},
@@ -301,7 +301,8 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines has them all ask at once about a group that is still to be compiled.
+// TestRulesAreForManyGoroutines has them all ask at once about a group that is
+// still to be compiled.
 func TestRulesAreForManyGoroutines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")

@@ -8,16 +8,16 @@ import (
 	"unsafe"
 )
 
-// patternOctets returns what the patterns of a robot's group take in the file.
-func patternOctets(f *File, tokens ...string) (n int) {
+// patternBytes returns what the patterns of a robot's group take in the file.
+func patternBytes(f *File, tokens ...string) (n int) {
 	for _, r := range twinRules(f, tokens...) {
 		n += len(r.pattern)
 	}
 	return n
 }
 
-// TestMemoryOfRules holds compiled rules to twice the octets of their patterns plus 200, for groups as sites have
-// them, small and large.
+// TestMemoryOfRules holds compiled rules to twice the bytes of their patterns
+// plus 200, for groups as sites have them, small and large.
 func TestMemoryOfRules(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 60, 1000, 10_000} {
 		for kind, pattern := range map[string]func(i int) string{
@@ -33,16 +33,17 @@ func TestMemoryOfRules(t *testing.T) {
 				b.WriteString("disallow: " + pattern(i) + "\n")
 			}
 			f := parse(b.String())
-			if size, limit := f.Rules().Size(), 2*patternOctets(f)+200; size > limit {
+			if size, limit := f.Rules().Size(), 2*patternBytes(f)+200; size > limit {
 				t.Errorf("%d %s rules take %d bytes, want at most %d", n, kind, size, limit)
 			}
 		}
 	}
 }
 
-// TestSharedCorpusMemory holds the rules of real files to that, too. Two things may take more, and only as much as they
-// are: user-agent lines of the robot beyond the first, since [Match] has them all, and patterns that have another form
-// in memory than in the file, since it has them as written.
+// TestSharedCorpusMemory holds the rules of real files to that, too. Two things
+// may take more, and only as much as they are: user-agent lines of the robot
+// beyond the first, since [Match] has them all, and patterns that have another
+// form in memory than in the file, since it has them as written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
@@ -50,7 +51,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 	for _, v := range c.verdicts {
 		f := Parse(c.robots[v.id])
 		rules := f.Rules(v.token)
-		size, limit := rules.Size(), 2*patternOctets(f, v.token)+200
+		size, limit := rules.Size(), 2*patternBytes(f, v.token)+200
 		sizes = append(sizes, size)
 		total += size
 		budget += limit
@@ -105,7 +106,7 @@ func TestAllocations(t *testing.T) {
 	b.WriteString("\nSitemap: https://example.com/sitemap.xml\n")
 	body := []byte(b.String())
 	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 10 {
-		t.Errorf("a file of %d octets takes %v allocations", len(body), n)
+		t.Errorf("a file of %d bytes takes %v allocations", len(body), n)
 	}
 
 	rules := Parse(body).Rules("ExampleBot")

@@ -10,8 +10,9 @@ import (
 // text. This is what a user of robotstxt.File.GroupsFor may make of them, so
 // that the cases of other parsers show that the text is the right one.
 
-// A requestRate is what a Request-rate field asks for: "1/10s" for one request in ten seconds, or "30/1m 0600-0845" for
-// thirty in a minute between 6:00 and 8:45 UTC. No standard defines the field.
+// A requestRate is what a Request-rate field asks for: "1/10s" for one request
+// in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and
+// 8:45 UTC. No standard defines the field.
 type requestRate struct {
 	Requests int           // at least 1
 	Per      time.Duration // at least a second
@@ -21,9 +22,10 @@ type requestRate struct {
 // Delay returns how long a robot should wait between two requests.
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
-// parseRequestRate reads the value of a Request-rate field (see robotstxt.File.GroupsFor). The time is one of seconds, or of
-// what s, m, h or d behind it says. Hours that cannot be read count as none: the rate then holds always, which is the
-// more careful reading.
+// parseRequestRate reads the value of a Request-rate field (see
+// robotstxt.File.GroupsFor). The time is one of seconds, or of what s, m, h or
+// d behind it says. Hours that cannot be read count as none: the rate then
+// holds always, which is the more careful reading.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")
 	requests, per, ok := strings.Cut(ratio, "/")
@@ -50,7 +52,8 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 	return rate, true
 }
 
-// parseCount reads a number from 1 to 99999, which as days do not overflow a Duration.
+// parseCount reads a number from 1 to 99999, which as days do not overflow a
+// Duration.
 func parseCount(s string) (int, bool) {
 	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -78,8 +81,9 @@ func (h hours) Contains(t time.Time) bool {
 	}
 }
 
-// parseVisitTime reads the value of a Visit-time field, or the hours of a Request-rate: "0600-0845", "06:00-08:45" or
-// "06.00-08.45". No standard defines them.
+// parseVisitTime reads the value of a Visit-time field, or the hours of a
+// Request-rate: "0600-0845", "06:00-08:45" or "06.00-08.45". No standard
+// defines them.
 func parseVisitTime(value string) (h hours, ok bool) {
 	from, to, ok := strings.Cut(value, "-")
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A verdict says whether a robot may fetch some targets. targets are separated by blanks.
+// A verdict says whether a robot may fetch some targets. targets are separated
+// by blanks.
 type verdict struct {
 	token   string
 	allowed bool
@@ -64,7 +65,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 	t.Run("no match allows", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /p\n"), []verdict{{"x", true, "/ /o /P"}})
 	})
-	t.Run("matching begins at the first octet", func(t *testing.T) {
+	t.Run("matching begins at the first byte", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /b*c\n"), []verdict{{"x", true, "/a/bc"}, {"x", false, "/bc /b/x/c/d"}})
 	})
 	t.Run("robots.txt itself is allowed", func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"x", false, "/robots.txt?x /robots.txt/ /a/robots.txt /robots%2txt"},
 		})
 	})
-	// The RFC's table: path of the rule, URI, and whether they are the same after encoding.
+	// The RFC's table: path of the rule, URI, and whether they are the same
+	// after encoding.
 	for _, row := range []struct{ path, uri string }{
 		{"/foo/bar?baz=quz", "/foo/bar?baz=quz"},
 		{"/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"},
@@ -102,7 +104,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"/*%3Fd", "/x%3Fd /x?y?d /x?y%3Fd", "/x?d"},
 			{"/*%2F$", "/x%2F /?x/ /?%2F", "/x/"},
 			{"/%23", "/%23", "/ /#"},
-			{"/100%", "/100% /10%30% /100%25", "/100 /100x"}, // what escapes nothing is the octet that "%25" begins with
+			{"/100%", "/100% /10%30% /100%25", "/100 /100x"}, // what escapes nothing is the byte that "%25" begins with
 			{"/a b", "/a%20b", "/a+b /a"},
 			{"/\xff", "/%FF /%ff /\xff", "/%C3%BF"},
 		} {
@@ -166,7 +168,7 @@ func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
 }
 
 func TestRFC9309_2_5_Limits(t *testing.T) {
-	// The line ends of the last two rules are the octets MaxSize-1 and MaxSize.
+	// The line ends of the last two rules are the bytes MaxSize-1 and MaxSize.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)

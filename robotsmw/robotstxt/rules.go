@@ -9,17 +9,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are what one robot has to obey: the rules of its group, or of all its groups taken together. They do
-// not change: any number of goroutines may use them. They keep what they need of the file, not the whole of it.
+// Rules are what one robot has to obey: the rules of its group, or of all its
+// groups taken together. They do not change: any number of goroutines may use
+// them. They keep what they need of the file, not the whole of it.
 type Rules struct {
 	agents []UserAgent   // the user-agent lines that name the robot
 	delay  time.Duration // one more than the delay; 0 for none
 	set    match.Set
 }
 
-// Rules returns the rules for a robot that goes by the given product tokens: those of the first token that some
-// group names, without regard to case; else those for "*"; else none, which allow everything. A token is the
-// bare name, "ExampleBot", not a User-Agent header. The result is never nil.
+// Rules returns the rules for a robot that goes by the given product tokens:
+// those of the first token that some group names, without regard to case; else
+// those for "*"; else none, which allow everything. A token is the bare name,
+// "ExampleBot", not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	for _, name := range tokens {
 		if r := f.rulesFor(syntax.NewToken(name)); r != nil {
@@ -32,7 +34,8 @@ func (f *File) Rules(tokens ...string) *Rules {
 	return &Rules{}
 }
 
-// rulesFor returns the rules of the groups that name a token, or nil if none does.
+// rulesFor returns the rules of the groups that name a token, or nil if none
+// does.
 func (f *File) rulesFor(t syntax.Token) *Rules {
 	var r *Rules
 	var c *match.Compiler
@@ -67,7 +70,8 @@ func (f *File) rulesFor(t syntax.Token) *Rules {
 	return r
 }
 
-// Size returns how many bytes of memory the Rules keep, for a cache that has to know.
+// Size returns how many bytes of memory the Rules keep, for a cache that has to
+// know.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
 // besides is the part of Size that is not the Set's.
@@ -79,7 +83,8 @@ func (r *Rules) besides() int {
 	return size
 }
 
-// cloned returns a copy of what a user-agent line says, so that the file can go.
+// cloned returns a copy of what a user-agent line says, so that the file can
+// go.
 func cloned(value string) string {
 	if value == "*" {
 		return "*"

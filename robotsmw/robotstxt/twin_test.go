@@ -7,8 +7,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// The twin is the matcher as one would write it with no thought of speed: it follows RFC 9309 §2.2.2 and §2.2.3
-// and package doc word by word. Tests and fuzz targets hold the compiled matcher to it.
+// The twin is the matcher as one would write it with no thought of speed: it
+// follows RFC 9309 §2.2.2 and §2.2.3 and package doc word by word. Tests and
+// fuzz targets hold the compiled matcher to it.
 
 // A twinRule is a rule as the file has it.
 type twinRule struct {
@@ -38,11 +39,11 @@ func twinRules(f *File, tokens ...string) (rules []twinRule) {
 
 // twinMatch returns the rule that decides, and whether there is one.
 func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {
-	octets, query := twinTarget(target)
+	canon, query := twinTarget(target)
 	longest := -1
 	for _, r := range rules {
 		pattern := twinPattern(r.pattern)
-		if r.pattern == "" || !twinMatches(pattern, octets, query) {
+		if r.pattern == "" || !twinMatches(pattern, canon, query) {
 			continue
 		}
 		if n := twinLength(pattern); n > longest || n == longest && r.allow && !best.allow {
@@ -52,8 +53,9 @@ func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {
 	return best, ok
 }
 
-// twinTarget returns a target in the form that is compared, and where its query begins.
-func twinTarget(target string) (octets string, query int) {
+// twinTarget returns a target in the form that is compared, and where its query
+// begins.
+func twinTarget(target string) (canon string, query int) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
 		target = rest[min(len(rest), max(0, indexOr(rest, "/?", len(rest)))):]
@@ -63,17 +65,17 @@ func twinTarget(target string) (octets string, query int) {
 	}
 	query = -1
 	for target != "" {
-		written, value, escaped := twinOctet(target)
+		written, value, escaped := twinByte(target)
 		target = target[len(written):]
 		if written == "?" && query < 0 {
-			query = len(octets)
+			query = len(canon)
 		}
-		octets += twinForm(value, escaped, query >= 0)
+		canon += twinForm(value, escaped, query >= 0)
 	}
 	if query < 0 {
-		query = len(octets)
+		query = len(canon)
 	}
-	return octets, query
+	return canon, query
 }
 
 func indexOr(s, chars string, none int) int {
@@ -83,8 +85,8 @@ func indexOr(s, chars string, none int) int {
 	return none
 }
 
-// twinOctet returns what s begins with: one octet or one escape.
-func twinOctet(s string) (written string, value byte, escaped bool) {
+// twinByte returns what s begins with: one byte or one escape.
+func twinByte(s string) (written string, value byte, escaped bool) {
 	const digits = "0123456789abcdef"
 	if s[0] == '%' && len(s) >= 3 {
 		hi := strings.IndexByte(digits, strings.ToLower(s[1:2])[0])
@@ -96,7 +98,7 @@ func twinOctet(s string) (written string, value byte, escaped bool) {
 	return s[:1], s[0], false
 }
 
-// twinForm returns the one way in which an octet is written.
+// twinForm returns the one way in which a byte is written.
 func twinForm(value byte, escaped, inQuery bool) string {
 	printable := value > ' ' && value < 0x7f
 	reserved := strings.IndexByte("/?#%", value) >= 0
@@ -109,8 +111,9 @@ func twinForm(value byte, escaped, inQuery bool) string {
 	return "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
 }
 
-// A twinElement is a part of a pattern: "*", the "$" at its end, or a literal. inPath is a literal as it is
-// compared before the query begins, inQuery as it is compared after.
+// A twinElement is a part of a pattern: "*", the "$" at its end, or a literal.
+// inPath is a literal as it is compared before the query begins, inQuery as it
+// is compared after.
 type twinElement struct {
 	star, end       bool
 	inPath, inQuery string
@@ -119,7 +122,7 @@ type twinElement struct {
 func twinPattern(pattern string) (elements []twinElement) {
 	star, inQuery := false, false
 	for pattern != "" {
-		written, value, escaped := twinOctet(pattern)
+		written, value, escaped := twinByte(pattern)
 		pattern = pattern[len(written):]
 		switch {
 		case written == "*":
@@ -141,7 +144,7 @@ func twinPattern(pattern string) (elements []twinElement) {
 	return elements
 }
 
-// twinLength counts a pattern's octets.
+// twinLength counts a pattern's bytes.
 func twinLength(pattern []twinElement) (n int) {
 	for _, e := range pattern {
 		if e.star || e.end {
@@ -152,7 +155,8 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches walks through a pattern with every place of the target where the part read so far may end.
+// twinMatches walks through a pattern with every place of the target where the
+// part read so far may end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -182,7 +186,8 @@ func twinMatches(pattern []twinElement, target string, query int) bool {
 	return len(ends) > 0
 }
 
-// twinGoogle is the Google dialect, written after its description with no thought of speed.
+// twinGoogle is the Google dialect, written after its description with no
+// thought of speed.
 func twinGoogle(body, token, url string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
@@ -230,7 +235,7 @@ func twinGoogle(body, token, url string) bool {
 		case begins("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
 			if own || global {
 				ruled = true
-				if pattern := twinGooglePattern(value); twinMatchesOctets(pattern, path) {
+				if pattern := twinGooglePattern(value); twinMatchesBytes(pattern, path) {
 					group.disallow = max(group.disallow, len(pattern))
 				}
 			}
@@ -238,10 +243,10 @@ func twinGoogle(body, token, url string) bool {
 			if own || global {
 				ruled = true
 				pattern := twinGooglePattern(value)
-				if i := strings.LastIndex(pattern, "/"); i >= 0 && !twinMatchesOctets(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
+				if i := strings.LastIndex(pattern, "/"); i >= 0 && !twinMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
 					pattern = pattern[:i+1] + "$"
 				}
-				if twinMatchesOctets(pattern, path) {
+				if twinMatchesBytes(pattern, path) {
 					group.allow = max(group.allow, len(pattern))
 				}
 			}
@@ -252,7 +257,7 @@ func twinGoogle(body, token, url string) bool {
 
 func twinGooglePattern(pattern string) (escaped string) {
 	for pattern != "" {
-		written, value, isEscape := twinOctet(pattern)
+		written, value, isEscape := twinByte(pattern)
 		pattern = pattern[len(written):]
 		if isEscape || value >= 0x80 {
 			written = "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
@@ -281,18 +286,20 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesOctets matches with "*" and a final "$" as special, and all else as it stands.
-func twinMatchesOctets(pattern, path string) bool {
+// twinMatchesBytes matches with "*" and a final "$" as special, and all else as
+// it stands.
+func twinMatchesBytes(pattern, path string) bool {
 	var elements []twinElement
 	for i := range len(pattern) {
-		octet := pattern[i : i+1]
-		end := octet == "$" && i == len(pattern)-1
-		elements = append(elements, twinElement{star: octet == "*", end: end, inPath: octet, inQuery: octet})
+		char := pattern[i : i+1]
+		end := char == "$" && i == len(pattern)-1
+		elements = append(elements, twinElement{star: char == "*", end: end, inPath: char, inQuery: char})
 	}
 	return twinMatches(elements, path, len(path))
 }
 
-// twinKoster is the Koster1996 dialect, written after its description with no thought of speed.
+// twinKoster is the Koster1996 dialect, written after its description with no
+// thought of speed.
 func twinKoster(body, token, target string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
@@ -305,8 +312,8 @@ func twinKoster(body, token, target string) bool {
 		path = rest[indexOr(rest, "/?", len(rest)):]
 	}
 	path, _, _ = strings.Cut(path, "?")
-	octets := twinKosterOctets("/" + strings.TrimPrefix(path, "/"))
-	if slices.Equal(octets, twinKosterOctets("/robots.txt")) {
+	canon := twinKosterBytes("/" + strings.TrimPrefix(path, "/"))
+	if slices.Equal(canon, twinKosterBytes("/robots.txt")) {
 		return true
 	}
 	type line struct{ name, value string }
@@ -337,7 +344,7 @@ func twinKoster(body, token, target string) bool {
 				if field != syntax.Allow && field != syntax.Disallow || l.value == "" {
 					continue
 				}
-				if rule := twinKosterOctets(l.value); len(octets) >= len(rule) && slices.Equal(rule, octets[:len(rule)]) {
+				if rule := twinKosterBytes(l.value); len(canon) >= len(rule) && slices.Equal(rule, canon[:len(rule)]) {
 					return field == syntax.Allow
 				}
 			}
@@ -347,16 +354,17 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterOctets returns a path octet by octet, "%2F" as one that is unlike any other.
-func twinKosterOctets(path string) (octets []string) {
+// twinKosterBytes returns a path byte by byte, "%2F" as one that is unlike any
+// other.
+func twinKosterBytes(path string) (canon []string) {
 	for path != "" {
-		written, value, escaped := twinOctet(path)
+		written, value, escaped := twinByte(path)
 		path = path[len(written):]
 		if escaped && value == '/' {
-			octets = append(octets, "%2F")
+			canon = append(canon, "%2F")
 		} else {
-			octets = append(octets, string([]byte{value}))
+			canon = append(canon, string([]byte{value}))
 		}
 	}
-	return octets
+	return canon
 }

@@ -280,7 +280,7 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 		t.Fatalf("Get(%q): %v", key, err)
 	}
 	if !bytes.Equal(got, value) {
-		t.Fatalf("Get(%q): %d octets, want %d, or others", key, len(got), len(value))
+		t.Fatalf("Get(%q): %d bytes, want %d, or others", key, len(got), len(value))
 	}
 }
 

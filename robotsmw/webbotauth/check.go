@@ -40,8 +40,8 @@ const (
 )
 
 // CheckDirectory asks a URL for its keys, once, and says what a verifier would
-// find wrong with the answer (draft section 5.5 and appendix B): its status, its
-// media type, the keys, the signatures, and how long it may be cached. It
+// find wrong with the answer (draft section 5.5 and appendix B): its status,
+// its media type, the keys, the signatures, and how long it may be cached. It
 // follows no redirect, as verifiers do not. Base makes the request; nil:
 // http.DefaultTransport. A request that fails is a problem, too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {

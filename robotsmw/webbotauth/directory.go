@@ -29,11 +29,11 @@ const directoryTag = "http-message-signatures-directory"
 // key on the web server, make the answer elsewhere, with [Directory.Response].
 //
 // To change keys: publish the old and the new one; sign with the new one once
-// the answers that lacked it have left the caches; take the old one out when its
-// last signature has expired.
+// the answers that lacked it have left the caches; take the old one out when
+// its last signature has expired.
 //
-// Directory is safe for concurrent use. Its fields must not be changed after its
-// first use.
+// Directory is safe for concurrent use. Its fields must not be changed after
+// its first use.
 type Directory struct {
 	private
 

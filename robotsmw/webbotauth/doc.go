@@ -48,8 +48,8 @@
 // # Keys
 //
 // Keys are of Ed25519, which is what deployed verifiers take. A key names a
-// role, not a person, and signs for one crawler alone. [ReadKey] reads one, from
-// a file that nobody else may read. No text of this package has a private key in
-// it, and a Transport or Directory that is printed or logged shows nothing. The
-// keys that RFC 9421 and RFC 8037 print are refused.
+// role, not a person, and signs for one crawler alone. [ReadKey] reads one,
+// from a file that nobody else may read. No text of this package has a private
+// key in it, and a Transport or Directory that is printed or logged shows
+// nothing. The keys that RFC 9421 and RFC 8037 print are refused.
 package webbotauth

@@ -1,5 +1,5 @@
-// Package terminal is what the commands need to know of what they write to: whether a person watches, and how to show
-// that person the text of strangers.
+// Package terminal is what the commands need to know of what they write to:
+// whether a person watches, and how to show that person the text of strangers.
 package terminal
 
 import (
@@ -22,7 +22,8 @@ func Is(w io.Writer) bool {
 // EraseLine takes back what stands in the line and goes to its beginning.
 const EraseLine = "\r\x1b[2K"
 
-// Printable is a stranger's text, made fit for a terminal: it cannot move the cursor, and has an end after so many runes.
+// Printable is a stranger's text, made fit for a terminal: it cannot move the
+// cursor, and has an end after so many runes.
 func Printable(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"

@@ -28,8 +28,9 @@ type Member struct {
 // with a Lease of 5 s, and each call of what it returns adds a member. It must
 // be cleaned up by t.Cleanup. In runs each test, in fake time if it can.
 //
-// When requests start is judged by what the Limiters decide, which all have this
-// process's clock: a busy machine may delay a goroutine, but not move that.
+// When requests start is judged by what the Limiters decide, which all have
+// this process's clock: a busy machine may delay a goroutine, but not move
+// that.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -82,10 +82,10 @@ func (c *Cache) Audit() error {
 		}
 	}
 	if bytes != c.bytes.Load() || c.docs.Len() > len(docs) {
-		wrong("%d octets and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), c.docs.Len())
+		wrong("%d bytes and %d documents; the books say %d and %d", bytes, len(docs), c.bytes.Load(), c.docs.Len())
 	}
 	if len(c.shards) == 1 && spare > 0 && bytes > c.maxBytes {
-		wrong("%d octets, with %d origins that could go", bytes, spare)
+		wrong("%d bytes, with %d origins that could go", bytes, spare)
 	}
 	return errors.Join(errs...)
 }

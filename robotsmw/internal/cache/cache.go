@@ -1,5 +1,5 @@
-// Package cache holds the record of each origin in memory, and the fetch under way
-// for it, which all who need its result share:
+// Package cache holds the record of each origin in memory, and the fetch under
+// way for it, which all who need its result share:
 //
 //	rec := c.Get(origin)                // of nearly every call, the end
 //	rec, f, started, err := c.Begin(…)  // a record after all, or a Flight
@@ -23,19 +23,19 @@ import (
 )
 
 // A Cache holds the record of each origin and the fetch under way for it, in
-// memory, in least-recently-used order, bounded by origins and by octets.
+// memory, in least-recently-used order, bounded by origins and by bytes.
 //
-// It is sharded, so that many goroutines can look origins up at once. A
-// small cache has one shard and keeps its bounds exactly; in a large one each
-// shard has its share of the origins, and drops its own when all of them
-// together take too much memory. It has no goroutine: what is due is done by
-// the callers that pass.
+// It is sharded, so that many goroutines can look origins up at once. A small
+// cache has one shard and keeps its bounds exactly; in a large one each shard
+// has its share of the origins, and drops its own when all of them together
+// take too much memory. It has no goroutine: what is due is done by the callers
+// that pass.
 //
 // An origin that waits for its next try is held: it is not dropped, because the
-// next request would then hit a server in trouble. Such origins leave the LRU list
-// for a heap. One with a fetch under way has its place, too. A shard full of both
-// makes room by what it knows of the largest [domain] among those held, and where
-// there is none refuses new origins until the first of them is due.
+// next request would then hit a server in trouble. Such origins leave the LRU
+// list for a heap. One with a fetch under way has its place, too. A shard full
+// of both makes room by what it knows of the largest [domain] among those held,
+// and where there is none refuses new origins until the first of them is due.
 type Cache struct {
 	queues
 
@@ -88,7 +88,7 @@ func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	return c
 }
 
-// shard is where the origin belongs, as octets or as a string.
+// shard is where the origin belongs, as bytes or as a string.
 func (c *Cache) shard(origin []byte) *shard {
 	if len(c.shards) == 1 {
 		return &c.shards[0]
@@ -115,9 +115,9 @@ func (c *Cache) Get(origin []byte) *record.Record {
 
 // Begin returns the fetch under way for the origin or, with started, a new one,
 // which its caller must fly and End. If meanwhile there is a record that needs
-// no fetch (in the background: none but a refresh), that is returned instead. With
-// no room for a new origin, it is refused with a *politeness.DelayError. Who gets a
-// flight Waits for it, Leaves it, or lets it GoOn.
+// no fetch (in the background: none but a refresh), that is returned instead.
+// With no room for a new origin, it is refused with a *politeness.DelayError.
+// Who gets a flight Waits for it, Leaves it, or lets it GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -188,7 +188,7 @@ func (c *Cache) Forget(name string) {
 	}
 }
 
-// Size counts the origins and octets held.
+// Size counts the origins and bytes held.
 func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -199,8 +199,8 @@ func (c *Cache) Size() (origins int, bytes int64) {
 	return origins, c.bytes.Load()
 }
 
-// admit makes room for a new origin. If there is none, or if nothing may be asked
-// that is not known of its domain, until is when that may have changed.
+// admit makes room for a new origin. If there is none, or if nothing may be
+// asked that is not known of its domain, until is when that may have changed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {

@@ -96,7 +96,7 @@ func TestCacheUnderContention(t *testing.T) {
 		t.Error(err)
 	}
 	if n, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19+int64(len(c.shards))*2000 {
-		t.Errorf("%d origins, %d octets", n, bytes)
+		t.Errorf("%d origins, %d bytes", n, bytes)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 }
 
 // The domain with the most held origins gives way to others, until all have the
-// same. None of its origins is asked that is not known, until what was forgotten
-// of it is over.
+// same. None of its origins is asked that is not known, until what was
+// forgotten of it is over.
 func TestLargestDomainGivesWay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(10, 1<<20, new(record.Documents))

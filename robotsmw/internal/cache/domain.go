@@ -12,20 +12,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// domains are a shard's held entries by who registered their hosts. One owner can
-// have as many hosts as they like, all of them in trouble, and would take all
-// places with them. So the domain with the most gives way where there is no
+// domains are a shard's held entries by who registered their hosts. One owner
+// can have as many hosts as they like, all of them in trouble, and would take
+// all places with them. So the domain with the most gives way where there is no
 // other room: two of its entries go, and one takes their place that stands for
-// what was forgotten of the domain. Until the last of those could have been asked
-// again, no origin of the domain is asked that is not known.
+// what was forgotten of the domain. Until the last of those could have been
+// asked again, no origin of the domain is asked that is not known.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap
 }
 
-// domainOf names the registrable domain of an origin's host. The address that is
-// dialled counts, not a Host that overrides it; of an IPv6 address, its network,
-// because that is what is given to one owner.
+// domainOf names the registrable domain of an origin's host. The address that
+// is dialled counts, not a Host that overrides it; of an IPv6 address, its
+// network, because that is what is given to one owner.
 func domainOf(name string) string {
 	u, _ := origin.RobotsURL(name)
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is6() {

@@ -18,8 +18,8 @@ type entry struct {
 	at         int                           // 1 + index in the heap; 0: not there
 }
 
-// A domain is who registered the hosts of some origins, of which at least one is
-// held: see domains.
+// A domain is who registered the hosts of some origins, of which at least one
+// is held: see domains.
 type domain struct {
 	name string
 	held entry // sentinel of the list of its held entries
@@ -29,7 +29,7 @@ type domain struct {
 
 const entryOverhead = 160 // the entry, its key's header and its map slot
 
-// cost is roughly what an entry takes in memory, in octets.
+// cost is roughly what an entry takes in memory, in bytes.
 func (e *entry) cost() int64 {
 	n := entryOverhead + int64(len(e.origin))
 	if rec := e.rec.Load(); rec != nil {

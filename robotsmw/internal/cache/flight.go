@@ -13,11 +13,12 @@ import (
 
 const (
 	// ShortWait is how long a fetch may wait for its slot before that is no
-	// interval any more but a rest. From then on a good copy serves in its place.
+	// interval any more but a rest. From then on a good copy serves in its
+	// place.
 	ShortWait = 10 * time.Second
 
-	// longWait is how long a fetch may wait for its slot with nobody waiting for
-	// it in turn, where more would be lost than the place in a queue.
+	// longWait is how long a fetch may wait for its slot with nobody waiting
+	// for it in turn, where more would be lost than the place in a queue.
 	longWait = 10 * time.Minute
 )
 
@@ -25,10 +26,10 @@ const (
 // It belongs to none of them: a caller that gives up leaves it to the others.
 //
 // When the last of them has left while it still waits for its first slot, it is
-// dropped: nothing was asked, so nothing is lost. Else it goes on by itself, and
-// what it finds is kept: if it has had a slot already, and if it is a refresh,
-// begun for nobody. Such a flight too is dropped where it would wait for more than
-// [longWait].
+// dropped: nothing was asked, so nothing is lost. Else it goes on by itself,
+// and what it finds is kept: if it has had a slot already, and if it is a
+// refresh, begun for nobody. Such a flight too is dropped where it would wait
+// for more than [longWait].
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -38,8 +39,9 @@ type Flight struct {
 	// of another, and so on. Who begins it sets it before it flies.
 	Depth int
 
-	// After, if not nil, is closed when the flight before it has left its place in
-	// its host's queue: that was dropped, and this one would stand behind it.
+	// After, if not nil, is closed when the flight before it has left its place
+	// in its host's queue: that was dropped, and this one would stand behind
+	// it.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end; then rec and err are set
@@ -82,8 +84,8 @@ func (f *Flight) end(rec *record.Record, err error) {
 // Context ends when the flight is dropped.
 func (f *Flight) Context() context.Context { return f.ctx }
 
-// Expect says when the fetch is expected to get its slot; the zero time, that it
-// has one.
+// Expect says when the fetch is expected to get its slot; the zero time, that
+// it has one.
 func (f *Flight) Expect(until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,8 +112,9 @@ func (f *Flight) Found(rec *record.Record) {
 	f.copy = rec
 }
 
-// Dropped returns, of a flight that was dropped, when it would have got its slot;
-// else nil. With again, it is for its maker to begin it again then: it is a refresh.
+// Dropped returns, of a flight that was dropped, when it would have got its
+// slot; else nil. With again, it is for its maker to begin it again then: it is
+// a refresh.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,9 +174,9 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 	return f.until, instead, f.moved
 }
 
-// Instead returns what serves in the flight's place while its host rests: the good
-// copy that was there before, marked as such; else nil. If it is not nil, its
-// caller does not wait any more, and the flight goes on.
+// Instead returns what serves in the flight's place while its host rests: the
+// good copy that was there before, marked as such; else nil. If it is not nil,
+// its caller does not wait any more, and the flight goes on.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {

@@ -51,7 +51,8 @@ func (a Answer) RetryAfter(now time.Time) time.Duration {
 	return d
 }
 
-// StatusText is the status for people, such as "status 503 Service Unavailable".
+// StatusText is the status for people, such as "status 503 Service
+// Unavailable".
 func (a Answer) StatusText() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s", a.Status, http.StatusText(a.Status)))
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// decoded is the body without its content coding. Whoever reads it does so until
-// ctx ends at most, and of [longestCoded] bytes of coded input. What a Base has
-// decoded already is as Base hands it on.
+// decoded is the body without its content coding. Whoever reads it does so
+// until ctx ends at most, and of [longestCoded] bytes of coded input. What a
+// Base has decoded already is as Base hands it on.
 func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
@@ -50,9 +50,9 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	return nil, fmt.Errorf("unknown content coding %.60q", coding)
 }
 
-// codingOf returns the content coding of a body in lower case, "" if it has none.
-// More than one is an error: nobody has a use for two, but for a body that takes
-// long to decode.
+// codingOf returns the content coding of a body in lower case, "" if it has
+// none. More than one is an error: nobody has a use for two, but for a body
+// that takes long to decode.
 func codingOf(h http.Header) (coding string, err error) {
 	for _, line := range h.Values("Content-Encoding") {
 		for name := range strings.SplitSeq(line, ",") {

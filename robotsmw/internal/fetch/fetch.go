@@ -2,7 +2,8 @@
 // decoded. It tells the site's answer from a wall's. It follows no redirect and
 // knows no records: what the site's answer means is for package load to say.
 //
-// It keeps little of an answer, and reads little of it: a server may be hostile.
+// It keeps little of an answer, and reads little of it: a server may be
+// hostile.
 package fetch
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// longestLook is how long the page of an error may take, whose status decides if
-// it has no mark of a wall.
+// longestLook is how long the page of an error may take, whose status decides
+// if it has no mark of a wall.
 const longestLook = 5 * time.Second
 
 // A Client asks. It is safe for concurrent use.
@@ -118,7 +119,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	var begin []byte
 	switch {
 	case ans.Status >= 200 && ans.Status <= 299:
-		// One octet more tells the parser that the file goes on.
+		// One byte more tells the parser that the file goes on.
 		ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
 		begin = ans.Body
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:

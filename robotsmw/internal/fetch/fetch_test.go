@@ -89,7 +89,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// An endless body repeats itself, in pieces of a few kilobytes, and obeys nobody.
+// An endless body repeats itself, in pieces of a few kilobytes, and obeys
+// nobody.
 type endless struct {
 	next, more []byte
 	each       time.Duration // for each piece

@@ -10,13 +10,13 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// refusalOf returns who answered in the site's place, and what, such as "AWS WAF:
-// challenge (202, x-amzn-waf-action: challenge)". It returns nothing if the answer
-// is the site's own word on its robots.txt. begin is the beginning of the body,
-// as far as that was read.
+// refusalOf returns who answered in the site's place, and what, such as "AWS
+// WAF: challenge (202, x-amzn-waf-action: challenge)". It returns nothing if
+// the answer is the site's own word on its robots.txt. begin is the beginning
+// of the body, as far as that was read.
 //
-// RFC 9309 has no word on walls. One that answers for robots.txt says nothing of
-// the site's rules, so the file is unreachable (§2.3.1.4), not missing.
+// RFC 9309 has no word on walls. One that answers for robots.txt says nothing
+// of the site's rules, so the file is unreachable (§2.3.1.4), not missing.
 func refusalOf(resp *http.Response, begin []byte) string {
 	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")

@@ -15,11 +15,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// ask asks the origin for its robots.txt, follows redirects, and makes the
-// next record of the answer (RFC 9309 §2.3.1). body is the robots.txt, if one was
-// fetched now. lock, if not nil, is held while anything is asked. The error is a
-// *politeness.DelayError or [store.ErrElsewhere]: nothing was asked, so nothing is
-// known.
+// ask asks the origin for its robots.txt, follows redirects, and makes the next
+// record of the answer (RFC 9309 §2.3.1). body is the robots.txt, if one was
+// fetched now. lock, if not nil, is held while anything is asked. The error is
+// a *politeness.DelayError or [store.ErrElsewhere]: nothing was asked, so
+// nothing is known.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -34,7 +34,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	for hops := 0; ; hops++ {
 		ans, err := l.put(f, u, host, prev, lock)
 		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
-			// The answer is about our question, not about the file: ask plainly.
+			// The answer is about our question, not about the file: ask
+			// plainly.
 			ans, err = l.put(f, u, host, nil, lock)
 		}
 		now := time.Now()
@@ -85,8 +86,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	}
 }
 
-// put puts one question of a flight, with the validators that prev has for it. Of
-// a flight that was dropped, the error is its delay.
+// put puts one question of a flight, with the validators that prev has for it.
+// Of a flight that was dropped, the error is its delay.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if lock != nil {
@@ -122,7 +123,8 @@ func isDelay(err error) bool {
 	return ok
 }
 
-// rests reports whether a limiter's refusal is for long, and prev serves meanwhile.
+// rests reports whether a limiter's refusal is for long, and prev serves
+// meanwhile.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))

@@ -79,8 +79,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			prev = stored
 			f.Found(stored)
 		}
-		// A flight for which another waits must not wait for a lock: the other has
-		// a lock too, for which the holder of this one may be waiting.
+		// A flight for which another waits must not wait for a lock: the other
+		// has a lock too, for which the holder of this one may be waiting.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			return stored, lock.Release, nil
@@ -99,8 +99,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how often a fetch that had to wait for its slot, and found then that
-// another member fetches, waits for what that finds.
+// maxTries is how often a fetch that had to wait for its slot, and found then
+// that another member fetches, waits for what that finds.
 const maxTries = 3
 
 // askLocked is ask. If that panics, it releases the lock.

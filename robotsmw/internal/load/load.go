@@ -1,14 +1,15 @@
-// Package load gets the record of an origin from wherever it is at hand: memory,
-// the Store, or the origin itself, and asks there once however many wait. It is
-// the only package that knows the parts, and joins them in one direction:
+// Package load gets the record of an origin from wherever it is at hand:
+// memory, the Store, or the origin itself, and asks there once however many
+// wait. It is the only package that knows the parts, and joins them in one
+// direction:
 //
 //	Load → cache → (a flight:) store → fetch → record → cache, store
 //
-// load.go is what callers use; flight.go is one fetch from its begin to its end;
-// ask.go puts the questions to the servers and makes a record of the answers;
-// loader.go has what they share. Each uses those after it, but for one call: a
-// redirect to the robots.txt of another origin begins that origin's own flight,
-// so ask.go calls flight.go (follow).
+// load.go is what callers use; flight.go is one fetch from its begin to its
+// end; ask.go puts the questions to the servers and makes a record of the
+// answers; loader.go has what they share. Each uses those after it, but for one
+// call: a redirect to the robots.txt of another origin begins that origin's own
+// flight, so ask.go calls flight.go (follow).
 package load
 
 import (
@@ -23,11 +24,11 @@ import (
 // Override is the record of an origin whose robots.txt is overridden, else nil.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record, and the time at which it is fit for use.
-// If it is not at hand, Load fetches it, or waits for the fetch that is under
-// way, until ctx ends. A good copy serves while that waits for a host that rests.
-// The error is ctx's, wrapped, or a *politeness.DelayError.
-// An override is not loaded: see Override.
+// Load returns the origin's record, and the time at which it is fit for use. If
+// it is not at hand, Load fetches it, or waits for the fetch that is under way,
+// until ctx ends. A good copy serves while that waits for a host that rests.
+// The error is ctx's, wrapped, or a *politeness.DelayError. An override is not
+// loaded: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
 	rec := l.cache.Get(name)

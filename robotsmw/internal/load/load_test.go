@@ -95,8 +95,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// As TestChaos, where hosts have a pace and rest, and callers leave their queues.
-// When all is over, nothing waits any more.
+// As TestChaos, where hosts have a pace and rest, and callers leave their
+// queues. When all is over, nothing waits any more.
 func TestChaosUnderAPace(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,18 +1,18 @@
-// Package origin names what a robots.txt governs. It turns a URL into an origin,
-// and an origin into where its robots.txt is:
+// Package origin names what a robots.txt governs. It turns a URL into an
+// origin, and an origin into where its robots.txt is:
 //
 //	http://Example.COM:80/page  →  "http://example.com"  →  http://example.com/robots.txt
 //
-// An origin is written as "https://example.com:8443": scheme and host in
-// lower case, the host in ASCII (IDNA), without a trailing dot, the port
-// only where it is not the scheme's default. http and https are two origins
-// (RFC 9309 §2.3: the rules apply to the authority that served them). A
-// request whose Host header overrides the host of its URL is an origin of
-// its own, written "http://127.0.0.1:8080 example.com": its robots.txt is
-// fetched at the same address with that Host.
+// An origin is written as "https://example.com:8443": scheme and host in lower
+// case, the host in ASCII (IDNA), without a trailing dot, the port only where
+// it is not the scheme's default. http and https are two origins (RFC 9309
+// §2.3: the rules apply to the authority that served them). A request whose
+// Host header overrides the host of its URL is an origin of its own, written
+// "http://127.0.0.1:8080 example.com": its robots.txt is fetched at the same
+// address with that Host.
 //
-// The form of a host is package politeness's, so that rules and pace agree. What
-// is sent (sent.go) is made to agree with both.
+// The form of a host is package politeness's, so that rules and pace agree.
+// What is sent (sent.go) is made to agree with both.
 package origin
 
 import (
@@ -27,7 +27,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Applies reports whether robots.txt applies to URLs of the scheme, in any case.
+// Applies reports whether robots.txt applies to URLs of the scheme, in any
+// case.
 func Applies(scheme string) bool {
 	return defaultPort(scheme) != "" || defaultPort(strings.ToLower(scheme)) != ""
 }
@@ -76,8 +77,8 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return buf, nil
 }
 
-// appendHost appends a host and its port in the canonical form of an origin. The
-// host's name is politeness's, so that rules and pace agree about it.
+// appendHost appends a host and its port in the canonical form of an origin.
+// The host's name is politeness's, so that rules and pace agree about it.
 func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey says what is too long; this is not worth a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
@@ -100,8 +101,9 @@ func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	case strings.IndexByte(name, ':') >= 0:
 		buf = append(append(append(buf, '['), name...), ']')
 	default:
-		// An IPv4-mapped address. It is paced as the IPv4 address that it stands
-		// for, but a server is told another Host, and may have other rules.
+		// An IPv4-mapped address. It is paced as the IPv4 address that it
+		// stands for, but a server is told another Host, and may have other
+		// rules.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
 	if port, err = canonicalPort(scheme, port); err != nil {
@@ -113,8 +115,8 @@ func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 	return buf, nil
 }
 
-// canonicalPort returns a port as a number without leading zeros, and "" for the
-// scheme's default.
+// canonicalPort returns a port as a number without leading zeros, and "" for
+// the scheme's default.
 func canonicalPort(scheme, port string) (string, error) {
 	if port == "" {
 		return "", nil
@@ -180,8 +182,9 @@ func isCanonicalPort(scheme, port string) bool {
 	return err == nil && port != "" && canonical == port
 }
 
-// isWritable reports whether an origin can have the name: politeness leaves what
-// IDNA forbids as it is, a space ends the name, and brackets are around an address.
+// isWritable reports whether an origin can have the name: politeness leaves
+// what IDNA forbids as it is, a space ends the name, and brackets are around an
+// address.
 func isWritable(name string) bool {
 	for i := range len(name) {
 		switch b := name[i]; {

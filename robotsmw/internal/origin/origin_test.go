@@ -160,7 +160,8 @@ func mustOrigin(t *testing.T, raw string) string {
 	return origin
 }
 
-// A Host header makes another origin, unless it is another spelling of the URL's host.
+// A Host header makes another origin, unless it is another spelling of the
+// URL's host.
 func TestOriginOfAHostHeader_PlainNames(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
 	for host, want := range map[string]string{

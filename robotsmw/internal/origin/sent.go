@@ -25,9 +25,9 @@ func SentHost(u *url.URL, host string) string {
 	return string(b)
 }
 
-// SentURL returns the URL to send a request to that was made for u: u itself, but
-// where that has a path without a leading slash. There net/http would send none
-// either, and to a proxy a path ".b.example/" as part of the host's name.
+// SentURL returns the URL to send a request to that was made for u: u itself,
+// but where that has a path without a leading slash. There net/http would send
+// none either, and to a proxy a path ".b.example/" as part of the host's name.
 func SentURL(u *url.URL) *url.URL {
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u
@@ -44,10 +44,10 @@ func SentURL(u *url.URL) *url.URL {
 	return &sent
 }
 
-// CheckTarget reports a request to u, whose own Host is host, with a target that
-// names another origin. A target in absolute form counts for more than the Host
-// header (RFC 9112 §3.2.2), so the request would be decided by the rules of one
-// host and answered by another.
+// CheckTarget reports a request to u, whose own Host is host, with a target
+// that names another origin. A target in absolute form counts for more than the
+// Host header (RFC 9112 §3.2.2), so the request would be decided by the rules
+// of one host and answered by another.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil

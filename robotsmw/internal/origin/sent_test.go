@@ -81,8 +81,8 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A path without a slash is judged as one with it, and so it is sent: before it, a
-// proxy is told the host's name.
+// A path without a slash is judged as one with it, and so it is sent: before
+// it, a proxy is told the host's name.
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
@@ -102,7 +102,8 @@ func TestSentURL(t *testing.T) {
 	}
 }
 
-// A host that no name can be as long as has no origin, and that is known at once.
+// A host that no name can be as long as has no origin, and that is known at
+// once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",

@@ -24,7 +24,7 @@ type Body struct {
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
 	coded   []byte // with decode: the body's beginning, as sent
-	left    int64  // octets of the body still to come; negative: not known
+	left    int64  // bytes of the body still to come; negative: not known
 	ended   ending
 
 	// What Directives has found.
@@ -194,10 +194,10 @@ type aheadRead struct {
 // maxAhead bounds what is read ahead, in bytes as sent.
 const maxAhead = 64 << 10
 
-// readAhead reads up to the end of the page's head, within the limits of time and
-// size. A read that blocks beyond the time limit is left to itself: it ends when
-// data comes or the caller closes the body, and the caller's next Read takes
-// what it brings.
+// readAhead reads up to the end of the page's head, within the limits of time
+// and size. A read that blocks beyond the time limit is left to itself: it ends
+// when data comes or the caller closes the body, and the caller's next Read
+// takes what it brings.
 func (b *Body) readAhead(ctx context.Context) {
 	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()

@@ -8,9 +8,9 @@ import (
 )
 
 // Look has resp, the answer to a request with the method, looked at while the
-// caller reads it. It replaces resp.Body at most, and returns what it is replaced
-// with; without one, the State is all that there is to say about the body. ctx
-// bounds the reading ahead.
+// caller reads it. It replaces resp.Body at most, and returns what it is
+// replaced with; without one, the State is all that there is to say about the
+// body. ctx bounds the reading ahead.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	switch {
 	case resp == nil:

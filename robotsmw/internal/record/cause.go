@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// longestCause is how many bytes of what went wrong are kept. A server can write
-// megabytes into a status line, which then stand in an error.
+// longestCause is how many bytes of what went wrong are kept. A server can
+// write megabytes into a status line, which then stand in an error.
 const longestCause = 300
 
 // causeOf returns a text as a Failure keeps it: printable, at most longestCause
-// bytes long, and sharing no memory with the text. White space is a space in it.
+// bytes long, and sharing no memory with the text. White space is a space in
+// it.
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))

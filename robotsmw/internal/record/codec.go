@@ -83,8 +83,9 @@ func Encode(name string, rec *Record, body []byte) []byte {
 // Decode reads a stored value of an origin and trusts nothing in it: it must be
 // of this origin, its body must have the hash it says, and no lifetime or pause
 // may be longer than one that this package would have given. elsewhere returns
-// the body stored for another origin, whose file this one shares; nil if it is not
-// there. If the error is fs.ErrNotExist, a part of the record was not there.
+// the body stored for another origin, whose file this one shares; nil if it is
+// not there. If the error is fs.ErrNotExist, a part of the record was not
+// there.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
@@ -122,7 +123,7 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 				return nil, fmt.Errorf("the robots.txt that it shares with %s is not there: %w", other, fs.ErrNotExist)
 			}
 		} else if sha256.Sum256(body) != hash {
-			return nil, fmt.Errorf("its %d octets of robots.txt do not have the hash %s", len(body), s.SHA256)
+			return nil, fmt.Errorf("its %d bytes of robots.txt do not have the hash %s", len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
 		if src := (Source{s.URL, s.Host, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {

@@ -14,7 +14,7 @@ import (
 // with their software as it is.
 type Document struct {
 	Hash     [sha256.Size]byte
-	Size     int // of the body, in octets
+	Size     int // of the body, in bytes
 	Rules    *robotstxt.Rules
 	Sitemaps []string
 	File     *robotstxt.File // nil without Options.KeepFiles
@@ -36,7 +36,7 @@ func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile 
 	return d
 }
 
-// Cost is roughly what a document takes in memory, in octets.
+// Cost is roughly what a document takes in memory, in bytes.
 func (d *Document) Cost() int64 {
 	n := 160 + d.Rules.Size()
 	for _, s := range d.Sitemaps {

@@ -1,8 +1,8 @@
 // Package record holds what is known of an origin: its rules or that there are
-// none, for how long that holds, what failed since, and when the next fetch may be
-// tried. A Record never changes; each answer of a server makes a new one of the
-// one before. Encode and Kind.Decode are its stored form. Nothing here does I/O or
-// waits, and each question is asked with the time it is asked at.
+// none, for how long that holds, what failed since, and when the next fetch may
+// be tried. A Record never changes; each answer of a server makes a new one of
+// the one before. Encode and Kind.Decode are its stored form. Nothing here does
+// I/O or waits, and each question is asked with the time it is asked at.
 package record
 
 import (
@@ -143,9 +143,10 @@ func (r *Record) Use(now time.Time) Use {
 	return UseFetch
 }
 
-// calm reports, of nearly every record that is fresh and at little cost, that it
-// is: by both clocks of passed it was fetched already, and need not be refreshed.
-// It counts in whole seconds, and leaves the last of them to the others.
+// calm reports, of nearly every record that is fresh and at little cost, that
+// it is: by both clocks of passed it was fetched already, and need not be
+// refreshed. It counts in whole seconds, and leaves the last of them to the
+// others.
 func (r *Record) calm(now time.Time) bool {
 	fetched, s := r.Fetched.Unix(), now.Unix()
 	calm := (r.Expires.Unix()-fetched)/5*4 - 1
@@ -232,7 +233,7 @@ func (r *Record) checked() time.Time {
 	return r.Fetched
 }
 
-// Cost is roughly what a record takes in memory, in octets, without the
+// Cost is roughly what a record takes in memory, in bytes, without the
 // document that it may share.
 func (r *Record) Cost() int64 {
 	n := 160 + len(r.URL)

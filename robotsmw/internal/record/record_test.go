@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// moments are some after the fetch of what lives so long: all of a day, and closely around its refresh.
+// moments are some after the fetch of what lives so long: all of a day, and
+// closely around its refresh.
 func moments(lifetime time.Duration) (after []time.Duration) {
 	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
 		after = append(after, at)
@@ -85,8 +86,9 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// apart is t with its two clocks moved apart, as a laptop's are that slept (the wall clock goes on, the monotonic one
-// stops), or those of a machine whose clock was set. Nothing exported makes such a time.
+// apart is t with its two clocks moved apart, as a laptop's are that slept (the
+// wall clock goes on, the monotonic one stops), or those of a machine whose
+// clock was set. Nothing exported makes such a time.
 func apart(t time.Time, wall, mono time.Duration) time.Time {
 	t = t.Add(wall)
 	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading

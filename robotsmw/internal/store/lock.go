@@ -13,10 +13,10 @@ import (
 // has just done so.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
-// A Lock is the right to fetch an origin's robots.txt, of one member of a fleet at
-// a time. It does not last for as long as a host may rest, so it is given back
-// while its holder waits for the host (Release), and taken anew when the host may
-// be asked (Take). It is safe for concurrent use.
+// A Lock is the right to fetch an origin's robots.txt, of one member of a fleet
+// at a time. It does not last for as long as a host may rest, so it is given
+// back while its holder waits for the host (Release), and taken anew when the
+// host may be asked (Take). It is safe for concurrent use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
@@ -28,10 +28,11 @@ type Lock struct {
 	taken  time.Time
 }
 
-// Lock makes sure that only one member of a fleet fetches: it returns when
-// this one may, or with the record that another has meanwhile stored, newer than
-// prev. A holder that died is waited for until its lock expires; without patience
-// no holder is waited for, and two members may fetch. The Lock is never nil.
+// Lock makes sure that only one member of a fleet fetches: it returns when this
+// one may, or with the record that another has meanwhile stored, newer than
+// prev. A holder that died is waited for until its lock expires; without
+// patience no holder is waited for, and two members may fetch. The Lock is
+// never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {
@@ -64,9 +65,10 @@ func (l *Lock) Release() {
 	l.release()
 }
 
-// Take sees to it that the lock lasts for as long as a question takes, before one
-// is asked: it takes it anew if it was given back, or for so much as slack. The
-// error is ErrElsewhere. A lock without patience goes without, as Keeper.Lock does.
+// Take sees to it that the lock lasts for as long as a question takes, before
+// one is asked: it takes it anew if it was given back, or for so much as slack.
+// The error is ErrElsewhere. A lock without patience goes without, as
+// Keeper.Lock does.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil

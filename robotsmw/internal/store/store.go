@@ -1,7 +1,7 @@
-// Package store puts records into a Store, and shields the crawl from a Store that
-// fails, hangs or lies. None of its calls returns an error or takes longer than
-// two seconds (Lock: than the lock lasts); what goes wrong is told to a function,
-// and costs a fetch.
+// Package store puts records into a Store, and shields the crawl from a Store
+// that fails, hangs or lies. None of its calls returns an error or takes longer
+// than two seconds (Lock: than the lock lasts); what goes wrong is told to a
+// function, and costs a fetch.
 package store
 
 import (
@@ -47,8 +47,8 @@ type Keeper struct {
 }
 
 // New makes the Keeper of a Store, whose records are read as kind says. lockTTL
-// is how long a lock lasts whose holder has died: longer than a question takes, by
-// what it may wait for its slot without giving the lock back (see [Lock]).
+// is how long a lock lasts whose holder has died: longer than a question takes,
+// by what it may wait for its slot without giving the lock back (see [Lock]).
 // failed is told what the Store did wrong, and at which of "get", "put",
 // "delete", "lock" and "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
@@ -68,7 +68,8 @@ func (k *Keeper) Forget(name string) {
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
 // Put stores what a fetch found that began when Forgotten was forgotten. If any
-// origin was forgotten since, nothing stays in the Store: that may cost a fetch.
+// origin was forgotten since, nothing stays in the Store: that may cost a
+// fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
 	if k.forgets.Load() != forgotten {
 		return

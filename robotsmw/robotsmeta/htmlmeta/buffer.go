@@ -2,13 +2,14 @@ package htmlmeta
 
 import "sync"
 
-// The sizes of the buffers that hold a page's beginning. Pages of all sizes come and go; a pool spares each of them
-// an allocation as large as itself.
+// The sizes of the buffers that hold a page's beginning. Pages of all sizes
+// come and go; a pool spares each of them an allocation as large as itself.
 var sizes = [...]int{32 << 10, 128 << 10, Window}
 
 var pools [len(sizes)]sync.Pool // of *[]byte
 
-// grown returns b with room for n octets in all, no less than before. b goes back into its pool.
+// grown returns b with room for n bytes in all, no less than before. b goes
+// back into its pool.
 func grown(b *[]byte, n int) *[]byte {
 	if b != nil && n <= cap(*b) {
 		return b

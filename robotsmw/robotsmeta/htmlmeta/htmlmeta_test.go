@@ -68,7 +68,7 @@ func TestScanFindsMetasWhereverTheyStand(t *testing.T) {
 		{"at its end", strings.Repeat(" ", Window-len(robots)) + robots, "noindex"},
 		{"cut by it", strings.Repeat(" ", Window-len(robots)+1) + robots, ""},
 		{"empty", "", ""},
-		{"one octet", "<", ""},
+		{"one byte", "<", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := says(Scan([]byte(test.page), "ExampleBot")); got != test.want {
@@ -131,12 +131,12 @@ func TestNextM(t *testing.T) {
 		}
 		return len(b)
 	}
-	// All strings of three such octets, at all places of a block.
-	octets := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
+	// All strings of three such bytes, at all places of a block.
+	chars := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
 	for place := range 40 {
-		for n := range len(octets) * len(octets) * len(octets) {
+		for n := range len(chars) * len(chars) * len(chars) {
 			page := []byte(strings.Repeat("x", 43))
-			page[place], page[place+1], page[place+2] = octets[n%7], octets[n/7%7], octets[n/49]
+			page[place], page[place+1], page[place+2] = chars[n%7], chars[n/7%7], chars[n/49]
 			for from := range page {
 				if got, want := nextM(page, from), slow(page, from); got != want {
 					t.Fatalf("%q from %d: %d, want %d", page, from, got, want)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A hostile page comes in pieces of 16 bytes, and directives are asked for after
-// each. Reading it must not cost the square of its length, and in the end the
-// scanner knows what it would know of the page in one piece.
+// A hostile page comes in pieces of 16 bytes, and directives are asked for
+// after each. Reading it must not cost the square of its length, and in the end
+// the scanner knows what it would know of the page in one piece.
 func TestPiecesOfAHostilePage(t *testing.T) {
 	const last = `--></script>"><meta name="robots" content="nofollow">`
 	pages := map[string]string{

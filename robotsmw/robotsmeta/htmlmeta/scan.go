@@ -2,8 +2,8 @@ package htmlmeta
 
 import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
 
-// Scan returns what the page says to everybody, and to the robot with these product tokens.
-// page may be any bytes.
+// Scan returns what the page says to everybody, and to the robot with these
+// product tokens. page may be any bytes.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	if sniff(page, "") == eightBit {

@@ -8,14 +8,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Scanner reads a page that arrives in pieces. The zero value is ready; its exported fields are set before the first
-// Write. It keeps up to Window octets of the page, until Finish.
+// A Scanner reads a page that arrives in pieces. The zero value is ready; its
+// exported fields are set before the first Write. It keeps up to Window bytes
+// of the page, until Finish.
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // of the Content-Type; only the utf-16 ones matter. Empty: by the page's first octets
+	Charset  string   // of the Content-Type; only the utf-16 ones matter. Empty: by the page's first bytes
 
 	decoder  decoder
 	pooled   *[]byte // what buf lies in; nil where it belongs to somebody else
@@ -45,8 +46,9 @@ type Scanner struct {
 	headDone  bool
 }
 
-// Write takes the next piece of the page. It returns len(p) and no error, whatever p holds. What exceeds the window,
-// and what comes after Finish, is dropped.
+// Write takes the next piece of the page. It returns len(p) and no error,
+// whatever p holds. What exceeds the window, and what comes after Finish, is
+// dropped.
 func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
@@ -63,7 +65,7 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Grow announces that the page has n octets or so.
+// Grow announces that the page has n bytes or so.
 func (s *Scanner) Grow(n int) {
 	if !s.finished && !s.Done() {
 		s.pooled = grown(s.pooled, min(n, Window))
@@ -71,7 +73,8 @@ func (s *Scanner) Grow(n int) {
 	}
 }
 
-// Finish says that nothing more will be written. What is not needed of the page is dropped; Directives stays right.
+// Finish says that nothing more will be written. What is not needed of the page
+// is dropped; Directives stays right.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
@@ -89,12 +92,13 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
-// Done reports that what is written from now on changes nothing: the window is full, or with HeadOnly the head has
-// been seen to end.
+// Done reports that what is written from now on changes nothing: the window is
+// full, or with HeadOnly the head has been seen to end.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
-// HeadDone reports whether the page's head has ended within what was written: <body> was seen, or another element or a
-// text that makes a browser begin the body. It is to be asked before Finish.
+// HeadDone reports whether the page's head has ended within what was written:
+// <body> was seen, or another element or a text that makes a browser begin the
+// body. It is to be asked before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf))
@@ -102,10 +106,12 @@ func (s *Scanner) HeadDone() bool {
 	return s.headDone
 }
 
-// Directives returns what the page, as far as written, says. More may be added by what follows, nothing is taken back.
+// Directives returns what the page, as far as written, says. More may be added
+// by what follows, nothing is taken back.
 //
-// Directives may be called after every piece. A page made to have that cost much, by a tag or a comment without an
-// end, is looked at less often: what stands behind that is then told later, after Finish at the latest.
+// Directives may be called after every piece. A page made to have that cost
+// much, by a tag or a comment without an end, is looked at less often: what
+// stands behind that is then told later, after Finish at the latest.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
@@ -114,10 +120,12 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 	return s.found
 }
 
-// maxRework is how many bytes of a page may be read more than once because directives are asked for between pieces.
+// maxRework is how many bytes of a page may be read more than once because
+// directives are asked for between pieces.
 const maxRework = 16 * Window
 
-// tokenize reads the tokens of buf[pos:] that begin before end, and leaves pos behind the last one that is whole.
+// tokenize reads the tokens of buf[pos:] that begin before end, and leaves pos
+// behind the last one that is whole.
 func (s *Scanner) tokenize(end int) {
 	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
 		return // there is nothing, or nothing new
@@ -166,7 +174,8 @@ func (s *Scanner) tokenize(end int) {
 	}
 }
 
-// startTag takes note of a start tag, and reports whether text follows in which no tags are looked for.
+// startTag takes note of a start tag, and reports whether text follows in which
+// no tags are looked for.
 func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw bool) {
 	b, attrs := z.TagName()
 	switch name := string(b); name {
@@ -271,8 +280,10 @@ func (s *Scanner) search() {
 		}
 		budget -= t.i
 		if state == tagCut || budget < 0 {
-			// It may yet get its end, or be text in a script that hides another: have all of it tokenized, and look
-			// again when there is more; when there is as much again, lest a tag without an end be read over and over.
+			// It may yet get its end, or be text in a script that hides
+			// another: have all of it tokenized, and look again when there is
+			// more; when there is as much again, lest a tag without an end be
+			// read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return
@@ -280,7 +291,8 @@ func (s *Scanner) search() {
 	}
 }
 
-// mayMatter reports whether a name attribute, as written, may be a name that speaks.
+// mayMatter reports whether a name attribute, as written, may be a name that
+// speaks.
 func (s *Scanner) mayMatter(name []byte) bool {
 	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
 }

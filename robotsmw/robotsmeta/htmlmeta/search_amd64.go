@@ -2,9 +2,10 @@
 
 package htmlmeta
 
-// skipM returns how many octets at the beginning of b can be passed over, because no "<m" in either case begins in
-// them. It may stop early. It goes by blocks of 64 octets, at a third of skipWords' cost, with instructions that every
-// amd64 has (SSE2).
+// skipM returns how many bytes at the beginning of b can be passed over,
+// because no "<m" in either case begins in them. It may stop early. It goes by
+// blocks of 64 bytes, at a third of skipWords' cost, with instructions that
+// every amd64 has (SSE2).
 //
 //go:noescape
 func skipM(b []byte) int

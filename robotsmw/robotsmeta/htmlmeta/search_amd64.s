@@ -4,13 +4,13 @@
 
 // func skipM(b []byte) int
 //
-// Each turn compares 64 octets with '<' (X3 to X6), and those that follow them with 'm' once they are in lower case
+// Each turn compares 64 bytes with '<' (X3 to X6), and those that follow them with 'm' once they are in lower case
 // (X7 to X10). It ends before the block in which both hold anywhere.
 TEXT ·skipM(SB), NOSPLIT, $0-32
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), CX
 	XORQ AX, AX
-	SUBQ $65, CX // where the last turn may begin: it reads 65 octets
+	SUBQ $65, CX // where the last turn may begin: it reads 65 bytes
 	JLT  done
 
 	MOVQ       $0x3c3c3c3c3c3c3c3c, BX

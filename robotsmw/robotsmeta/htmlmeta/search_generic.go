@@ -2,6 +2,6 @@
 
 package htmlmeta
 
-// skipM returns how many octets at the beginning of b can be passed over, because no "<m" in either case begins in
-// them. It may stop early.
+// skipM returns how many bytes at the beginning of b can be passed over,
+// because no "<m" in either case begins in them. It may stop early.
 func skipM(b []byte) int { return skipWords(b) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// nextMSlowly is what nextM must find, octet by octet.
+// nextMSlowly is what nextM must find, byte by byte.
 func nextMSlowly(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
@@ -21,7 +21,8 @@ func checkNextM(t *testing.T, b []byte, from int) {
 	if got, want := nextM(b, from), nextMSlowly(b, from); got != want {
 		t.Errorf("nextM(%q, %d) = %d, want %d", b, from, got, want)
 	}
-	// Each way of skipping, whichever this machine takes, stops before what is looked for.
+	// Each way of skipping, whichever this machine takes, stops before what is
+	// looked for.
 	for name, skip := range map[string]func([]byte) int{"skipM": skipM, "skipWords": skipWords} {
 		if got, most := from+skip(b[from:]), nextMSlowly(b, from); got > most {
 			t.Errorf("%s passes over %q at %d, to %d", name, b, most, got)
@@ -52,7 +53,7 @@ func TestNextM_LooksNoFurtherThanItsEnd(t *testing.T) {
 	for size := range 200 {
 		b := append(bytes.Repeat([]byte("x"), size), "<meta"...)
 		if got := nextM(b[:size], 0); got != size {
-			t.Fatalf("of %d octets: found %d beyond the end", size, got)
+			t.Fatalf("of %d bytes: found %d beyond the end", size, got)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package htmlmeta
 
 import "bytes"
 
-// A tagReader reads the attributes of b, what follows "<meta", by the rules of the tokenizer (WHATWG HTML §13.2.5.32
-// to 40).
+// A tagReader reads the attributes of b, what follows "<meta", by the rules of
+// the tokenizer (WHATWG HTML §13.2.5.32 to 40).
 type tagReader struct {
 	b []byte
 	i int
@@ -32,7 +32,7 @@ func (t *tagReader) next() (key, value []byte, state tagState) {
 	if b[i] == '=' {
 		i++
 	}
-	for i < len(b) && octets[b[i]]&endsKey == 0 {
+	for i < len(b) && classes[b[i]]&endsKey == 0 {
 		i++
 	}
 	key = b[start:i]
@@ -59,7 +59,7 @@ func (t *tagReader) next() (key, value []byte, state tagState) {
 		return key, b[i : i+n], tagMore
 	}
 	start = i
-	for i < len(b) && octets[b[i]]&endsValue == 0 {
+	for i < len(b) && classes[b[i]]&endsValue == 0 {
 		i++
 	}
 	if i == len(b) {
@@ -82,8 +82,8 @@ func skipSpace(b []byte, from int) int {
 	return from
 }
 
-// octets tells of each octet what it ends.
-var octets = func() (e [256]uint8) {
+// bytes tells of each byte what it ends.
+var classes = func() (e [256]uint8) {
 	for _, c := range []byte(" \t\n\r\f") {
 		e[c] = white | endsKey | endsValue
 	}
@@ -103,4 +103,4 @@ func isNameKey(key []byte) bool {
 	return len(key) == 4 && key[0]|' ' == 'n' && key[1]|' ' == 'a' && key[2]|' ' == 'm' && key[3]|' ' == 'e'
 }
 
-func isSpace(c byte) bool { return octets[c]&white != 0 }
+func isSpace(c byte) bool { return classes[c]&white != 0 }

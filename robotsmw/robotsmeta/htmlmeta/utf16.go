@@ -15,8 +15,9 @@ const (
 	bigEndian
 )
 
-// sniff tells the encoding by the first two octets of a page and its declared charset. A mark beats the declaration,
-// and so does a first "<" or white space.
+// sniff tells the encoding by the first two bytes of a page and its declared
+// charset. A mark beats the declaration, and so does a first "<" or white
+// space.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {
@@ -37,15 +38,15 @@ func sniff(page []byte, charset string) encoding {
 	return eightBit
 }
 
-// A decoder turns a page that arrives in pieces into octets that contain ASCII.
+// A decoder turns a page that arrives in pieces into bytes that contain ASCII.
 type decoder struct {
 	encoding encoding
-	kept     [2]byte // octets that wait for their others
+	kept     [2]byte // bytes that wait for their others
 	n        int     // of kept
 	high     rune    // a surrogate that waits for its second half
 }
 
-// append adds to dst what p holds, up to limit octets in all.
+// append adds to dst what p holds, up to limit bytes in all.
 func (d *decoder) append(dst, p []byte, charset string, limit int) []byte {
 	if d.encoding == undecided {
 		for len(p) > 0 && d.n < 2 {

@@ -1,8 +1,8 @@
 package lint
 
-// To add a code, write it here and, in the same words, in doc.go; look for it in
-// file.go, line.go or group.go; and give it a row of lintTests. The tests read
-// this file's lines, so a code stands in a line of this form.
+// To add a code, write it here and, in the same words, in doc.go; look for it
+// in file.go, line.go or group.go; and give it a row of lintTests. The tests
+// read this file's lines, so a code stands in a line of this form.
 
 // The codes of the file as a whole.
 const (
@@ -11,9 +11,9 @@ const (
 	codeHTMLError     Code = "html-error-page" // an HTML page that says "not found" or the like, served as robots.txt
 	codeBinary        Code = "binary"          // not text
 	codeUTF16         Code = "utf-16"          // text in UTF-16
-	codeBadUTF8       Code = "bad-utf-8"       // octets that are not UTF-8
+	codeBadUTF8       Code = "bad-utf-8"       // bytes that are not UTF-8
 	codeBOM           Code = "bom"             // a byte order mark
-	codeNUL           Code = "nul"             // a NUL octet
+	codeNUL           Code = "nul"             // a NUL byte
 	codeCRLF          Code = "crlf"            // lines that end with CR LF
 	codeBareCR        Code = "bare-cr"         // lines that end with CR alone
 	codeMixedLineEnds Code = "mixed-line-ends" // lines that end in different ways

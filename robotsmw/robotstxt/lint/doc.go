@@ -20,9 +20,9 @@
 //	html-error-page         an HTML page that says "not found" or the like, served as robots.txt
 //	binary                  not text
 //	utf-16                  text in UTF-16
-//	bad-utf-8               octets that are not UTF-8
+//	bad-utf-8               bytes that are not UTF-8
 //	bom                     a byte order mark
-//	nul                     a NUL octet
+//	nul                     a NUL byte
 //	crlf                    lines that end with CR LF
 //	bare-cr                 lines that end with CR alone
 //	mixed-line-ends         lines that end in different ways

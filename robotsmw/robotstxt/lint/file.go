@@ -9,12 +9,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkFile looks at the file as octets, and reports whether there is any point in looking at lines.
+// checkFile looks at the file as bytes, and reports whether there is any point
+// in looking at lines.
 func checkFile(r *report, body []byte) (readable bool) {
 	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Whole(body))
 		r.add(0, 0, codeTooLarge, Error, "",
-			"the file has %d octets, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
+			"the file has %d bytes, of which %d count: line %d and all after it are lost", len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
 	}
 	switch {
@@ -30,14 +31,14 @@ func checkFile(r *report, body []byte) (readable bool) {
 		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots take for a part of the first line")
 	}
 	checkLineEnds(r, body)
-	checkOctets(r, string(syntax.WithoutBOM(body)))
+	checkBytes(r, string(syntax.WithoutBOM(body)))
 	if strings.ContainsFunc(string(body), unicode.IsUpper) && !strings.ContainsFunc(string(body), unicode.IsLower) && bytes.IndexByte(body, '/') >= 0 {
 		r.add(0, 0, codeAllCapitals, Warning, "", "the file is all capitals; paths have regard to case, so /TMP/ does not match /tmp/")
 	}
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether every other of the first octets is NUL.
+// looksLikeUTF16 reports whether every other of the first bytes is NUL.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int
@@ -49,7 +50,8 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether many of the first octets are controls. Text that was padded with NUL is still text.
+// looksBinary reports whether many of the first bytes are controls. Text that
+// was padded with NUL is still text.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -61,7 +63,8 @@ func looksBinary(body []byte) bool {
 	return controls*10 > len(head)
 }
 
-// checkHTML tells an HTML page. Robots look for rules in it nevertheless, line by line; the linter does not.
+// checkHTML tells an HTML page. Robots look for rules in it nevertheless, line
+// by line; the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
@@ -94,15 +97,15 @@ func checkLineEnds(r *report, body []byte) {
 	}
 }
 
-// checkOctets looks for octets that do not belong into text.
-func checkOctets(r *report, text string) {
+// checkBytes looks for bytes that do not belong into text.
+func checkBytes(r *report, text string) {
 	for lines := syntax.NewLineReader(text); lines.Next(); {
 		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			r.add(lines.Number, i+1, codeNUL, Warning, "", "a NUL octet: to some robots the line ends here")
+			r.add(lines.Number, i+1, codeNUL, Warning, "", "a NUL byte: to some robots the line ends here")
 		}
 		if i := firstBadUTF8(line); i >= 0 {
-			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "octet 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
+			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not UTF-8; robots compare it as %%%02X", line[i], line[i])
 		}
 	}
 }

@@ -131,7 +131,8 @@ func (c *groupChecker) checkRules(g group) {
 	}
 }
 
-// manyFiles is from how many files of one directory the rest of them is probably meant as well.
+// manyFiles is from how many files of one directory the rest of them is
+// probably meant as well.
 const manyFiles = 10
 
 // checkDecides looks whether a rule decides what it says itself.
@@ -153,7 +154,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
-		// An exception of the page from its directory, or the other way round, is meant.
+		// An exception of the page from its directory, or the other way round,
+		// is meant.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:
@@ -163,8 +165,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 }
 
-// maxWork is how much work, in the steps of [match.Set.DecideForm], the linter spends on rules among each other. Only files that
-// are made to be expensive need more, and of these it does not say everything.
+// maxWork is how much work, in the steps of [match.Set.DecideForm], the linter
+// spends on rules among each other. Only files that are made to be expensive
+// need more, and of these it does not say everything.
 const maxWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.

@@ -77,13 +77,15 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 }
 
-// knownFields are the fields that some robot reads, as they are usually written.
+// knownFields are the fields that some robot reads, as they are usually
+// written.
 var knownFields = []string{
 	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
 	"Noindex", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
-// knownField returns the known field that a name is or is meant to be, "" for none.
+// knownField returns the known field that a name is or is meant to be, "" for
+// none.
 func knownField(name string) string {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known) {
@@ -98,7 +100,8 @@ func knownField(name string) string {
 	case syntax.CrawlDelay:
 		return "Crawl-delay"
 	}
-	// What cannot be seen may stand before it: a byte order mark that was encoded twice, or in the middle of a file.
+	// What cannot be seen may stand before it: a byte order mark that was
+	// encoded twice, or in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
 			return ""
@@ -113,7 +116,8 @@ func knownField(name string) string {
 	return ""
 }
 
-// checkName looks at a field's name and returns in small letters which known field it is or is meant to be.
+// checkName looks at a field's name and returns in small letters which known
+// field it is or is meant to be.
 func checkName(r *report, number uint32, column int, name, value string) string {
 	meant := knownField(name)
 	if strings.EqualFold(name, meant) {
@@ -136,8 +140,8 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 	return strings.ToLower(meant)
 }
 
-// isNear reports whether two names differ by at most one octet, or by one for another, or by two in the wrong order;
-// or by blanks, "_" and "-".
+// isNear reports whether two names differ by at most one byte, or by one for
+// another, or by two in the wrong order; or by blanks, "_" and "-".
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -173,7 +177,8 @@ func bare(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// cutURLWithoutColon tells a line such as "Disallow https://example.com/a", whose first colon is the URL's.
+// cutURLWithoutColon tells a line such as "Disallow https://example.com/a",
+// whose first colon is the URL's.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
@@ -214,7 +219,8 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
 }
 
-// secondLine returns the path where a user-agent line and a Disallow line have become one.
+// secondLine returns the path where a user-agent line and a Disallow line have
+// become one.
 func secondLine(value string) (path string, ok bool) {
 	const field = " disallow:"
 	for i := 0; i+len(field) <= len(value); i++ {
@@ -225,9 +231,10 @@ func secondLine(value string) (path string, ok bool) {
 	return "", false
 }
 
-// robotMeant returns the name that the value of a user-agent line should be, the first n octets of which may be a name;
-// "" where only the author knows. What follows a name may be a version, a comment or a "*"; another word belongs to it,
-// and a browser's User-Agent header names nobody.
+// robotMeant returns the name that the value of a user-agent line should be,
+// the first n bytes of which may be a name; "" where only the author knows.
+// What follows a name may be a version, a comment or a "*"; another word
+// belongs to it, and a browser's User-Agent header names nobody.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -275,15 +282,16 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 	checkRunTogether(r, number, at, name, pattern)
 	if i := strings.IndexByte(pattern, '$'); i >= 0 && i < len(pattern)-1 {
-		r.add(number, at(i), codeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is an octet like any other")
+		r.add(number, at(i), codeDollarInMiddle, Warning, "", "\"$\" means the end only where it is last; here it is a byte like any other")
 	}
 	if n := len(strings.TrimRight(pattern, "*")); n < len(pattern) && n > 0 {
 		r.add(number, at(n), codeTrailingStar, Info, name+": "+pattern[:n], "a \"*\" at the end changes nothing but the rule's length: rules match beginnings")
 	}
 }
 
-// checkRunTogether looks for two paths without a blank between them. A "//" at the beginning or after a colon, as in
-// "/http://example.com", and more than two slashes are something else.
+// checkRunTogether looks for two paths without a blank between them. A "//" at
+// the beginning or after a colon, as in "/http://example.com", and more than
+// two slashes are something else.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
@@ -306,7 +314,8 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether what should be a path is rather a robot's name.
+// looksLikeRobot reports whether what should be a path is rather a robot's
+// name.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

@@ -176,7 +176,8 @@ func TestLintEveryCodeHasATest(t *testing.T) {
 	}
 }
 
-// TestCodesAreDocumented keeps the list in the package's doc complete: users know a code by its text.
+// TestCodesAreDocumented keeps the list in the package's doc complete: users
+// know a code by its text.
 func TestCodesAreDocumented(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -2,18 +2,19 @@ package lint
 
 import "fmt"
 
-// A Problem is something in a robots.txt file that is wrong, is not read as its author seems to expect, or is worth
-// knowing.
+// A Problem is something in a robots.txt file that is wrong, is not read as its
+// author seems to expect, or is worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
-	Column   int // in octets, counted from 1; 0 for the line as a whole
+	Column   int // in bytes, counted from 1; 0 for the line as a whole
 	Code     Code
 	Severity Severity
 	Message  string
 	Fix      string // what the line should be, with "\n" between several; "" where that is for the author to say
 }
 
-// String returns a problem as compilers print theirs: line, column, severity, message, code.
+// String returns a problem as compilers print theirs: line, column, severity,
+// message, code.
 func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s [%s]", p.Line, p.Column, p.Severity, p.Message, p.Code)
 }

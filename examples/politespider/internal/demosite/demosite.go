@@ -1,9 +1,12 @@
-// Package demosite is a small internet on loopback: a handful of host names with everything on them that a polite
-// crawler meets. Each host is a text file in hosts/, its robots.txt first, which reads as the site does. Beside each page
-// stands what it is there for, and what a crawler has to conclude: [Site.Pages] is the table that a test checks against.
+// Package demosite is a small internet on loopback: a handful of host names
+// with everything on them that a polite crawler meets. Each host is a text file
+// in hosts/, its robots.txt first, which reads as the site does. Beside each
+// page stands what it is there for, and what a crawler has to conclude:
+// [Site.Pages] is the table that a test checks against.
 //
-// All hosts are served by one listener. [Site.DialContext] takes the place of DNS: it leads every host name of the
-// demo to that listener and knows no other, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
+// All hosts are served by one listener. [Site.DialContext] takes the place of
+// DNS: it leads every host name of the demo to that listener and knows no
+// other, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
 // record of who asked for what and when.
 //
 //	site, err := demosite.Start()
@@ -38,7 +41,8 @@ type Request struct {
 	Status    int // of the answer
 }
 
-// A Site is the demo's hosts and their log. Use [New] or [Start] to make one; it is safe for concurrent use.
+// A Site is the demo's hosts and their log. Use [New] or [Start] to make one;
+// it is safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
@@ -48,7 +52,8 @@ type Site struct {
 	log []Request
 }
 
-// New returns the demo without a listener, for use as handlers. See [Site.Hosts].
+// New returns the demo without a listener, for use as handlers. See
+// [Site.Hosts].
 func New() (*Site, error) {
 	hosts, err := readHosts()
 	if err != nil {
@@ -73,7 +78,8 @@ func Start() (*Site, error) {
 	return s, nil
 }
 
-// Close stops the listener and ends the connections. A site that was not started has nothing to close.
+// Close stops the listener and ends the connections. A site that was not
+// started has nothing to close.
 func (s *Site) Close() error {
 	if s.server == nil {
 		return nil
@@ -81,10 +87,12 @@ func (s *Site) Close() error {
 	return s.server.Close()
 }
 
-// Hosts returns the host names, sorted. The site is the handler of each of them.
+// Hosts returns the host names, sorted. The site is the handler of each of
+// them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 
-// Pages returns every target of every host, by host name and then in the order of its file.
+// Pages returns every target of every host, by host name and then in the order
+// of its file.
 func (s *Site) Pages() []Page {
 	var pages []Page
 	for _, name := range s.Hosts() {
@@ -96,8 +104,9 @@ func (s *Site) Pages() []Page {
 	return pages
 }
 
-// DialContext connects to the listener if the address is that of a host of the demo. Any other name does not exist: a
-// [net.DNSError] inside a [net.OpError], as from the real dialer.
+// DialContext connects to the listener if the address is that of a host of the
+// demo. Any other name does not exist: a [net.DNSError] inside a [net.OpError],
+// as from the real dialer.
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {

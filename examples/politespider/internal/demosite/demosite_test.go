@@ -92,7 +92,8 @@ func TestParseHost_Mistakes(t *testing.T) {
 	}
 }
 
-// A page goes out in the charset and the coding that its header names, and as often as it says.
+// A page goes out in the charset and the coding that its header names, and as
+// often as it says.
 func TestParseHost_Body(t *testing.T) {
 	for _, test := range []struct{ name, header, body, want string }{
 		{"as it is", "A: b", "x\ny\n", "x\ny"},

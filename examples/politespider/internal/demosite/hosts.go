@@ -15,7 +15,8 @@ import (
 	"unicode/utf16"
 )
 
-// files holds a file for each host, named after it. A file is a remark, then the answers of that host:
+// files holds a file for each host, named after it. A file is a remark, then
+// the answers of that host:
 //
 //	-- TARGET STATUS --
 //	# What is to be seen here.
@@ -24,22 +25,25 @@ import (
 //
 //	body
 //
-// The target is what a request asks for, query included. Where it is given more than once, the answers follow each
-// other, and the last one stays. The remark and the conclusions are for readers and tests: see [Page].
+// The target is what a request asks for, query included. Where it is given more
+// than once, the answers follow each other, and the last one stays. The remark
+// and the conclusions are for readers and tests: see [Page].
 //
-// The body is sent in the charset (utf-16) and the coding (gzip) that the header names. A line "N × text" is sent N
-// times.
+// The body is sent in the charset (utf-16) and the coding (gzip) that the
+// header names. A line "N × text" is sent N times.
 //
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host, what it is there for, and what a crawler that obeys has to make of it.
+// A Page is a target of a host, what it is there for, and what a crawler that
+// obeys has to make of it.
 type Page struct {
 	URL     string
 	Purpose string // may be empty
 
-	// Concludes is what becomes of the URL ("fetched", "blocked by line 9", "never asked for"; one verdict for each
-	// time that it has its turn), then, if the page says something about itself, what follows from that, then the
+	// Concludes is what becomes of the URL ("fetched", "blocked by line 9",
+	// "never asked for"; one verdict for each time that it has its turn), then,
+	// if the page says something about itself, what follows from that, then the
 	// evidence.
 	Concludes []string
 }
@@ -59,7 +63,8 @@ type host struct {
 	answers map[string][]answer // by target; not empty
 }
 
-// readHosts reads the embedded files. What it reports is a mistake in one of them.
+// readHosts reads the embedded files. What it reports is a mistake in one of
+// them.
 func readHosts() (map[string]*host, error) {
 	hosts := make(map[string]*host)
 	entries, err := files.ReadDir("hosts")

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// About is what a crawl is of. It stands beside the state of a frontier that outlives its process, so that nobody goes on
-// with a crawl of something else: URLs that are out of one run's scope would be lost for the next.
+// About is what a crawl is of. It stands beside the state of a frontier that
+// outlives its process, so that nobody goes on with a crawl of something else:
+// URLs that are out of one run's scope would be lost for the next.
 type About struct {
 	Start []string            `json:"start"` // URLs; empty: the demo
 	Scope string              `json:"scope"` // which links are followed

@@ -13,9 +13,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Directory is a frontier in memory with a journal in a directory, which goes on where the last one stopped, whatever
-// stopped it: no page is lost, and none is handed out again but those that were out. Make one with OpenDirectory. It is
-// safe for concurrent use; one process at a time can have it open.
+// Directory is a frontier in memory with a journal in a directory, which goes
+// on where the last one stopped, whatever stopped it: no page is lost, and none
+// is handed out again but those that were out. Make one with OpenDirectory. It
+// is safe for concurrent use; one process at a time can have it open.
 type Directory struct {
 	*Memory
 
@@ -25,9 +26,11 @@ type Directory struct {
 	journal *journal
 }
 
-// OpenDirectory opens the crawl in dir, or begins one there. The directory is made if it is not there, readable by its
-// owner alone. Of a crawl that goes on, each host is first left alone for the interval that it was owed, or for rest if
-// that is longer: it may have been asked in the very moment in which the last run was killed.
+// OpenDirectory opens the crawl in dir, or begins one there. The directory is
+// made if it is not there, readable by its owner alone. Of a crawl that goes
+// on, each host is first left alone for the interval that it was owed, or for
+// rest if that is longer: it may have been asked in the very moment in which
+// the last run was killed.
 //
 // At most max pages are handed out, those of earlier runs included.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -55,7 +58,7 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 		return err
 	}
 	if dropped > 0 {
-		logger.Info("the last line of the journal was cut short: what it said is done again", "directory", dir, "octets", dropped)
+		logger.Info("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", dropped)
 	}
 	d.journal, err = createJournal(dir, r.lines)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// crawlSite fetches until the frontier has no more, or the most that it may, and returns what it fetched.
+// crawlSite fetches until the frontier has no more, or the most that it may,
+// and returns what it fetched.
 func crawlSite(t testing.TB, f frontier) []string {
 	t.Helper()
 	var fetched []string
@@ -46,7 +47,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// Wherever in a line the journal ends, no page is lost, and only those are fetched again that it does not know to be done.
+// Wherever in a line the journal ends, no page is lost, and only those are
+// fetched again that it does not know to be done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -57,8 +59,8 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	n := 0
 	for start := bytes.IndexByte(journal, '\n') + 1; start < len(journal); n += 7 {
 		length := bytes.IndexByte(journal[start:], '\n') + 1
-		for _, octets := range []int{0, 1 + n%(length-1)} { // of this line
-			killedAt(t, journal[:start+octets], journal[:start])
+		for _, nbytes := range []int{0, 1 + n%(length-1)} { // of this line
+			killedAt(t, journal[:start+nbytes], journal[:start])
 		}
 		start += length
 	}
@@ -78,15 +80,16 @@ func killedAt(t *testing.T, journal, whole []byte) {
 	for n := range sitePages {
 		u := pageURL(n)
 		if done := bytes.Contains(whole, []byte(`"done":"`+u+`"`)); done == again[u] {
-			t.Fatalf("killed after octet %d: %s was done: %t, fetched again: %t", len(journal), u, done, again[u])
+			t.Fatalf("killed after byte %d: %s was done: %t, fetched again: %t", len(journal), u, done, again[u])
 		}
 	}
 	if state := d.State(); state != (State{Spent: sitePages}) {
-		t.Fatalf("killed after octet %d: at the end %+v", len(journal), state)
+		t.Fatalf("killed after byte %d: at the end %+v", len(journal), state)
 	}
 }
 
-// After a power cut the last blocks may hold anything. What stands behind them is not believed.
+// After a power cut the last blocks may hold anything. What stands behind them
+// is not believed.
 func TestDirectory_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -104,7 +107,8 @@ func TestDirectory_Damaged(t *testing.T) {
 	}
 }
 
-// Stopped again and again, a crawl comes to its end, and its journal has no more lines than it needs.
+// Stopped again and again, a crawl comes to its end, and its journal has no
+// more lines than it needs.
 func TestDirectory_ManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
@@ -219,7 +223,8 @@ func wantError(t *testing.T, dir string, about About, want string) {
 	}
 }
 
-// A crawl that cannot keep its journal ends, instead of fetching what it would fetch again.
+// A crawl that cannot keep its journal ends, instead of fetching what it would
+// fetch again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)
 	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
@@ -254,7 +259,8 @@ func TestReadAbout(t *testing.T) {
 	}
 }
 
-// Whatever a journal holds, it is read without a panic, and what comes of it can be written and read again.
+// Whatever a journal holds, it is read without a panic, and what comes of it
+// can be written and read again.
 func FuzzJournal(f *testing.F) {
 	for _, seed := range []string{
 		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +

@@ -1,14 +1,19 @@
-// Package frontier is what a crawl still has to fetch: a queue of pages for each host, and which URLs were ever in one.
+// Package frontier is what a crawl still has to fetch: a queue of pages for
+// each host, and which URLs were ever in one.
 //
-// It hands out one page of a host at a time, and hosts in the order in which they may be asked again, so that neither a
-// big site nor a slow one holds up the others. There are three, which differ in what they outlive:
+// It hands out one page of a host at a time, and hosts in the order in which
+// they may be asked again, so that neither a big site nor a slow one holds up
+// the others. There are three, which differ in what they outlive:
 //
 //   - [Memory] lives as long as its process.
-//   - [Directory] keeps a journal: a crawl that was stopped, be it with kill -9, goes on where it was.
-//   - [Redis] is shared by any number of processes; what one held that died, another takes over.
+//   - [Directory] keeps a journal: a crawl that was stopped, be it with kill
+//     -9, goes on where it was.
+//   - [Redis] is shared by any number of processes; what one held that died,
+//     another takes over.
 //
-// A page is queued, out (handed out), or done with. The crawl is over when no page is queued or out. Each page that Take
-// hands out is given back by one call of Done, Refund or PutBack.
+// A page is queued, out (handed out), or done with. The crawl is over when no
+// page is queued or out. Each page that Take hands out is given back by one
+// call of Done, Refund or PutBack.
 package frontier
 
 import (

@@ -167,7 +167,8 @@ func TestPutBack(t *testing.T) {
 	})
 }
 
-// A host is left alone for its interval, even if it has nothing to be asked for meanwhile.
+// A host is left alone for its interval, even if it has nothing to be asked for
+// meanwhile.
 func TestInterval(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -252,7 +253,8 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// Many workers, who find each page of a site several times, fetch each once, one of a host at a time, and then go home.
+// Many workers, who find each page of a site several times, fetch each once,
+// one of a host at a time, and then go home.
 func TestManyWorkers(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(1000)
@@ -293,7 +295,8 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// A site of five hosts, each of whose pages leads to three others; all can be reached from page 0.
+// A site of five hosts, each of whose pages leads to three others; all can be
+// reached from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }

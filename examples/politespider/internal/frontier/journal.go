@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A journal is a file of JSON lines, which is only ever appended to. The first line says what the crawl is of, each
-// further one what happened:
+// A journal is a file of JSON lines, which is only ever appended to. The first
+// line says what the crawl is of, each further one what happened:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}                                             queued
@@ -22,14 +22,16 @@ import (
 //	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}                put off by its server
 //	{"done":"http://a.example/2","free":true}                                         done with, and not counted
 //
-// What was handed out leaves no line: a page is as good as queued until it is done with. Opening a journal writes it
-// anew, with no more than is still of use:
+// What was handed out leaves no line: a page is as good as queued until it is
+// done with. Opening a journal writes it anew, with no more than is still of
+// use:
 //
 //	{"seen":["http://a.example/","http://a.example/2"],"spent":1}                     done with
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
-// So its size is bounded by what the crawl is: each URL has at most one line when it is opened, and a run adds one for
-// each that it finds, one for each that it does, and one each time that a server puts a page off.
+// So its size is bounded by what the crawl is: each URL has at most one line
+// when it is opened, and a run adds one for each that it finds, one for each
+// that it does, and one each time that a server puts a page off.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -49,8 +51,9 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is how much of a crawl a power cut may cost: pages that were done with in that time are fetched again.
-	// Being killed costs nothing but what is under way, because what was written stays written.
+	// syncPeriod is how much of a crawl a power cut may cost: pages that were
+	// done with in that time are fetched again. Being killed costs nothing but
+	// what is under way, because what was written stays written.
 	syncPeriod = time.Second
 
 	// linesOf is how many URLs a line of a rewritten journal holds at most.
@@ -63,9 +66,11 @@ type journal struct {
 	synced time.Time
 }
 
-// readJournal hands each line of the journal to take, and returns how many octets at its end are of no use. A last line
-// that was cut short is to be expected of a process that was killed; after a power cut there may be more of what was not
-// synced yet. Nothing behind the first bad line is believed: it may say that a page is done whose links are lost.
+// readJournal hands each line of the journal to take, and returns how many
+// bytes at its end are of no use. A last line that was cut short is to be
+// expected of a process that was killed; after a power cut there may be more of
+// what was not synced yet. Nothing behind the first bad line is believed: it
+// may say that a page is done whose links are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -95,7 +100,8 @@ func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) 
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
 
-// readDirectory reads the journal in a directory. Without one there is nothing to read.
+// readDirectory reads the journal in a directory. Without one there is nothing
+// to read.
 func readDirectory(dir string, take func(line) error) (dropped int64, err error) {
 	file, err := os.Open(filepath.Join(dir, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +114,8 @@ func readDirectory(dir string, take func(line) error) (dropped int64, err error)
 	return readJournal(file, take)
 }
 
-// ReadAbout returns what the crawl in the directory is of; nil if there is none.
+// ReadAbout returns what the crawl in the directory is of; nil if there is
+// none.
 func ReadAbout(dir string) (*About, error) {
 	var about *About
 	found := errors.New("found")
@@ -122,7 +129,8 @@ func ReadAbout(dir string) (*About, error) {
 	return nil, err
 }
 
-// createJournal replaces the journal in dir by one of these lines, at one stroke, and opens it.
+// createJournal replaces the journal in dir by one of these lines, at one
+// stroke, and opens it.
 func createJournal(dir string, lines func(yield func(line) bool)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	temp := name + ".new"
@@ -153,7 +161,8 @@ func createJournal(dir string, lines func(yield func(line) bool)) (*journal, err
 	return &journal{file: file, synced: time.Now()}, nil
 }
 
-// append writes a line: a single write, so that of a process that is killed there is the whole line, or a part at the end.
+// append writes a line: a single write, so that of a process that is killed
+// there is the whole line, or a part at the end.
 func (j *journal) append(l line) error {
 	var b bytes.Buffer
 	if err := newEncoder(&b).Encode(l); err != nil {
@@ -177,7 +186,8 @@ func newEncoder(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// syncDirectory makes a rename outlive a power cut, where the system can do that.
+// syncDirectory makes a rename outlive a power cut, where the system can do
+// that.
 func syncDirectory(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Memory is a frontier in memory. Make one with NewMemory. It is safe for concurrent use.
+// Memory is a frontier in memory. Make one with NewMemory. It is safe for
+// concurrent use.
 type Memory struct {
 	max int
 
@@ -30,7 +31,8 @@ type hostQueue struct {
 	idle  time.Time // since when no page is handed out
 }
 
-// NewMemory returns an empty frontier that hands out at most max pages: those refunded or put back do not count.
+// NewMemory returns an empty frontier that hands out at most max pages: those
+// refunded or put back do not count.
 func NewMemory(max int) *Memory {
 	return &Memory{
 		max:     max,
@@ -40,14 +42,16 @@ func NewMemory(max int) *Memory {
 	}
 }
 
-// Add queues the pages whose URLs were never added before, and returns how many those are.
+// Add queues the pages whose URLs were never added before, and returns how many
+// those are.
 func (m *Memory) Add(pages ...*Page) int {
 	fresh := m.unseen(pages)
 	m.queue(fresh)
 	return len(fresh)
 }
 
-// unseen returns the pages whose URLs were never added before. From now on they were.
+// unseen returns the pages whose URLs were never added before. From now on they
+// were.
 func (m *Memory) unseen(pages []*Page) []*Page {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,8 +74,9 @@ func (m *Memory) queue(pages []*Page) {
 	}
 }
 
-// Take hands out the next page and waits for one if need be. It returns false when the crawl is over for this process:
-// nothing is left, the most pages that there may be were handed out, or the context has ended.
+// Take hands out the next page and waits for one if need be. It returns false
+// when the crawl is over for this process: nothing is left, the most pages that
+// there may be were handed out, or the context has ended.
 func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
 		p, changed, wait := m.tryTake()
@@ -94,8 +99,8 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// tryTake returns a page, or else what to wait for: a change and, if positive, a time. No channel means that the crawl is
-// over.
+// tryTake returns a page, or else what to wait for: a change and, if positive,
+// a time. No channel means that the crawl is over.
 func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +127,8 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return p, nil, 0
 }
 
-// Done says that a page is finished with. Its host was last asked at the given time, and may be asked again when the
-// interval is over.
+// Done says that a page is finished with. Its host was last asked at the given
+// time, and may be asked again when the interval is over.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +136,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.release(p, asked.Add(interval))
 }
 
-// Refund is Done for a page that cost its host nothing: it does not count, and the next one is as due as it was.
+// Refund is Done for a page that cost its host nothing: it does not count, and
+// the next one is as due as it was.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,15 +17,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a frontier in Redis or Valkey, which any number of processes share. Make one with OpenRedis. It is safe for
-// concurrent use.
+// Redis is a frontier in Redis or Valkey, which any number of processes share.
+// Make one with OpenRedis. It is safe for concurrent use.
 //
-// Each host has a stream, and the crawl one consumer group, of which each process is a consumer. A page that is handed
-// out is a pending entry of its process and keeps its host from the others, until it is given back. A process says every
-// few seconds that it lives; if it does not for the time of a lease, the next that asks for a page claims what it held.
-// So nothing is fetched twice but what was out when its process was killed, or was cut off from Redis for that long.
+// Each host has a stream, and the crawl one consumer group, of which each
+// process is a consumer. A page that is handed out is a pending entry of its
+// process and keeps its host from the others, until it is given back. A process
+// says every few seconds that it lives; if it does not for the time of a lease,
+// the next that asks for a page claims what it held. So nothing is fetched
+// twice but what was out when its process was killed, or was cut off from Redis
+// for that long.
 //
-// While Redis does not answer, every call waits for it. If it comes back without the crawl, the crawl ends with an error.
+// While Redis does not answer, every call waits for it. If it comes back
+// without the crawl, the crawl ends with an error.
 //
 // An ACL user needs no more than
 //
@@ -93,8 +97,8 @@ func readLua(names ...string) string {
 	return b.String()
 }
 
-// OpenRedis joins the crawl of this name, or begins it. When the context ends, what is out can still be given back for
-// a moment. The client is not closed.
+// OpenRedis joins the crawl of this name, or begins it. When the context ends,
+// what is out can still be given back for a moment. The client is not closed.
 func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOptions) (*Redis, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
@@ -128,7 +132,8 @@ func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOpti
 	return r, nil
 }
 
-// keys are those of the crawl, but for the hosts' streams. In a cluster the braces put all of them on one node.
+// keys are those of the crawl, but for the hosts' streams. In a cluster the
+// braces put all of them on one node.
 func (r *Redis) keys() []string {
 	prefix := r.prefix()
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held"}
@@ -156,7 +161,8 @@ func (r *Redis) Add(pages ...*Page) int {
 	return fresh
 }
 
-// Take is Memory's. That the crawl is over it says only when no process has a page out.
+// Take is Memory's. That the crawl is over it says only when no process has a
+// page out.
 func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	select {
 	case <-ctx.Done():
@@ -206,7 +212,8 @@ func written(p *Page) []byte {
 	return text
 }
 
-// pageOf is the page of a reply: its host, its entry in the stream, and how it is written.
+// pageOf is the page of a reply: its host, its entry in the stream, and how it
+// is written.
 func pageOf(reply []any) (*Page, error) {
 	var e entry
 	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
@@ -220,7 +227,8 @@ func pageOf(reply []any) (*Page, error) {
 	return p, nil
 }
 
-// hold notes that the process has a page. It returns false if it had it already: it could not say so in time.
+// hold notes that the process has a page. It returns false if it had it
+// already: it could not say so in time.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +283,8 @@ func (r *Redis) State() State {
 	return r.state
 }
 
-// Close ends the membership. What is still out is taken over by others when its lease is over.
+// Close ends the membership. What is still out is taken over by others when its
+// lease is over.
 func (r *Redis) Close() error {
 	r.cancel()
 	r.beating.Wait()
@@ -310,8 +319,9 @@ func (r *Redis) beat(ctx context.Context) {
 	}
 }
 
-// call runs a script until Redis has answered, and returns the answer without the state. It returns false if there is
-// none to be had. That a script may so run twice is why none of them does anything the second time.
+// call runs a script until Redis has answered, and returns the answer without
+// the state. It returns false if there is none to be had. That a script may so
+// run twice is why none of them does anything the second time.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -348,7 +358,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// stick notes that a call has failed and is tried again: the first that does is worth a line in the log.
+// stick notes that a call has failed and is tried again: the first that does is
+// worth a line in the log.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -378,7 +389,8 @@ func (r *Redis) fail(err error) {
 	}
 }
 
-// isFinal returns whether an error is an answer that will not be another when it is asked for again.
+// isFinal returns whether an error is an answer that will not be another when
+// it is asked for again.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
 		return false // there was no answer

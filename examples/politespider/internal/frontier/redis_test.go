@@ -18,8 +18,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startRedis starts a real server with further options on a free loopback port and stops it when the test ends. Without
-// one on the machine the test is skipped.
+// startRedis starts a real server with further options on a free loopback port
+// and stops it when the test ends. Without one on the machine the test is
+// skipped.
 func startRedis(t testing.TB, options ...string) *redisServer {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -36,8 +37,8 @@ func startRedis(t testing.TB, options ...string) *redisServer {
 	return s
 }
 
-// freePort is one that nobody else gets while the server is down: it is below those that systems give to whoever asks for
-// any.
+// freePort is one that nobody else gets while the server is down: it is below
+// those that systems give to whoever asks for any.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -130,7 +131,8 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 // die ends a process's part in a crawl as kill -9 does.
 func (r *Redis) die() { r.Close() }
 
-// A crawl whose process died in the middle of a page is finished by the others, once its lease is over.
+// A crawl whose process died in the middle of a page is finished by the others,
+// once its lease is over.
 func TestRedis_TakesOver(t *testing.T) {
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
@@ -183,7 +185,8 @@ func TestRedis_LongWait(t *testing.T) {
 	}
 }
 
-// A process that was thought dead and wakes up changes nothing of what is now another's.
+// A process that was thought dead and wakes up changes nothing of what is now
+// another's.
 func TestRedis_TakenOver(t *testing.T) {
 	server := startRedis(t)
 	const lease = 200 * time.Millisecond
@@ -212,7 +215,8 @@ func TestRedis_TakenOver(t *testing.T) {
 	}
 }
 
-// Every process learns of the end, also one that comes late, and nobody leaves before it.
+// Every process learns of the end, also one that comes late, and nobody leaves
+// before it.
 func TestRedis_End(t *testing.T) {
 	server := startRedis(t)
 	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
@@ -396,7 +400,8 @@ func TestRedis_NobodyThere(t *testing.T) {
 	}
 }
 
-// Ctrl-C gives back what is out, so that the others need not wait for the lease.
+// Ctrl-C gives back what is out, so that the others need not wait for the
+// lease.
 func TestRedis_Interrupted(t *testing.T) {
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Flags is what a page says no to, in a few words, and how much of it was not looked at.
+// Flags is what a page says no to, in a few words, and how much of it was not
+// looked at.
 func (r Record) Flags() (flags []string) {
 	if r.NoIndex {
 		flags = append(flags, "noindex")

@@ -1,5 +1,6 @@
-// Package record is what a crawl says of itself: a [Record] for each thing that happened and a [Summary] at its end, as
-// the spider prints them and writes them as JSON.
+// Package record is what a crawl says of itself: a [Record] for each thing that
+// happened and a [Summary] at its end, as the spider prints them and writes
+// them as JSON.
 package record
 
 import (
@@ -24,7 +25,8 @@ const (
 // MaxPuts is how often a page that answers 429 or 503 goes back into the queue.
 const MaxPuts = 3
 
-// Record is one thing that happened in a crawl: a line of the output, or one of its JSON lines.
+// Record is one thing that happened in a crawl: a line of the output, or one of
+// its JSON lines.
 type Record struct {
 	Seconds   float64 `json:"seconds"` // since the crawl began
 	Verdict   Verdict `json:"verdict"`
@@ -43,16 +45,18 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Requests are what was sent for it: nothing, one request, or those that a robots.txt redirects to as well.
+	// Requests are what was sent for it: nothing, one request, or those that a
+	// robots.txt redirects to as well.
 	Requests []Request `json:"requests,omitempty"`
 
-	// PausedUntil is when its host may be asked again, in seconds since the crawl began, if it is left alone because of
-	// this answer: a 429 or 503.
+	// PausedUntil is when its host may be asked again, in seconds since the
+	// crawl began, if it is left alone because of this answer: a 429 or 503.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
 	Said // of what was fetched
 
-	// Decision is what robots.txt says, with the rule and its line; nil if nothing was decided.
+	// Decision is what robots.txt says, with the rule and its line; nil if
+	// nothing was decided.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
@@ -67,7 +71,8 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // which signature the answer asks for, in words
 }
 
-// Brief is the record as the summary lists it: the evidence stands where it was first printed.
+// Brief is the record as the summary lists it: the evidence stands where it was
+// first printed.
 func (r Record) Brief() Record {
 	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r
@@ -92,7 +97,8 @@ type Summary struct {
 	NotToKeep   []Record      `json:"not_to_keep"`    // fetched, and noindex
 	Uses        []UseSummary  `json:"uses,omitempty"` // those that any page says something about
 
-	// Drafts are the documents by which statements about use were read that may still change, by signal.
+	// Drafts are the documents by which statements about use were read that may
+	// still change, by signal.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 

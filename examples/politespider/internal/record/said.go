@@ -10,10 +10,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said is what a page says about itself and its use: to everybody, and to this crawler by name.
+// Said is what a page says about itself and its use: to everybody, and to this
+// crawler by name.
 type Said struct {
-	// Examined is how much of the page was looked at: "complete", "partial" (it is longer than what is looked at),
-	// "header only" (there is no HTML), or "not examined" (its coding is unknown).
+	// Examined is how much of the page was looked at: "complete", "partial" (it
+	// is longer than what is looked at), "header only" (there is no HTML), or
+	// "not examined" (its coding is unknown).
 	Examined string `json:"examined,omitempty"`
 	Coding   string `json:"coding,omitempty"` // of a page that was not examined
 
@@ -54,10 +56,12 @@ type Evidence struct {
 	OfSite bool // robots.txt alone says so, and may for other pages too
 }
 
-// mostLinks is how many links of a page are named that are not followed. The others are counted.
+// mostLinks is how many links of a page are named that are not followed. The
+// others are counted.
 const mostLinks = 3
 
-// Evidence is what was said, a line for each place where something was, and what it comes to for each use.
+// Evidence is what was said, a line for each place where something was, and
+// what it comes to for each use.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})

@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
-// Printable is a stranger's text as a line of the output or of the report has room for it.
+// Printable is a stranger's text as a line of the output or of the report has
+// room for it.
 func Printable(s string) string { return terminal.Printable(s, 100) }
 
 // Count is a number of things.

@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// What a request costs while the crawl runs. Its URL, which the frontier keeps anyway, is not counted.
+// What a request costs while the crawl runs. Its URL, which the frontier keeps
+// anyway, is not counted.
 func BenchmarkAdd(b *testing.B) {
 	var urls [1000]string
 	for i := range urls {

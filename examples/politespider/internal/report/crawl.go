@@ -1,21 +1,27 @@
-// Package report draws a crawl: one HTML file that a browser opens from disk, without a network.
+// Package report draws a crawl: one HTML file that a browser opens from disk,
+// without a network.
 //
-// A [Crawl] is given each [record.Record] as it happens, and written when the crawl is over:
+// A [Crawl] is given each [record.Record] as it happens, and written when the
+// crawl is over:
 //
 //	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
 //	crawl.Add(r) // each record
 //	err := crawl.Write(file, summary)
 //
-// The file shows, host by host, when requests were sent against the interval that the host was owed, and where a 429 or
-// 503 stopped the crawl; which line of which robots.txt blocked what; what pages say about themselves; what was lost, and
-// which hosts are slow. All of that came from strangers. It is data to the page and never markup: it stands in script
-// elements as JSON, and a Content-Security-Policy lets no script run but the page's own and nothing be loaded.
+// The file shows, host by host, when requests were sent against the interval
+// that the host was owed, and where a 429 or 503 stopped the crawl; which line
+// of which robots.txt blocked what; what pages say about themselves; what was
+// lost, and which hosts are slow. All of that came from strangers. It is data
+// to the page and never markup: it stands in script elements as JSON, and a
+// Content-Security-Policy lets no script run but the page's own and nothing be
+// loaded.
 //
 // # What is kept
 //
-// While a crawl runs, a Crawl keeps some 100 octets for each request and each refusal, up to [MaxMarks] of them, and up to
-// [MaxText] octets of text: robots.txt files that blocked something, statements, errors. What comes later is counted only,
-// and the page says so.
+// While a crawl runs, a Crawl keeps some 100 bytes for each request and each
+// refusal, up to [MaxMarks] of them, and up to [MaxText] bytes of text:
+// robots.txt files that blocked something, statements, errors. What comes later
+// is counted only, and the page says so.
 package report
 
 import (
@@ -32,13 +38,14 @@ import (
 // The most that a Crawl keeps.
 const (
 	MaxMarks = 1_000_000 // requests and refusals
-	MaxText  = 16 << 20  // octets
+	MaxText  = 16 << 20  // bytes
 )
 
 // maxExamples is how many URLs are named of those that say the same.
 const maxExamples = 20
 
-// Crawl collects what the report shows. Make one with New; it is not safe for concurrent use.
+// Crawl collects what the report shows. Make one with New; it is not safe for
+// concurrent use.
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
@@ -48,7 +55,7 @@ type Crawl struct {
 	files map[string][]string // lines of robots.txt by hash
 	room  int                 // for marks
 	cut   int                 // marks for which there was none
-	text  int                 // octets left
+	text  int                 // bytes left
 	full  bool                // text had to be left out
 }
 
@@ -101,7 +108,8 @@ type said struct {
 	Count    int      `json:"count"`
 }
 
-// New returns an empty report of a crawl that begins now. The interval is what every host is owed between two requests.
+// New returns an empty report of a crawl that begins now. The interval is what
+// every host is owed between two requests.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -189,7 +197,8 @@ func (c *Crawl) blocked(h *host, d *robotsmw.Decision, note uint32) {
 	}
 }
 
-// heard takes down what a page says. Pages of a host that say the same are counted together.
+// heard takes down what a page says. Pages of a host that say the same are
+// counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence := r.Flags(), []string{}
 	for _, e := range r.Evidence() {
@@ -250,13 +259,13 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether there is room for so many octets more, and takes them.
-func (c *Crawl) spend(octets int) bool {
-	if octets > c.text {
+// spend reports whether there is room for so many bytes more, and takes them.
+func (c *Crawl) spend(nbytes int) bool {
+	if nbytes > c.text {
 		c.full = true
 		return false
 	}
-	c.text -= octets
+	c.text -= nbytes
 	return true
 }
 

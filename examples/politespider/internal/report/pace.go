@@ -20,8 +20,10 @@ type pace struct {
 	slowest  time.Duration
 }
 
-// paceOf sorts the marks by time and holds them against what the host was owed: a page comes an interval after the page
-// before, anything comes the crawl's own interval after anything, and nothing comes while the host has asked for a pause.
+// paceOf sorts the marks by time and holds them against what the host was owed:
+// a page comes an interval after the page before, anything comes the crawl's
+// own interval after anything, and nothing comes while the host has asked for a
+// pause.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}

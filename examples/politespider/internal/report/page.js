@@ -62,7 +62,7 @@ function timeline(h) {
 		const d = JSON.parse($('timeline-' + h.number).textContent);
 		d.pausedUntil = new Map(d.pauses);
 		d.earlyOf = new Map(d.early);
-		d.matches = null; // one octet for each mark; null: all match
+		d.matches = null; // one byte for each mark; null: all match
 		h.timeline = d;
 	}
 	return h.timeline;

@@ -31,8 +31,8 @@ var (
 	}).Parse(pageHTML))
 )
 
-// policy lets the page run its own script and show its own style, and nothing else: whatever a crawled site may have
-// smuggled in is neither run nor loaded.
+// policy lets the page run its own script and show its own style, and nothing
+// else: whatever a crawled site may have smuggled in is neither run nor loaded.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -71,7 +71,8 @@ type hostOverview struct {
 	Said     []*said        `json:"said"`
 }
 
-// timeline is what the page reads of a host when it is to be shown: a value for each mark, in columns, in milliseconds.
+// timeline is what the page reads of a host when it is to be shown: a value for
+// each mark, in columns, in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
 	Took     []int64    `json:"took"` // -1: nothing was sent
@@ -220,5 +221,6 @@ func seconds(ms int64) string {
 	}
 }
 
-// visible is a stranger's text without characters that would change how the text around them reads.
+// visible is a stranger's text without characters that would change how the
+// text around them reads.
 func visible(s string) string { return record.Printable(s) }

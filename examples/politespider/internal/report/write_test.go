@@ -26,7 +26,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What is in the records is in the page: a mark for each request and for each URL that nothing was sent for.
+// What is in the records is in the page: a mark for each request and for each
+// URL that nothing was sent for.
 func TestWrite(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
 	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
@@ -70,7 +71,8 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// What there is to say of a robots.txt stands beside its last answer, which here is another host's.
+	// What there is to say of a robots.txt stands beside its last answer, which
+	// here is another host's.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -99,7 +101,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// hostile is what a site might send to have a script of its own run, or to make the page tell another story.
+// hostile is what a site might send to have a script of its own run, or to make
+// the page tell another story.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
 	`<!--<script>`, `-->`, `]]>`,
@@ -109,7 +112,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// Everything that a site can choose is put in for it, and comes out as data: no element, no attribute, no script more.
+// Everything that a site can choose is put in for it, and comes out as data: no
+// element, no attribute, no script more.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -134,7 +138,8 @@ func TestWrite_HostileStrings(t *testing.T) {
 	}
 }
 
-// hostileCrawl is a crawl in which each text is everything that a site can choose.
+// hostileCrawl is a crawl in which each text is everything that a site can
+// choose.
 func hostileCrawl(t *testing.T, texts []string) *Crawl {
 	c := New(texts[0], texts[0], time.Now(), time.Second)
 	for n, text := range texts {
@@ -166,7 +171,8 @@ func hostileSummary(text string) record.Summary {
 	}
 }
 
-// The policy names the page's own script and style by their hashes, as they stand in the file, and allows nothing else.
+// The policy names the page's own script and style by their hashes, as they
+// stand in the file, and allows nothing else.
 func TestWrite_Policy(t *testing.T) {
 	doc := write(t, New("", "", time.Now(), 0), record.Summary{})
 	sum := func(text string) string {
@@ -300,7 +306,8 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton is the page's elements with the names of their attributes, and nothing that a site can choose.
+// skeleton is the page's elements with the names of their attributes, and
+// nothing that a site can choose.
 func (d document) skeleton() string {
 	var b strings.Builder
 	d.each(func(n *html.Node) {

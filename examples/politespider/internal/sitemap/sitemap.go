@@ -1,5 +1,6 @@
-// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html): XML or lines of text, packed or not. It never
-// fails: of a sitemap that breaks off, or is none, there is what there is.
+// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html): XML
+// or lines of text, packed or not. It never fails: of a sitemap that breaks
+// off, or is none, there is what there is.
 package sitemap
 
 import (
@@ -11,16 +12,19 @@ import (
 	"strings"
 )
 
-// MaxURLs is how many URLs the protocol allows in a sitemap. What comes after them is not read.
+// MaxURLs is how many URLs the protocol allows in a sitemap. What comes after
+// them is not read.
 const MaxURLs = 50_000
 
 // maxBytes is how large a sitemap may be when it is unpacked.
 const maxBytes = 50 << 20
 
-// maxLine is how long a line may be, with its end. The protocol has URLs of less than 2,048 characters.
+// maxLine is how long a line may be, with its end. The protocol has URLs of
+// less than 2,048 characters.
 const maxLine = 64 << 10
 
-// Read returns the URLs in a sitemap, as they stand there, and those of further sitemaps that an index lists.
+// Read returns the URLs in a sitemap, as they stand there, and those of further
+// sitemaps that an index lists.
 func Read(body []byte) (urls, sitemaps []string) {
 	var in io.Reader = bytes.NewReader(body)
 	if unpacked, err := gzip.NewReader(in); err == nil {
@@ -54,7 +58,8 @@ func readText(r *bufio.Reader) (urls []string) {
 	return urls
 }
 
-// readXML reads each loc that is a child of a url or a sitemap: images and videos have some of their own.
+// readXML reads each loc that is a child of a url or a sitemap: images and
+// videos have some of their own.
 func readXML(r io.Reader) (urls, sitemaps []string) {
 	d := xml.NewDecoder(r)
 	d.Strict = false

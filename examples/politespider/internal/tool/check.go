@@ -37,7 +37,8 @@ func (o *options) finish(flags *flag.FlagSet) error {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check says what is wrong with the flags, and puts what stands for no limit into the crawl's terms.
+// check says what is wrong with the flags, and puts what stands for no limit
+// into the crawl's terms.
 func (o *options) check() error {
 	switch {
 	case !o.scope.known():

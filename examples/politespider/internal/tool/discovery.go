@@ -27,7 +27,8 @@ func (d *discovery) start(urls []*url.URL) {
 	}
 }
 
-// follow queues the links that are new and in scope, and returns how many. Each makes such a page, with a URL of its own.
+// follow queues the links that are new and in scope, and returns how many. Each
+// makes such a page, with a URL of its own.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -35,7 +36,8 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 	return d.add(such, links, d.inScope)
 }
 
-// seed queues the sitemaps that robots.txt names, wherever they are: that it does makes them the site's own.
+// seed queues the sitemaps that robots.txt names, wherever they are: that it
+// does makes them the site's own.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return
@@ -47,7 +49,8 @@ func (d *discovery) seed(decision *robotsmw.Decision) {
 	d.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
 }
 
-// sow queues what a sitemap lists: pages in scope, and further sitemaps on its own host. They are as good as start URLs.
+// sow queues what a sitemap lists: pages in scope, and further sitemaps on its
+// own host. They are as good as start URLs.
 func (d *discovery) sow(from *url.URL, body []byte) int {
 	urls, sitemaps := sitemap.Read(body)
 	here := func(u *url.URL) bool { return u.Host == from.Host }

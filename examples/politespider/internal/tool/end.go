@@ -92,7 +92,8 @@ func (v *Visit) fetched(r record.Record) {
 	v.done(r)
 }
 
-// putOff queues a page again whose server asks for time, unless it has done so too often.
+// putOff queues a page again whose server asks for time, unless it has done so
+// too often.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	r.Status, r.Put = v.response.StatusCode, p.Puts
@@ -133,8 +134,9 @@ func (v *Visit) refused(r record.Record, err error) {
 	j.frontier.Refund(p)
 }
 
-// interval is how long the host of a page that was fetched is to be left alone, as far as the spider knows: a worker that
-// is early waits in the Limiter, which knows better.
+// interval is how long the host of a page that was fetched is to be left alone,
+// as far as the spider knows: a worker that is early waits in the Limiter,
+// which knows better.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {
@@ -143,7 +145,8 @@ func (v *Visit) interval() time.Duration {
 	return interval
 }
 
-// retryAfter is how long a response asks us to wait (RFC 9110 §10.2.3); 0 if it does not say.
+// retryAfter is how long a response asks us to wait (RFC 9110 §10.2.3); 0 if it
+// does not say.
 func retryAfter(h *http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {

@@ -93,7 +93,8 @@ func (o *options) purpose() string {
 	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
-// policyToken adds a name under which robots.txt may address a use: "train-ai=Google-Extended".
+// policyToken adds a name under which robots.txt may address a use:
+// "train-ai=Google-Extended".
 func (o *options) policyToken(text string) error {
 	use, token, ok := strings.Cut(text, "=")
 	if !ok || token == "" || !slices.Contains(uses, preference.Use(use)) {

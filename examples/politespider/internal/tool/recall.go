@@ -22,7 +22,8 @@ func aboutFlags(flags *flag.FlagSet) frontier.About {
 	return a
 }
 
-// valuesOf are those that make the flag what it is when it is set to each in turn.
+// valuesOf are those that make the flag what it is when it is set to each in
+// turn.
 func valuesOf(v flag.Value) []string {
 	if r, ok := v.(*repeated); ok {
 		return r.values
@@ -30,8 +31,8 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to begin with. If a crawl is to go on, what the command line does not say is as it was when it
-// began.
+// recall returns the URLs to begin with. If a crawl is to go on, what the
+// command line does not say is as it was when it began.
 func (o *options) recall(flags *flag.FlagSet) ([]string, error) {
 	if o.place.Dir == "" {
 		return flags.Args(), nil

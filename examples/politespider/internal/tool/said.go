@@ -13,7 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are those that the spider asks about: it searches for nobody and trains nothing, but whoever runs it may.
+// uses are those that the spider asks about: it searches for nobody and trains
+// nothing, but whoever runs it may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 // saidOf is what a page says about itself, and its owner about the use of it.
@@ -52,8 +53,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 	return all
 }
 
-// linksOf returns the links of a page that may be followed, and the others. What
-// the page says by its links is added to said.
+// linksOf returns the links of a page that may be followed, and the others.
+// What the page says by its links is added to said.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

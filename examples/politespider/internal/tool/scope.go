@@ -30,7 +30,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 		return func(u *url.URL) bool { return within[s.key(u)] }
 	}
 	return func(u *url.URL) bool {
-		// Each of its own prefixes, not each of the start URLs: of those there may be many.
+		// Each of its own prefixes, not each of the start URLs: of those there
+		// may be many.
 		for key := s.key(u); ; {
 			if within[key] {
 				return true
@@ -44,7 +45,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	}
 }
 
-// key is what all URLs of a scope have in common; http and https are not told apart.
+// key is what all URLs of a scope have in common; http and https are not told
+// apart.
 func (s scope) key(u *url.URL) string {
 	switch s {
 	case sameDomain:

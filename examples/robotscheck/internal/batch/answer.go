@@ -17,7 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 )
 
-// A batch answers blocks of lines at the same time, and writes the answers in order.
+// A batch answers blocks of lines at the same time, and writes the answers in
+// order.
 type batch struct {
 	cache      *rulesCache
 	disallowed atomic.Bool
@@ -115,9 +116,10 @@ func (b *batch) answer(block *block) {
 	}
 }
 
-var errTooLong = fmt.Errorf("the line is longer than %d octets", maxLine)
+var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// answerLine appends the answer to a question to out, or returns why there is none.
+// answerLine appends the answer to a question to out, or returns why there is
+// none.
 func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
 	if !utf8.Valid(line) {
 		return out, false, errors.New("the line is not UTF-8")

@@ -20,8 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions returns n questions about a few files, as JSON lines, and what the parser answers to each. Some URLs have
-// what JSON escapes, unless they are plain.
+// questions returns n questions about a few files, as JSON lines, and what the
+// parser answers to each. Some URLs have what JSON escapes, unless they are
+// plain.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
 	var robots []string
@@ -181,7 +182,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 			size += f.size
 		}
 		if size > limit+limit/10 {
-			t.Fatalf("after %d questions %d octets are kept", i, size)
+			t.Fatalf("after %d questions %d bytes are kept", i, size)
 		}
 	}
 }

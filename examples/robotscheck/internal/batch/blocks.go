@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	blockSize = 64 << 10 // octets read at a time, unless a line is longer
-	maxLine   = 16 << 20 // octets of a line
+	blockSize = 64 << 10 // bytes read at a time, unless a line is longer
+	maxLine   = 16 << 20 // bytes of a line
 )
 
 // A block is some whole lines, and their answers.
@@ -21,8 +21,9 @@ type block struct {
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks gives away what was read, up to the last line end, as soon as it is there: no answer waits for a later
-// question. It ends early when give returns false.
+// readBlocks gives away what was read, up to the last line end, as soon as it
+// is there: no answer waits for a later question. It ends early when give
+// returns false.
 func readBlocks(in io.Reader, give func(*block) bool) error {
 	buf := make([]byte, 0, blockSize) // begins with a line that was read in part
 	for number := 1; ; {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A question is a line of a batch. The robots.txt stays as JSON has it: as long as the same text comes again, nobody
-// needs it otherwise.
+// A question is a line of a batch. The robots.txt stays as JSON has it: as long
+// as the same text comes again, nobody needs it otherwise.
 type question struct {
 	rawRobots []byte // the JSON string of the text, or of the path; empty: none
 	isPath    bool
@@ -20,16 +20,17 @@ type question struct {
 	rawURL    []byte
 }
 
-// scan reads a question of the usual form: an object of nothing but the known members, whose agent and url are plain. It
-// reports false for all else, valid or not, which is decodeQuestion's. It is many times faster.
+// scan reads a question of the usual form: an object of nothing but the known
+// members, whose agent and url are plain. It reports false for all else, valid
+// or not, which is decodeQuestion's. It is many times faster.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line: line}
-	if !s.octet('{') {
+	if !s.char('{') {
 		return false
 	}
 	for {
 		key, ok := s.plain()
-		if !ok || !s.octet(':') {
+		if !ok || !s.char(':') {
 			return false
 		}
 		switch string(key) {
@@ -51,15 +52,15 @@ func (q *question) scan(line []byte) bool {
 		if !ok {
 			return false
 		}
-		if s.octet(',') {
+		if s.char(',') {
 			continue
 		}
-		return s.octet('}') && s.at == len(line) && // which has no white space at its end
+		return s.char('}') && s.at == len(line) && // which has no white space at its end
 			q.rawRobots != nil && len(q.agent) > 0 && len(q.url) > 0
 	}
 }
 
-// robots returns the octets of the robots.txt.
+// robots returns the bytes of the robots.txt.
 func (q question) robots() ([]byte, error) {
 	text, err := q.text()
 	if err == nil && q.isPath {
@@ -122,8 +123,8 @@ type scanner struct {
 	raw  []byte // what text returned last
 }
 
-// octet takes an octet, and white space before it, if that is what comes next.
-func (s *scanner) octet(c byte) bool {
+// byte takes a byte, and white space before it, if that is what comes next.
+func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {
 		i++
@@ -135,9 +136,10 @@ func (s *scanner) octet(c byte) bool {
 	return true
 }
 
-// text takes a string and returns it with its quotes. That it has no bad escapes is not looked at.
+// text takes a string and returns it with its quotes. That it has no bad
+// escapes is not looked at.
 func (s *scanner) text() (raw []byte, ok bool) {
-	if !s.octet('"') {
+	if !s.char('"') {
 		return nil, false
 	}
 	start := s.at
@@ -158,7 +160,8 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain takes a string that has no escapes, and is UTF-8, and returns it without its quotes.
+// plain takes a string that has no escapes, and is UTF-8, and returns it
+// without its quotes.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()
 	if !ok {

@@ -8,15 +8,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A rulesCache keeps robots.txt files that were read, and the rules taken from them, in bounded memory: when half of it
-// is used up by one generation, the one before is dropped. It is safe for concurrent use.
+// A rulesCache keeps robots.txt files that were read, and the rules taken from
+// them, in bounded memory: when half of it is used up by one generation, the
+// one before is dropped. It is safe for concurrent use.
 type rulesCache struct {
-	half int64 // octets
+	half int64 // bytes
 
 	mu       sync.RWMutex
 	young    map[robotsKey]*cachedRobots
 	old      map[robotsKey]*cachedRobots
-	youngFor int64 // octets that young takes
+	youngFor int64 // bytes that young takes
 }
 
 // A robotsKey is a robots.txt as the question has it.
@@ -72,7 +73,8 @@ func (c *rulesCache) rules(q *question) (*robotstxt.Rules, error) {
 	return rules, nil
 }
 
-// keep adds an agent's rules, and the file if it is new or of the old generation.
+// keep adds an agent's rules, and the file if it is new or of the old
+// generation.
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,8 @@ package command
 
 import "flag"
 
-// parseFlags parses flags wherever they stand, also after arguments; what follows "--" are arguments.
+// parseFlags parses flags wherever they stand, also after arguments; what
+// follows "--" are arguments.
 func parseFlags(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {

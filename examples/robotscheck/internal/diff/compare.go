@@ -23,7 +23,8 @@ type diff struct {
 	urls, opened, closed int // the last two count a URL for which there is at least one such change
 }
 
-// A class is robots that obey the same groups in both files, and so always change together.
+// A class is robots that obey the same groups in both files, and so always
+// change together.
 type class struct {
 	agents []string
 	rules  [2]*robotstxt.Rules

@@ -93,7 +93,8 @@ With -json, one object for each PATH and agent:
 	},
 }
 
-// targetsOf returns the paths that are asked about. The first argument is the robots.txt.
+// targetsOf returns the paths that are asked about. The first argument is the
+// robots.txt.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The runner-up is what decides if the rule were not there, and nothing else changes with it.
+// The runner-up is what decides if the rule were not there, and nothing else
+// changes with it.
 func TestWithoutRule(t *testing.T) {
 	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
 	for line, want := range map[int]string{
@@ -28,7 +29,8 @@ func TestWithoutRule(t *testing.T) {
 	}
 }
 
-// In a large file, explain shows the lines around the rule and the group's first, not more.
+// In a large file, explain shows the lines around the rule and the group's
+// first, not more.
 func TestExplain_LargeFile(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("User-agent: *\n")

@@ -67,8 +67,9 @@ func (x explanation) status() command.Status {
 	return command.No
 }
 
-// withoutRule returns the file with a rule made ineffective: it has no pattern any more, but still ends the group's
-// user-agent lines. The file's length stays the same, so that no other line begins or ceases to count.
+// withoutRule returns the file with a rule made ineffective: it has no pattern
+// any more, but still ends the group's user-agent lines. The file's length
+// stays the same, so that no other line begins or ceases to count.
 func withoutRule(text []byte, line int) []byte {
 	text = slices.Clone(text)
 	for number, span := range lines.Spans(text) {

@@ -27,7 +27,7 @@ func printSource(w io.Writer, s *source.Source) {
 	}
 	switch reason, none := s.Absent(); {
 	case !none:
-		fmt.Fprintf(w, ", %s, sha256 %.12s", output.Count(len(s.Text), "octet"), d.SHA256())
+		fmt.Fprintf(w, ", %s, sha256 %.12s", output.Count(len(s.Text), "byte"), d.SHA256())
 	case reason == robotsmw.Unreachable:
 		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", output.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}
@@ -113,13 +113,15 @@ func (x explanation) groupText() string {
 	return text
 }
 
-// A numberedLine is a line of a file, without its end. Number 0 is where lines were left out.
+// A numberedLine is a line of a file, without its end. Number 0 is where lines
+// were left out.
 type numberedLine struct {
 	number int
 	text   string
 }
 
-// linesAround returns the lines before and after one, and the line that its group begins with.
+// linesAround returns the lines before and after one, and the line that its
+// group begins with.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {

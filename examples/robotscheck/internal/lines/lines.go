@@ -4,8 +4,9 @@ package lines
 
 import "strings"
 
-// Spans yields each line's number and where it begins and ends, as robots.txt has lines: they end with CR, LF or
-// both (RFC 9309 §2.2), and a byte order mark before the first is no part of it.
+// Spans yields each line's number and where it begins and ends, as robots.txt
+// has lines: they end with CR, LF or both (RFC 9309 §2.2), and a byte order
+// mark before the first is no part of it.
 func Spans(text []byte) func(yield func(int, [2]int) bool) {
 	return func(yield func(int, [2]int) bool) {
 		start := 0

@@ -26,7 +26,8 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans puts a field into each line and looks whether the parser finds it there.
+// checkLineSpans puts a field into each line and looks whether the parser finds
+// it there.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()
 	lines := 0
@@ -40,7 +41,7 @@ func checkLineSpans(t *testing.T, text string) {
 			found = found || f.Value == "here" && (f.Line == number+1 || f.Line == number)
 		}
 		if !found {
-			t.Fatalf("%q: the parser has no line that begins at octet %d", text, span[0])
+			t.Fatalf("%q: the parser has no line that begins at byte %d", text, span[0])
 		}
 	}
 }

@@ -36,7 +36,7 @@ Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a file
 With -json, one object for each problem:
   file      the file, or the URL of the robots.txt
   line      counted from 1; 0 for the file as a whole
-  column    in octets, counted from 1; 0 for the line as a whole
+  column    in bytes, counted from 1; 0 for the line as a whole
   code      such as "no-leading-slash"
   severity  "info", "warning" or "error"
   message   a sentence
@@ -92,7 +92,8 @@ With -json, one object for each problem:
 	},
 }
 
-// lacksFile returns an error if a URL has no robots.txt that could be looked at.
+// lacksFile returns an error if a URL has no robots.txt that could be looked
+// at.
 func lacksFile(s *source.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err

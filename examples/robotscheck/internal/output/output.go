@@ -19,12 +19,14 @@ func JSON(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// Table aligns cells, which tabs end. A column of numbers has tabwriter.AlignRight.
+// Table aligns cells, which tabs end. A column of numbers has
+// tabwriter.AlignRight.
 func Table(w io.Writer, flags uint) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 8, 2, ' ', flags)
 }
 
-// Printable is a stranger's text: a line of a robots.txt is shown whole, unless it is very long.
+// Printable is a stranger's text: a line of a robots.txt is shown whole, unless
+// it is very long.
 func Printable(s string) string { return terminal.Printable(s, 400) }
 
 // Count says how many there are: 1 file, 3,491 files.

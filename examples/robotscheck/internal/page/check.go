@@ -67,7 +67,7 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 	return r, nil
 }
 
-// maxPage is how much of a page is read, in octets.
+// maxPage is how much of a page is read, in bytes.
 const maxPage = 16 << 20
 
 // fetch reports on a URL.

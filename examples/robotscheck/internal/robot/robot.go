@@ -26,7 +26,8 @@ func Check(s string) error {
 	return nil
 }
 
-// Name returns the name that the value of a user-agent line, or a User-Agent header, begins with.
+// Name returns the name that the value of a user-agent line, or a User-Agent
+// header, begins with.
 func Name(s string) string {
 	if s == "*" || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "*\t") {
 		return "*"
@@ -40,7 +41,8 @@ func Name(s string) string {
 	return s[:end]
 }
 
-// Named returns the robots that some user-agent line names, each once: "*" first, the others in order.
+// Named returns the robots that some user-agent line names, each once: "*"
+// first, the others in order.
 func Named(files ...*robotstxt.File) []string {
 	var names []string
 	known := make(map[string]bool)

@@ -34,7 +34,8 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, err
 	}
-	// Any path but that of robots.txt itself will do, for which no file need be fetched.
+	// Any path but that of robots.txt itself will do, for which no file need be
+	// fetched.
 	decision, err := t.Checker().Check(ctx, u.ResolveReference(&url.URL{Path: "/"}))
 	if err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	return s, nil
 }
 
-// recorder keeps what the last response had in its body, as far as it was read: the text that a Checker obeys.
+// recorder keeps what the last response had in its body, as far as it was read:
+// the text that a Checker obeys.
 type recorder struct {
 	base http.RoundTripper
 

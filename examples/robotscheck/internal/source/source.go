@@ -19,7 +19,8 @@ type Source struct {
 	Name string // as the caller calls it, or the robots.txt's URL
 	Text []byte // empty where there is no file
 
-	// Of a URL: where robots.txt was found in the end, and what the answers mean. Decision is nil for a file.
+	// Of a URL: where robots.txt was found in the end, and what the answers
+	// mean. Decision is nil for a file.
 	From     string
 	Decision *robotsmw.Decision
 
@@ -57,7 +58,8 @@ func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	return s.parsed[dialect]
 }
 
-// NoFile returns the verdict on every target where there is no file, and whether that is so.
+// NoFile returns the verdict on every target where there is no file, and
+// whether that is so.
 func (s *Source) NoFile() (verdict.Verdict, bool) {
 	reason, none := s.Absent()
 	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
@@ -71,7 +73,8 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 	return verdict.Of(s.File(dialect).Rules(agent).Match(target))
 }
 
-// Governs returns an error if the robots.txt is not that of a target which names its host.
+// Governs returns an error if the robots.txt is not that of a target which
+// names its host.
 func (s *Source) Governs(target string) error {
 	if s.Decision == nil || !command.IsURL(target) {
 		return nil

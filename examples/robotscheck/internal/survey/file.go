@@ -22,7 +22,7 @@ var features = []struct {
 	{"a Clean-param line", func(f *surveyed) bool { return f.fields["clean-param"] }},
 	{"a robot with a digit or dot", func(f *surveyed) bool { return f.robot(hasDigit) }},
 	{"a robot with more than a name", func(f *surveyed) bool { return f.robot(func(v string) bool { return v != robot.Name(v) }) }},
-	{"a line above 16,663 octets", func(f *surveyed) bool { return f.longest > 16663 }},
+	{"a line above 16,663 bytes", func(f *surveyed) bool { return f.longest > 16663 }},
 	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
 	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
 	{"everything open to all", func(f *surveyed) bool { return f.countRules(anyPattern, robotstxt.Disallow) == 0 }},
@@ -50,7 +50,7 @@ type surveyed struct {
 	largest int // group, in such rules
 	fields  map[string]bool
 	lines   int
-	longest int // line, in octets
+	longest int // line, in bytes
 }
 
 // examine reads a file.
@@ -80,7 +80,8 @@ func examine(text []byte) *surveyed {
 	return f
 }
 
-// countRules counts the rules, of any of these kinds, whose pattern is so; without kinds, of both.
+// countRules counts the rules, of any of these kinds, whose pattern is so;
+// without kinds, of both.
 func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.Kind) (n int) {
 	for _, g := range f.groups {
 		for _, r := range g.Rules {

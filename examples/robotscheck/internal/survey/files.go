@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// eachFile calls each for the files that an argument stands for, and with what reads them.
+// eachFile calls each for the files that an argument stands for, and with what
+// reads them.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

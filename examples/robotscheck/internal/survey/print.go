@@ -14,10 +14,11 @@ import (
 func (r result) print(w io.Writer) {
 	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
 	share := func(n int) string { return percent(n, r.Files) }
-	fmt.Fprintf(w, "%s, %s\n", output.Count(r.Files, "file"), output.Count(r.Octets, "octet"))
+	fmt.Fprintf(w, "%s, %s\n", output.Count(r.Files, "file"), output.Count(r.Bytes, "byte"))
 
 	table := func(headings ...string) (row func(cells ...string), flush func()) {
-		// The first column is text, the others are numbers: tabwriter aligns all columns alike.
+		// The first column is text, the others are numbers: tabwriter aligns
+		// all columns alike.
 		var buf bytes.Buffer
 		rows := output.Table(&buf, tabwriter.AlignRight)
 		var names []string

@@ -11,7 +11,7 @@ import (
 // A result is what -json prints.
 type result struct {
 	Files    int            `json:"files"`
-	Octets   int            `json:"octets"`
+	Bytes    int            `json:"bytes"`
 	Have     []featureRow   `json:"have"`
 	Rules    []patternRow   `json:"rules"`
 	Sizes    []sizeRow      `json:"sizes"`
@@ -54,7 +54,7 @@ type robotRow struct {
 
 // result puts everything in order.
 func (t *tally) result(top int) result {
-	r := result{Files: t.files, Octets: t.octets, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
+	r := result{Files: t.files, Bytes: t.nbytes, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {
 		r.Have = append(r.Have, featureRow{f.name, t.have[f.name]})
 	}

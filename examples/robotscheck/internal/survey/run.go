@@ -19,7 +19,8 @@ type survey struct {
 	failed int  // files that could not be read
 }
 
-// run gives each file to one of the workers and returns the sum of what they found.
+// run gives each file to one of the workers and returns the sum of what they
+// found.
 func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
 	files := make(chan []byte)
 	tallies := make([]*tally, runtime.GOMAXPROCS(0))

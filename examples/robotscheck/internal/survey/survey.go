@@ -33,10 +33,10 @@ Of a file, at most 1,000 problems and 1,000 robots count. A robot is shut out of
 Exit status: 0 all files were read, 2 one could not be read.
 
 With -json, one object:
-  files, octets
+  files, bytes
   have      [{"what", "files"}]: what files have, where lint's codes do not tell
   rules     [{"what", "rules", "files"}]: what rules have in their patterns
-  sizes     [{"what", "median", "p90", "p99", "max"}]: octets, lines, groups, rules, rules of the largest group
+  sizes     [{"what", "median", "p90", "p99", "max"}]: bytes, lines, groups, rules, rules of the largest group
   worst     in how many files the worst problem is an "error", "warning" or "info", or there is "none"
   problems  [{"code", "severity", "files", "times"}]
   robots    [{"name", "files", "shut_out"}], the names in small letters`,

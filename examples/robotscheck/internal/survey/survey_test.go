@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A directory and an archive of it are surveyed alike, and -match chooses by the path in them.
+// A directory and an archive of it are surveyed alike, and -match chooses by
+// the path in them.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("../../testdata/survey")); err != nil {
@@ -118,8 +119,9 @@ func TestSurvey_Progress(t *testing.T) {
 	}
 }
 
-// The corpus of real files is not part of this repository: COURTESY_SHARED names the directory that has it, from the
-// module's root. Its figures were counted by another program.
+// The corpus of real files is not part of this repository: COURTESY_SHARED
+// names the directory that has it, from the module's root. Its figures were
+// counted by another program.
 func TestSurvey_Corpus(t *testing.T) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
@@ -135,7 +137,7 @@ func TestSurvey_Corpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total.files != 3491 || total.octets != 20048874 {
-		t.Errorf("%d files, %d octets; want 3491 and 20048874", total.files, total.octets)
+	if total.files != 3491 || total.nbytes != 20048874 {
+		t.Errorf("%d files, %d bytes; want 3491 and 20048874", total.files, total.nbytes)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // A tally is what was counted in some robots.txt files.
 type tally struct {
-	files, octets int
+	files, nbytes int
 	have          map[string]int // files, by a name of features
 	patterns      [][2]int       // rules, and files with one
 	sizes         [len(sizeNames)][]int
@@ -18,7 +18,7 @@ type tally struct {
 	robots        map[string]robotCount
 }
 
-var sizeNames = [...]string{"octets", "lines", "groups", "rules", "rules of the largest group"}
+var sizeNames = [...]string{"bytes", "lines", "groups", "rules", "rules of the largest group"}
 
 type problemKind struct {
 	code     lint.Code
@@ -46,7 +46,7 @@ func newTally() *tally {
 func (t *tally) add(text []byte) {
 	f := examine(text)
 	t.files++
-	t.octets += len(text)
+	t.nbytes += len(text)
 	for i, n := range []int{len(text), f.lines, len(f.groups), f.rules, f.largest} {
 		t.sizes[i] = append(t.sizes[i], n)
 	}
@@ -104,7 +104,7 @@ func severityOf(s string) lint.Severity {
 // merge adds what another tally counted.
 func (t *tally) merge(other *tally) {
 	t.files += other.files
-	t.octets += other.octets
+	t.nbytes += other.nbytes
 	for i := range t.sizes {
 		t.sizes[i] = append(t.sizes[i], other.sizes[i]...)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Verdict is the answer for one target. Its members are a part of the JSON of several commands.
+// A Verdict is the answer for one target. Its members are a part of the JSON of
+// several commands.
 type Verdict struct {
 	Allowed bool            `json:"allowed"`
 	Reason  robotsmw.Reason `json:"reason"`

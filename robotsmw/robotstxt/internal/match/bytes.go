@@ -6,33 +6,35 @@ import (
 	"unsafe"
 )
 
-// load64 returns the first eight octets of s, the first in the lowest place.
+// load64 returns the first eight bytes of s, the first in the lowest place.
 func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// load32 returns the first four octets of s, the first in the lowest place.
+// load32 returns the first four bytes of s, the first in the lowest place.
 func load32(s string) uint32 {
 	_ = s[3]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// An octetSet is a set of ASCII octets, a bit for each.
-type octetSet [2]uint64
+// A byteSet is a set of ASCII bytes, a bit for each.
+type byteSet [2]uint64
 
-func (s octetSet) with(c byte) octetSet {
+func (s byteSet) with(c byte) byteSet {
 	s[c>>6&1] |= 1 << (c & 63)
 	return s
 }
 
-func (s *octetSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
+func (s *byteSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 
-// asString returns the octets of b, which must not change as long as the string is in use, without copying them.
+// asString returns the bytes of b, which must not change as long as the string
+// is in use, without copying them.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stackBuffer is how long the canonical form of nearly all targets is at most. Longer ones share buffers.
+// stackBuffer is how long the canonical form of nearly all targets is at most.
+// Longer ones share buffers.
 const stackBuffer = 512
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

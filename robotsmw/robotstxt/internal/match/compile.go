@@ -10,13 +10,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Compiler makes a [Set] of the lines of a group. What it needs for that it keeps for the next time.
+// A Compiler makes a [Set] of the lines of a group. What it needs for that it
+// keeps for the next time.
 type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the rules so far, packed
 	form    []byte // of a pattern that has another form in memory than in the file
 	count   int    // how many rules there are
-	octets  int    // of their patterns, as written
+	nbytes  int    // of their patterns, as written
 	eager   bool   // whether targets must be in the form of escape.go before they are compared
 	loose   []looseRule
 }
@@ -26,7 +27,7 @@ var compilers = sync.Pool{New: func() any { return new(Compiler) }}
 // NewCompiler returns a Compiler for a group of a file in a dialect.
 func NewCompiler(dialect syntax.Dialect) *Compiler {
 	c := compilers.Get().(*Compiler)
-	c.dialect, c.text, c.count, c.octets, c.eager = dialect, c.text[:0], 0, 0, false
+	c.dialect, c.text, c.count, c.nbytes, c.eager = dialect, c.text[:0], 0, 0, false
 	return c
 }
 
@@ -35,7 +36,7 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	if !CanMatch(pattern) {
 		return
 	}
-	c.octets += len(pattern)
+	c.nbytes += len(pattern)
 	h := head(line) << lineShift
 	if allow {
 		h |= headAllow
@@ -61,7 +62,8 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	}
 }
 
-// reform adds a rule with a pattern that may have another form in memory than it was written in.
+// reform adds a rule with a pattern that may have another form in memory than
+// it was written in.
 func (c *Compiler) reform(h head, pattern, written string) {
 	c.eager = true
 	c.form = AppendPattern(c.form[:0], pattern, c.dialect)
@@ -80,8 +82,9 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 	c.count++
 }
 
-// Finish completes a Set that is new, but for its index, and gives the Compiler to the next who needs one. besides is
-// how many bytes of memory the owner of the Set takes besides it: the bound for the memory of rules is for both.
+// Finish completes a Set that is new, but for its index, and gives the Compiler
+// to the next who needs one. besides is how many bytes of memory the owner of
+// the Set takes besides it: the bound for the memory of rules is for both.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -103,10 +106,12 @@ func (c *Compiler) Finish(s *Set, besides int) {
 	compilers.Put(c)
 }
 
-// maxTried is how many rules are tried one by one, rather than found through an index.
+// maxTried is how many rules are tried one by one, rather than found through an
+// index.
 const maxTried = 8
 
-// manyTried is how many rules are if an index would take more memory than is allowed.
+// manyTried is how many rules are if an index would take more memory than is
+// allowed.
 const manyTried = 32
 
 // needsIndex reports whether a group is worth an index.
@@ -116,10 +121,11 @@ func (c *Compiler) needsIndex(s *Set, besides int) bool {
 	}
 	smallest := indexSizes{1, 1, 1}
 	size := int(unsafe.Sizeof(index{})) + wordSize*smallest.words()
-	return s.fixedSize()+besides+size+len(c.text) <= memoryBound(c.octets)
+	return s.fixedSize()+besides+size+len(c.text) <= memoryBound(c.nbytes)
 }
 
-// ranked returns some rules packed in the order in which they override each other.
+// ranked returns some rules packed in the order in which they override each
+// other.
 func (c *Compiler) ranked(rules packed) packed {
 	c.loose = rules.unpack(c.loose[:0])
 	slices.SortFunc(c.loose, func(p, q looseRule) int { return compare(&p, &q) })

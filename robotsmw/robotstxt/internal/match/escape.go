@@ -1,19 +1,22 @@
 package match
 
-// RFC 9309 §2.2.2 compares paths octet by octet after both sides have been brought to one form. In that form
-// an octet is written in one way alone:
+// RFC 9309 §2.2.2 compares paths byte by byte after both sides have been
+// brought to one form. In that form a byte is written in one way alone:
 //
-//   - a printable ASCII octet as itself: "%7E" is "~", "%3A" is ":";
-//   - except that "%2F", "%3F", "%23" and "%25" remain what they are, because a "/" that separates, a "?" that
-//     begins the query, a "#" that begins the fragment and a "%" that escapes are not the same as data. In the
-//     query "/" and "?" separate nothing, so there "%2F" is "/" and "%3F" is "?";
-//   - every other octet (controls, the space, all beyond ASCII) as an escape with upper-case digits: "ツ" and
-//     "%e3%83%84" are "%E3%83%84";
-//   - a "%" that two hexadecimal digits do not follow escapes nothing, and is itself.
+//   - a printable ASCII byte as itself: "%7E" is "~", "%3A" is ":";
+//   - except that "%2F", "%3F", "%23" and "%25" remain what they are, because a
+//     "/" that separates, a "?" that begins the query, a "#" that begins the
+//     fragment and a "%" that escapes are not the same as data. In the query
+//     "/" and "?" separate nothing, so there "%2F" is "/" and "%3F" is "?";
+//   - every other byte (controls, the space, all beyond ASCII) as an escape
+//     with upper-case digits: "ツ" and "%e3%83%84" are "%E3%83%84";
+//   - a "%" that two hexadecimal digits do not follow escapes nothing, and is
+//     itself.
 //
-// What is printable ASCII leaves all other octets free to stand for what is not a literal octet of a pattern.
-// The commonest patterns are to be kept as their authors wrote them, so "*" and "$" keep their special meaning,
-// and it is the literal ones that get a stand-in, in patterns and targets alike.
+// What is printable ASCII leaves all other bytes free to stand for what is not
+// a literal byte of a pattern. The commonest patterns are to be kept as their
+// authors wrote them, so "*" and "$" keep their special meaning, and it is the
+// literal ones that get a stand-in, in patterns and targets alike.
 const (
 	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
@@ -22,8 +25,9 @@ const (
 
 const upperhex = "0123456789ABCDEF"
 
-// appendOctet appends one octet in that form. escaped tells whether it was written as an escape.
-func appendOctet(dst []byte, c byte, escaped, inQuery bool) []byte {
+// appendByte appends one byte in that form. escaped tells whether it was
+// written as an escape.
+func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	switch {
 	case c == '*':
 		return append(dst, literalStar)
@@ -35,10 +39,12 @@ func appendOctet(dst []byte, c byte, escaped, inQuery bool) []byte {
 	return append(dst, '%', upperhex[c>>4], upperhex[c&15])
 }
 
-// isPrintable reports whether an octet is a printable ASCII one. The space is not.
+// isPrintable reports whether a byte is a printable ASCII one. The space is
+// not.
 func isPrintable(c byte) bool { return '!' <= c && c <= '~' }
 
-// isReserved reports whether an octet means one thing bare and another thing escaped.
+// isReserved reports whether a byte means one thing bare and another thing
+// escaped.
 func isReserved(c byte, inQuery bool) bool {
 	switch c {
 	case '#', '%':
@@ -49,7 +55,7 @@ func isReserved(c byte, inQuery bool) bool {
 	return false
 }
 
-// escapeAt returns the octet that is written as an escape at s[i:].
+// escapeAt returns the byte that is written as an escape at s[i:].
 func escapeAt(s string, i int) (c byte, ok bool) {
 	if s[i] != '%' {
 		return 0, false
@@ -57,7 +63,8 @@ func escapeAt(s string, i int) (c byte, ok bool) {
 	return unescape(s[i:])
 }
 
-// unescape returns the octet that is written as an escape at the beginning of s, which begins with "%".
+// unescape returns the byte that is written as an escape at the beginning of s,
+// which begins with "%".
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false
@@ -66,7 +73,7 @@ func unescape(s string) (c byte, ok bool) {
 	return hi<<4 | lo, hi < 16 && lo < 16
 }
 
-// unhex returns the value of a hexadecimal digit, and 16 for any other octet.
+// unhex returns the value of a hexadecimal digit, and 16 for any other byte.
 func unhex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -79,17 +86,18 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// isPlain reports whether an octet of a target is sure to be in that form already, whatever stands around it.
-func isPlain(c byte) bool { return plainOctets[c] }
+// isPlain reports whether a byte of a target is sure to be in that form
+// already, whatever stands around it.
+func isPlain(c byte) bool { return plainBytes[c] }
 
-var plainOctets = func() (plain [256]bool) {
+var plainBytes = func() (plain [256]bool) {
 	for c := '%' + 1; c < 0x7f; c++ {
 		plain[c] = c != '*'
 	}
 	return plain
 }()
 
-// arePlain is isPlain for each octet of s, eight at a time.
+// arePlain is isPlain for each byte of s, eight at a time.
 func arePlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
@@ -107,7 +115,7 @@ func arePlain(s string) bool {
 	return isPlainBlock(load64(s[len(s)-8:]))
 }
 
-// isPlainBlock is isPlain for each of eight octets.
+// isPlainBlock is isPlain for each of eight bytes.
 func isPlainBlock(x uint64) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	star := x ^ ones*'*'

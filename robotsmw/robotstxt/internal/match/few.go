@@ -1,11 +1,12 @@
 package match
 
-// Most groups have a few rules, all of them literal: a handful of directories. There the rules are tried one by one,
-// the first that matches decides, and most targets are told at first sight to match none.
+// Most groups have a few rules, all of them literal: a handful of directories.
+// There the rules are tried one by one, the first that matches decides, and
+// most targets are told at first sight to match none.
 
-// atFirstSight returns the octets after "/" with which a target is worth a look. few is false for rules that are not
-// all literal and longer than "/".
-func (t packed) atFirstSight() (second octetSet, few bool) {
+// atFirstSight returns the bytes after "/" with which a target is worth a look.
+// few is false for rules that are not all literal and longer than "/".
+func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {
 		p := t.rule(at)
@@ -16,16 +17,16 @@ func (t packed) atFirstSight() (second octetSet, few bool) {
 		}
 		at = p.next
 	}
-	for octet := range byte(0x80) {
-		if !isPlain(octet) {
-			second = second.with(octet)
+	for char := range byte(0x80) {
+		if !isPlain(char) {
+			second = second.with(char)
 		}
 	}
 	return second, few
 }
 
-// tryLiterals returns the rule that decides in a group without an index whose rules are literal, or none. sure is as
-// longestPrefix has it.
+// tryLiterals returns the rule that decides in a group without an index whose
+// rules are literal, or none. sure is as longestPrefix has it.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false
@@ -37,7 +38,8 @@ func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	for at := 0; at < len(text)-padding; {
 		h := head(load64(text[at:]))
 		length := h.length()
-		// A difference within the first octets but for the pattern's last, which may be a "$", says enough.
+		// A difference within the first bytes but for the pattern's last, which
+		// may be a "$", says enough.
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
 			p := t.rule(at)

@@ -14,13 +14,13 @@ type filer struct {
 	grams    gramScratch
 }
 
-// file makes the index x of some rules, and returns them packed in the order of x. besides is how much memory there
-// is besides them and the table.
+// file makes the index x of some rules, and returns them packed in the order of
+// x. besides is how much memory there is besides them and the table.
 func (f *filer) file(x *index, rules packed, besides int) packed {
 	f.rules = rules.unpack(f.rules[:0])
-	octets := 0
+	nbytes := 0
 	for i := range f.rules {
-		octets += len(f.rules[i].written())
+		nbytes += len(f.rules[i].written())
 	}
 	f.hashes = zeroed(&f.hashes, len(f.rules))
 	var literals int
@@ -41,15 +41,16 @@ func (f *filer) file(x *index, rules packed, besides int) packed {
 	for _, key := range f.keys[:kept] {
 		size += f.rules[key&0xffff].size()
 	}
-	x.fit((memoryBound(octets) - besides - size) / wordSize)
+	x.fit((memoryBound(nbytes) - besides - size) / wordSize)
 	x.table = make([]uint32, x.words())
 	packed := f.fill(x, f.keys[:kept], size)
 	clear(f.rules) // they hold the text
 	return packed
 }
 
-// sort fills in f.keys: first the rules that stand apart, then the others by their buckets. Rules with the same key
-// and the same literalPart stand together.
+// sort fills in f.keys: first the rules that stand apart, then the others by
+// their buckets. Rules with the same key and the same literalPart stand
+// together.
 func (f *filer) sort() {
 	f.keys = f.keys[:0]
 	for i := range f.rules {
@@ -59,7 +60,8 @@ func (f *filer) sort() {
 	slices.Sort(f.keys)
 }
 
-// dropDuplicates leaves of the rules that match the same only the one that overrides the others.
+// dropDuplicates leaves of the rules that match the same only the one that
+// overrides the others.
 func (f *filer) dropDuplicates() (kept int) {
 	run := 0 // where those begin that have the same key but for their number
 	for i, key := range f.keys {
@@ -78,7 +80,8 @@ func (f *filer) dropDuplicates() (kept int) {
 	return kept
 }
 
-// rank puts rules with the same key into the order in which they override each other.
+// rank puts rules with the same key into the order in which they override each
+// other.
 func (f *filer) rank(keys []uint64) {
 	for len(keys) > 0 {
 		n := 1
@@ -92,7 +95,8 @@ func (f *filer) rank(keys []uint64) {
 	}
 }
 
-// fill packs the rules again, in the order of their keys, and fills in the table.
+// fill packs the rules again, in the order of their keys, and fills in the
+// table.
 func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	apart := 0
 	for apart < len(keys) && f.hashes[keys[apart]&0xffff] == 0 {

@@ -2,8 +2,9 @@ package match
 
 import "strings"
 
-// appendGooglePattern appends a pattern in the form in which Google's parser compares it: octets beyond ASCII are
-// escaped, and the digits of escapes are upper-case.
+// appendGooglePattern appends a pattern in the form in which Google's parser
+// compares it: bytes beyond ASCII are escaped, and the digits of escapes are
+// upper-case.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -31,8 +32,9 @@ func upper(c byte) byte {
 	return c
 }
 
-// appendGoogleTarget appends a target in the form of appendGooglePattern. Octets beyond ASCII, which no pattern has
-// in that form, become one that no pattern has.
+// appendGoogleTarget appends a target in the form of appendGooglePattern. Bytes
+// beyond ASCII, which no pattern has in that form, become one that no pattern
+// has.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
@@ -53,7 +55,8 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns what Google's parser takes to be the path and query of a URL.
+// googlePath returns what Google's parser takes to be the path and query of a
+// URL.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
 	start := 0
@@ -68,7 +71,8 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns what else an Allow for a directory's index page allows by Google's parser.
+// directoryOfIndex returns what else an Allow for a directory's index page
+// allows by Google's parser.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Patterns with wildcards can match anywhere, but most contain four octets in a row, a gram, that few targets have.
-// Each is filed under its rarest gram, so that a pattern is tried only on a target that contains it.
+// Patterns with wildcards can match anywhere, but most contain four bytes in a
+// row, a gram, that few targets have. Each is filed under its rarest gram, so
+// that a pattern is tried only on a target that contains it.
 //
-// What has no four literal octets in a row stands apart, and is tried on every target.
-// minIndexed is how many rules with wildcards are worth an index.
+// What has no four literal bytes in a row stands apart, and is tried on every
+// target. minIndexed is how many rules with wildcards are worth an index.
 const minIndexed = 10
 
-// gramBits is how many bits of the filter there are for each rule, if there is room, and minGramBits how many there are
-// at least.
+// gramBits is how many bits of the filter there are for each rule, if there is
+// room, and minGramBits how many there are at least.
 const gramBits, minGramBits = 24, 512
 
 // gramScratch is what choosing grams takes.
@@ -23,7 +24,8 @@ type gramScratch struct {
 	counts []uint32 // by the hash of a gram: how often patterns have it, or more
 }
 
-// hashRarest fills in the hashes of the rules with wildcards, and returns how many these rules are.
+// hashRarest fills in the hashes of the rules with wildcards, and returns how
+// many these rules are.
 func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) {
 	for i := range rules {
 		if rules[i].tag() == tagWild {
@@ -51,7 +53,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	for i, end := range ends {
 		rarest := uint32(0)
 		for _, hash := range grams[start:end] {
-			// Of equals the last: what comes late in a pattern tends to be rarer in targets, too.
+			// Of equals the last: what comes late in a pattern tends to be
+			// rarer in targets, too.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
 				rarest, hashes[i] = n, hash
 			}
@@ -61,8 +64,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	return wild
 }
 
-// appendGrams appends the hashes of the grams of a pattern. A pattern with an eitherEscape, of which not all octets
-// are literal, has none.
+// appendGrams appends the hashes of the grams of a pattern. A pattern with an
+// eitherEscape, of which not all bytes are literal, has none.
 func appendGrams(hashes []uint64, pattern string) []uint64 {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return hashes
@@ -82,7 +85,8 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 	return hashes
 }
 
-// tryGrams returns the one of best and the rules filed under grams of the target that decides, or TooMuch.
+// tryGrams returns the one of best and the rules filed under grams of the
+// target that decides, or TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter, seed := x.gramFilter(), hashSeeds[1]
 	size := uint64(len(filter)) * wordBits

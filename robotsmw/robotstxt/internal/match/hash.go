@@ -5,13 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// blockSize is how many octets are hashed at a time.
+// blockSize is how many bytes are hashed at a time.
 const blockSize = 8
 
-// gramSize is how many octets a gram has.
+// gramSize is how many bytes a gram has.
 const gramSize = 4
 
-// Seeds of hashes keep the owner of a robots.txt file from finding keys that meet in one bucket.
+// Seeds of hashes keep the owner of a robots.txt file from finding keys that
+// meet in one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // mix hashes a block that follows what has been hashed to state.
@@ -20,7 +21,8 @@ func mix(state, block uint64) uint64 {
 	return hi ^ lo
 }
 
-// blockOf returns up to eight octets that s begins with, the first in the lowest place.
+// blockOf returns up to eight bytes that s begins with, the first in the lowest
+// place.
 func blockOf(s string) (block uint64) {
 	if len(s) >= blockSize {
 		return load64(s)
@@ -31,10 +33,11 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash of a way that goes on, from that of the blocks so far.
+// passage returns the hash of a way that goes on, from that of the blocks so
+// far.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
-// hashString hashes a string of any octets.
+// hashString hashes a string of any bytes.
 func hashString(s string) (state uint64) {
 	state = uint64(len(s))
 	for ; len(s) >= blockSize; s = s[blockSize:] {

@@ -5,13 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// An index finds the rules of a large group that a target has something in common with, in a time that hardly
-// depends on how many there are. Each rule is filed in a bucket under the hash of a key: a literal one under a
-// beginning of its pattern (prefix.go), one with wildcards under four octets from within (gram.go). The buckets
-// stand one behind the other in Set.text, so that nothing but where they begin has to be kept. Before a bucket is
-// looked into, a filter tells whether anything is filed under a hash at all: hardly ever, for most targets.
+// An index finds the rules of a large group that a target has something in
+// common with, in a time that hardly depends on how many there are. Each rule
+// is filed in a bucket under the hash of a key: a literal one under a beginning
+// of its pattern (prefix.go), one with wildcards under four bytes from within
+// (gram.go). The buckets stand one behind the other in Set.text, so that
+// nothing but where they begin has to be kept. Before a bucket is looked into,
+// a filter tells whether anything is filed under a hash at all: hardly ever,
+// for most targets.
 //
-// Rules without a key stand apart, before the first bucket, and are tried on every target.
+// Rules without a key stand apart, before the first bucket, and are tried on
+// every target.
 type index struct {
 	done  atomic.Bool // whether the index has been made
 	mu    sync.Mutex  // held while it is made
@@ -30,14 +34,16 @@ type indexSizes struct {
 	buckets         uint32 // one less than of what tells where they begin
 }
 
-// memoryBound is how much memory a Set and its owner may take whose patterns take so many octets in the file.
-func memoryBound(octets int) int { return 2*octets + 200 }
+// memoryBound is how much memory a Set and its owner may take whose patterns
+// take so many bytes in the file.
+func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
 
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
-// fit makes an index smaller that would take more words than there is room for, but leaves an eighth of it.
+// fit makes an index smaller that would take more words than there is room for,
+// but leaves an eighth of it.
 func (s *indexSizes) fit(room int) {
 	words := s.words()
 	if room >= words {

@@ -2,8 +2,9 @@ package match
 
 import "strings"
 
-// appendKosterPath appends a path in the form in which the draft of 1996 compares it: without escapes, except of "/"
-// and, so that it is still clear what is an escape, of "%".
+// appendKosterPath appends a path in the form in which the draft of 1996
+// compares it: without escapes, except of "/" and, so that it is still clear
+// what is an escape, of "%".
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c, escaped := escapeAt(path, i)
@@ -24,7 +25,8 @@ func appendKosterPath(dst []byte, path string) []byte {
 	return dst
 }
 
-// appendKosterTarget appends a target in the form of appendKosterPath, without its query.
+// appendKosterTarget appends a target in the form of appendKosterPath, without
+// its query.
 func appendKosterTarget(dst []byte, target string) []byte {
 	target = pathAndQuery(target)
 	if i := strings.IndexByte(target, '?'); i >= 0 {

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// matchesLiteral reports whether a target begins with the literalPart of a pattern, and whether that is sure.
+// matchesLiteral reports whether a target begins with the literalPart of a
+// pattern, and whether that is sure.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // which would be the end, and the target's an octet
+		return true, pattern[len(pattern)-1] != '$' // which would be the end, and the target's a byte
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }
@@ -26,7 +27,8 @@ func differsLiteral(literal, target string) (matches, sure bool) {
 	}
 }
 
-// commonPrefix returns how many octets two strings have in common at their beginning.
+// commonPrefix returns how many bytes two strings have in common at their
+// beginning.
 func commonPrefix(a, b string) int {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]

@@ -1,15 +1,17 @@
 package match
 
-// Occurrences tell between which places a target has an octet, or a gram. With them a pattern that needs what the
-// target has not, or has in another order, is told to match nothing without another look at the target: a group made
-// of such patterns costs no more than reading them.
+// Occurrences tell between which places a target has a byte, or a gram. With
+// them a pattern that needs what the target has not, or has in another order,
+// is told to match nothing without another look at the target: a group made of
+// such patterns costs no more than reading them.
 type occurrences struct {
-	octets [256]stretch
-	last   byte                     // the target's last octet
+	byByte [256]stretch
+	last   byte                     // the target's last byte
 	grams  [1 << gramPlaces]stretch // by their hashes; grams may share a place
 }
 
-// A stretch is where something begins first and last, counted from 1; 0 for nowhere.
+// A stretch is where something begins first and last, counted from 1; 0 for
+// nowhere.
 type stretch struct{ first, last uint32 }
 
 const gramPlaces = 12
@@ -28,7 +30,7 @@ func (o *occurrences) find(target string) {
 	o.last = target[len(target)-1]
 	var gram uint32
 	for i := range len(target) {
-		o.octets[target[i]].add(i + 1)
+		o.byByte[target[i]].add(i + 1)
 		if gram = gram>>8 | uint32(target[i])<<24; i >= gramSize-1 {
 			o.gram(gram).add(i + 2 - gramSize)
 		}
@@ -52,11 +54,11 @@ func (o *occurrences) allow(pattern string) bool {
 		case '$':
 			return run == 0 || pattern[i-1] == o.last
 		}
-		octet := &o.octets[c]
-		if octet.last <= at {
+		char := &o.byByte[c]
+		if char.last <= at {
 			return false
 		}
-		at = max(at+1, octet.first)
+		at = max(at+1, char.first)
 		gram = gram>>8 | uint32(c)<<24
 		if run++; run < gramSize {
 			continue
@@ -70,7 +72,8 @@ func (o *occurrences) allow(pattern string) bool {
 	return true
 }
 
-// isFirst reports whether the gram at target[at:] does not stand anywhere before.
+// isFirst reports whether the gram at target[at:] does not stand anywhere
+// before.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
 	first := int(o.gram(gram).first) - 1

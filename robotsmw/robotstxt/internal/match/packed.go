@@ -6,20 +6,23 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are packed: they stand one behind the other in one string, because most groups have a few short rules, and
-// pointers and indexes to them would take more room than they do. A rule goes by the place at which it begins. Behind
+// Rules are packed: they stand one behind the other in one string, because most
+// groups have a few short rules, and pointers and indexes to them would take
+// more room than they do. A rule goes by the place at which it begins. Behind
 // the last one is padding.
 type packed string
 
-// A rule begins with a head, which is followed by its pattern in the form of escape.go. Rare is the rule whose pattern is
-// too long for a head to tell its length, or is spelled otherwise in the file. There, between head and pattern, stand
-// the lengths of both, four octets each, and the spelling comes last; a length of 0 tells that there is none.
+// A rule begins with a head, which is followed by its pattern in the form of
+// escape.go. Rare is the rule whose pattern is too long for a head to tell its
+// length, or is spelled otherwise in the file. There, between head and pattern,
+// stand the lengths of both, four bytes each, and the spelling comes last; a
+// length of 0 tells that there is none.
 type head uint64
 
 const (
 	tagBits    = 8  // what an index tells rules apart by, before it looks at their patterns
 	lineBits   = 19 // the line, counted from 1
-	lengthBits = 11 // how many octets the pattern has
+	lengthBits = 11 // how many bytes the pattern has
 
 	headAllow  = 1 << tagBits // whether it is an Allow
 	headRare   = 2 << tagBits
@@ -32,10 +35,12 @@ const (
 	_           = uint(1<<lineBits - syntax.MaxSize - 2) // there are not more lines than that
 )
 
-// tagWild marks the rules that need their wildcards, in the tag, as long as no index needs that.
+// tagWild marks the rules that need their wildcards, in the tag, as long as no
+// index needs that.
 const tagWild = 1
 
-// padding lets load64 read the head of a short rule at the end, and the pattern.
+// padding lets load64 read the head of a short rule at the end, and the
+// pattern.
 const padding = 7
 
 // A packedRule is a rule that has been found again.
@@ -69,7 +74,7 @@ func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	return append(append(b, pattern...), spelled...)
 }
 
-// packedSize returns how many octets appendRule appends.
+// packedSize returns how many bytes appendRule appends.
 func packedSize(pattern, spelled int) int {
 	if pattern > maxLength || spelled > 0 {
 		return headSize + lengthsSize + pattern + spelled
@@ -98,7 +103,8 @@ func (t packed) rareRule(at int) (p packedRule, spelled string) {
 	return packedRule{head(load64(string(t[at:]))), string(t[from:middle]), to}, string(t[middle:to])
 }
 
-// asWritten returns the pattern of the rule at a place as it stands in the file.
+// asWritten returns the pattern of the rule at a place as it stands in the
+// file.
 func (t packed) asWritten(at int) string {
 	p := t.rule(at)
 	if p.head&headRare != 0 {
@@ -112,8 +118,9 @@ func (t packed) asWritten(at int) string {
 // end returns where the last rule ends.
 func (t packed) end() int { return max(len(t)-padding, 0) }
 
-// overrides reports whether p decides where both p and q match: RFC 9309 §2.2.2 gives precedence to the longest
-// pattern, and to Allow among equals. Rules that say the same are told apart by their lines.
+// overrides reports whether p decides where both p and q match: RFC 9309 §2.2.2
+// gives precedence to the longest pattern, and to Allow among equals. Rules
+// that say the same are told apart by their lines.
 func (p *packedRule) overrides(q *packedRule) bool {
 	if len(p.pattern) != len(q.pattern) {
 		return len(p.pattern) > len(q.pattern)
@@ -124,7 +131,8 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns the one of two rules that overrides the other. best may be none.
+// better returns the one of two rules that overrides the other. best may be
+// none.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -181,7 +189,7 @@ func (p *looseRule) written() string {
 	return p.pattern
 }
 
-// size returns how many octets appendTagged appends.
+// size returns how many bytes appendTagged appends.
 func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
 
 // appendTagged packs a rule again, with another tag.
@@ -201,7 +209,8 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns what a rule matches: two rules of which it is the same are one too many.
+// essence returns what a rule matches: two rules of which it is the same are
+// one too many.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -2,12 +2,15 @@ package match
 
 import "strings"
 
-// A pattern is matched from the target's first octet. "*" stands for any octets, also for none, and "$", as the
-// last octet, for the end of the target; all others are literal (RFC 9309 §2.2.3). In memory a pattern has the
-// form of escape.go, in which its length is what the rule of the most specific match counts (§2.2.2): an escape
-// that remains one is three octets, everything else is one.
+// A pattern is matched from the target's first byte. "*" stands for any bytes,
+// also for none, and "$", as the last byte, for the end of the target; all
+// others are literal (RFC 9309 §2.2.3). In memory a pattern has the form of
+// escape.go, in which its length is what the rule of the most specific match
+// counts (§2.2.2): an escape that remains one is three bytes, everything else
+// is one.
 
-// isCanonical reports whether a pattern is in that form as it is written, as nearly all are.
+// isCanonical reports whether a pattern is in that form as it is written, as
+// nearly all are.
 func isCanonical(pattern string) bool {
 	for i := range len(pattern) {
 		if c := pattern[i]; !isPlain(c) && (!isPrintable(c) || c == '%' || c == '$' && i < len(pattern)-1) {
@@ -19,8 +22,9 @@ func isCanonical(pattern string) bool {
 
 // appendPattern appends a pattern in that form.
 //
-// Whether "%2F" is the same as "/" depends on where it is compared, in the path or in the query. Behind a "?" of
-// the pattern that is the query, and before any "*" it is the path; between the two it is left open.
+// Whether "%2F" is the same as "/" depends on where it is compared, in the path
+// or in the query. Behind a "?" of the pattern that is the query, and before
+// any "*" it is the path; between the two it is left open.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
@@ -29,7 +33,7 @@ func appendPattern(dst []byte, pattern string) []byte {
 			if (c == '/' || c == '?') && wild && !inQuery {
 				dst = append(dst, eitherEscape, upperhex[c>>4], upperhex[c&15])
 			} else {
-				dst = appendOctet(dst, c, true, inQuery)
+				dst = appendByte(dst, c, true, inQuery)
 			}
 			continue
 		}
@@ -39,20 +43,22 @@ func appendPattern(dst []byte, pattern string) []byte {
 		case c == '$' && i == len(pattern)-1:
 			dst = append(dst, c)
 		default:
-			dst = appendOctet(dst, c, false, inQuery)
+			dst = appendByte(dst, c, false, inQuery)
 			inQuery = inQuery || c == '?'
 		}
 	}
 	return dst
 }
 
-// CanMatch reports whether a pattern can match anything: every target begins with "/".
+// CanMatch reports whether a pattern can match anything: every target begins
+// with "/".
 func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
 }
 
-// literalPart returns what a pattern without a wildcard that matters comes down to: a "*" at its end changes
-// nothing but its length. ok is false for a pattern that does need its wildcards.
+// literalPart returns what a pattern without a wildcard that matters comes down
+// to: a "*" at its end changes nothing but its length. ok is false for a
+// pattern that does need its wildcards.
 func literalPart(pattern string) (literal string, ok bool) {
 	for pattern != "" && pattern[len(pattern)-1] == '*' {
 		pattern = pattern[:len(pattern)-1]

@@ -5,19 +5,23 @@ import (
 	"slices"
 )
 
-// A pattern without wildcards is a prefix of what it matches. It is filed under a prefix of its own, the longest of
-// an even length, and a target is looked up by each of its prefixes of an even length that occurs. Patterns that have
-// their key in common are then of the same length, or differ by one octet: there are never many.
+// A pattern without wildcards is a prefix of what it matches. It is filed under
+// a prefix of its own, the longest of an even length, and a target is looked up
+// by each of its prefixes of an even length that occurs. Patterns that have
+// their key in common are then of the same length, or differ by one byte: there
+// are never many.
 //
-// The target is taken in blocks of eight octets. Where no pattern goes on with the next block, nothing can be filed
-// beyond it: for each whole number of blocks that some key goes on from, the filter has a passage.
-// prefixBits is how many bits of the filter there are for each key, if there is room.
+// The target is taken in blocks of eight bytes. Where no pattern goes on with
+// the next block, nothing can be filed beyond it: for each whole number of
+// blocks that some key goes on from, the filter has a passage. prefixBits is
+// how many bits of the filter there are for each key, if there is room.
 const prefixBits = 16
 
-// plainBlock is a block of plain octets.
+// plainBlock is a block of plain bytes.
 const plainBlock = 0x6161616161616161
 
-// prefixOf returns what a literal pattern is filed under: "" if it is too short.
+// prefixOf returns what a literal pattern is filed under: "" if it is too
+// short.
 func prefixOf(literal string) string {
 	n := len(literal)
 	if n > 0 && literal[n-1] == '$' {
@@ -26,8 +30,8 @@ func prefixOf(literal string) string {
 	return literal[:n&^1]
 }
 
-// hashPrefixes fills in the hashes of the literal rules, and returns how many these rules are. It appends the hashes of
-// what their patterns go on from.
+// hashPrefixes fills in the hashes of the literal rules, and returns how many
+// these rules are. It appends the hashes of what their patterns go on from.
 func (x *index) hashPrefixes(rules []looseRule, hashes, passages []uint64) (literals int, _ []uint64) {
 	for i := range rules {
 		p := &rules[i]
@@ -53,8 +57,9 @@ func (x *index) hashPrefixes(rules []looseRule, hashes, passages []uint64) (lite
 	return literals, slices.Compact(passages)
 }
 
-// longestPrefix returns the literal rule that decides, or none. sure is false where the target has an octet, at a place
-// that matters, of which escape.go may think otherwise: then the answer is right only if the target is in that form.
+// longestPrefix returns the literal rule that decides, or none. sure is false
+// where the target has a byte, at a place that matters, of which escape.go may
+// think otherwise: then the answer is right only if the target is in that form.
 func (x *index) longestPrefix(rules packed, target string) (best int, sure bool) {
 	best, sure = None, true
 	state := uint64(0)
@@ -92,7 +97,8 @@ func (x *index) longestPrefix(rules packed, target string) (best int, sure bool)
 	}
 }
 
-// hasPrefix reports whether something is filed under the hash of a prefix, or passes there.
+// hasPrefix reports whether something is filed under the hash of a prefix, or
+// passes there.
 func (x *index) hasPrefix(hash uint64) bool {
 	bit := spread(hash, x.prefixes*wordBits)
 	word := bit / wordBits

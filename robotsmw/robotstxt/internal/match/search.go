@@ -1,15 +1,17 @@
 package match
 
-// What rules with wildcards cost for one target is counted in steps, each of about a nanosecond, and there is an end
-// to them: baseWork, and workPerOctet for each octet of the target. No file that means well comes near. Those that
-// go further exist to make a crawler work, and a robot that cannot tell stays out.
+// What rules with wildcards cost for one target is counted in steps, each of
+// about a nanosecond, and there is an end to them: baseWork, and workPerByte
+// for each byte of the target. No file that means well comes near. Those that
+// go further exist to make a crawler work, and a robot that cannot tell stays
+// out.
 const (
-	baseWork     = 3 << 18
-	workPerOctet = 16
+	baseWork    = 3 << 18
+	workPerByte = 16
 )
 
-// maxWork is how many steps a target of some octets may cost.
-func maxWork(octets int) int { return baseWork + workPerOctet*octets }
+// maxWork is how many steps a target of some bytes may cost.
+func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
 // dear is how many steps hardly any target needs.
 const dear = 1 << 12
@@ -28,7 +30,8 @@ func (s *search) spend(steps int) bool {
 	return s.left >= 0
 }
 
-// tryEach tries the rules up to a place, of which those that override the others come first.
+// tryEach tries the rules up to a place, of which those that override the
+// others come first.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)

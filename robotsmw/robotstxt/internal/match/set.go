@@ -8,11 +8,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set is the rules of a group, compiled. The zero value has none. It does not change: any number of goroutines may
-// use it. It must not be copied once it is in use.
+// A Set is the rules of a group, compiled. The zero value has none. It does not
+// change: any number of goroutines may use it. It must not be copied once it is
+// in use.
 type Set struct {
 	text    packed         // the rules
-	second  octetSet       // if they are few: the octets after "/" with which a target is worth a look
+	second  byteSet        // if they are few: the bytes after "/" with which a target is worth a look
 	index   *index         // nil for a group so small that its rules are tried one by one
 	dialect syntax.Dialect // of the file
 	some    bool           // whether there is any rule
@@ -26,7 +27,8 @@ func (s *Set) IsEmpty() bool { return !s.some }
 // Allowed reports whether a robot that obeys the rules may fetch a target.
 func (s *Set) Allowed(target string) bool {
 	if s.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 {
-		// In a group of a few paths most targets are told at first sight to match none.
+		// In a group of a few paths most targets are told at first sight to
+		// match none.
 		if !s.second.has(target[1]) {
 			return true
 		}
@@ -50,13 +52,15 @@ func (s *Set) Allowed(target string) bool {
 	}
 }
 
-// Decide returns the place of the rule that decides about a target, or [None], [TooMuch] or [Itself].
+// Decide returns the place of the rule that decides about a target, or [None],
+// [TooMuch] or [Itself].
 func (s *Set) Decide(target string) int {
 	s.ready()
 	return s.decide(target)
 }
 
-// DecideForm is Decide for a target in the form of [AppendTarget]. It also returns how many steps it took.
+// DecideForm is Decide for a target in the form of [AppendTarget]. It also
+// returns how many steps it took.
 func (s *Set) DecideForm(target string) (decides, steps int) {
 	s.ready()
 	return s.decideForm(target)
@@ -107,8 +111,8 @@ func (s *Set) fixedSize() int {
 	return size
 }
 
-// ready makes the index, when the Set is asked for the first time: who wants a file's sitemaps, or another robot's
-// rules, need not wait for it.
+// ready makes the index, when the Set is asked for the first time: who wants a
+// file's sitemaps, or another robot's rules, need not wait for it.
 func (s *Set) ready() {
 	if s.index != nil && !s.index.done.Load() {
 		s.makeIndex()
@@ -167,10 +171,12 @@ func (s *Set) decide(target string) int {
 	return best
 }
 
-// mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another spelling, such as "/robots%2Etxt".
+// mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another
+// spelling, such as "/robots%2Etxt".
 func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
-// decideEscaped is decide for a target that has to be brought into the form of escape.go, or of the dialect.
+// decideEscaped is decide for a target that has to be brought into the form of
+// escape.go, or of the dialect.
 func (s *Set) decideEscaped(target string) int {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
@@ -193,7 +199,8 @@ func (s *Set) decideCanonical(target string) int {
 	return best
 }
 
-// decideForm is decide for a target in the form of escape.go, or of the dialect. It also returns how many steps it took.
+// decideForm is decide for a target in the form of escape.go, or of the
+// dialect. It also returns how many steps it took.
 func (s *Set) decideForm(target string) (decides, steps int) {
 	best := None
 	if s.index != nil {
@@ -202,8 +209,9 @@ func (s *Set) decideForm(target string) (decides, steps int) {
 	return s.tryRest(target, best)
 }
 
-// tryRest returns the rule that decides among best and all rules that longestPrefix does not look at, or TooMuch, and
-// in how many steps it was found.
+// tryRest returns the rule that decides among best and all rules that
+// longestPrefix does not look at, or TooMuch, and in how many steps it was
+// found.
 func (s *Set) tryRest(target string, best int) (decides, steps int) {
 	var one search // filled in by field: a literal would be copied, which is felt
 	one.rules, one.target, one.left = s.text, target, dear

@@ -2,7 +2,8 @@ package match
 
 import "strings"
 
-// pathAndQuery returns what rules are compared with: what follows the authority, up to the fragment.
+// pathAndQuery returns what rules are compared with: what follows the
+// authority, up to the fragment.
 func pathAndQuery(target string) string {
 	if target == "" || target[0] != '/' {
 		target = AfterAuthority(target)
@@ -26,7 +27,8 @@ func AfterAuthority(target string) string {
 	return target[i:]
 }
 
-// appendTarget appends what pathAndQuery returned, in the form that escape.go describes. It begins with "/".
+// appendTarget appends what pathAndQuery returned, in the form that escape.go
+// describes. It begins with "/".
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
@@ -34,11 +36,11 @@ func appendTarget(dst []byte, target string) []byte {
 	inQuery := false
 	for i := 0; i < len(target); i++ {
 		if c, ok := escapeAt(target, i); ok {
-			dst = appendOctet(dst, c, true, inQuery)
+			dst = appendByte(dst, c, true, inQuery)
 			i += 2
 			continue
 		}
-		dst = appendOctet(dst, target[i], false, inQuery)
+		dst = appendByte(dst, target[i], false, inQuery)
 		inQuery = inQuery || target[i] == '?'
 	}
 	return dst

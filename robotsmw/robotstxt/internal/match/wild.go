@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// matchesWild reports whether a pattern with wildcards matches a target in the form of escape.go.
+// matchesWild reports whether a pattern with wildcards matches a target in the
+// form of escape.go.
 func matchesWild(pattern, target string) bool {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return matchesEither(pattern, target)
@@ -15,9 +16,11 @@ func matchesWild(pattern, target string) bool {
 
 // matches reports whether a pattern without an eitherEscape matches a target.
 //
-// The pieces between the wildcards are looked for from left to right, each at the first place after the one
-// before. Taking the first place never rules out a match, because all that remains can only gain room, so nothing
-// is ever tried twice: the work is in proportion to the lengths of the target and the pattern.
+// The pieces between the wildcards are looked for from left to right, each at
+// the first place after the one before. Taking the first place never rules out
+// a match, because all that remains can only gain room, so nothing is ever
+// tried twice: the work is in proportion to the lengths of the target and the
+// pattern.
 func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {
@@ -51,9 +54,10 @@ func matches(pattern, target string) bool {
 	}
 }
 
-// matchesEither is matches for a pattern with an eitherEscape, in as much time. A piece of it stands in the path in one
-// spelling, in the query in another. Where it reaches from one into the other, its own "?" stands in between, and what
-// an eitherEscape is for comes before that.
+// matchesEither is matches for a pattern with an eitherEscape, in as much time.
+// A piece of it stands in the path in one spelling, in the query in another.
+// Where it reaches from one into the other, its own "?" stands in between, and
+// what an eitherEscape is for comes before that.
 func matchesEither(pattern, target string) bool {
 	var buf [stackBuffer]byte
 	spellings := buf[:0]
@@ -94,7 +98,8 @@ func matchesEither(pattern, target string) bool {
 	}
 }
 
-// indexEither returns where a piece ends that stands at target[at:] or behind, or -1.
+// indexEither returns where a piece ends that stands at target[at:] or behind,
+// or -1.
 func indexEither(target, inPath, inQuery string, at, query int) int {
 	if at <= query {
 		if i := strings.Index(target[at:min(query+len(inPath), len(target))], inPath); i >= 0 {
@@ -110,7 +115,8 @@ func indexEither(target, inPath, inQuery string, at, query int) int {
 	return -1
 }
 
-// appendEither appends a pattern as it is compared in the path, or in the query.
+// appendEither appends a pattern as it is compared in the path, or in the
+// query.
 func appendEither(dst []byte, pattern string, inQuery bool) []byte {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {

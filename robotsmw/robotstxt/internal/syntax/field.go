@@ -17,8 +17,9 @@ const (
 
 // FieldOf tells which field a name means, without regard to case.
 //
-// Site owners misspell, and Google reads the misspellings below; so do we, because reading them restricts a
-// robot as the owner meant it. "Allow" has to be exact: leniency there would open what somebody meant to shut.
+// Site owners misspell, and Google reads the misspellings below; so do we,
+// because reading them restricts a robot as the owner meant it. "Allow" has to
+// be exact: leniency there would open what somebody meant to shut.
 func FieldOf(name string) Field {
 	switch name { // as nearly everybody writes them
 	case "Disallow", "disallow":

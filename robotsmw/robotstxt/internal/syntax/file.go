@@ -2,8 +2,8 @@ package syntax
 
 import "bytes"
 
-// MaxSize is how much of a robots.txt file counts, in octets: 500 KiB, the least that RFC 9309 §2.5 lets a
-// parser take.
+// MaxSize is how much of a robots.txt file counts, in bytes: 500 KiB, the least
+// that RFC 9309 §2.5 lets a parser take.
 const MaxSize = 500 << 10
 
 // A File is a robots.txt file, taken apart.
@@ -26,8 +26,8 @@ func (f *File) Name(r *Record) string { return r.Name.In(f.Text) }
 // Value returns the value of a record.
 func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
-// Parse takes a file apart as a dialect has it. Any bytes will do. It copies what
-// it keeps of the body.
+// Parse takes a file apart as a dialect has it. Any bytes will do. It copies
+// what it keeps of the body.
 func Parse(body []byte, dialect Dialect) File {
 	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
 	lines := NewLineReader(f.Text)
@@ -56,7 +56,8 @@ func fieldOf(name string, dialect Dialect) Field {
 	return FieldOf(name)
 }
 
-// Whole returns the part of a body that counts: all of it, or the lines that end within MaxSize octets.
+// Whole returns the part of a body that counts: all of it, or the lines that
+// end within MaxSize bytes.
 func Whole(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body
@@ -64,7 +65,8 @@ func Whole(body []byte) []byte {
 	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
 }
 
-// WithoutBOM drops a byte order mark, or the beginning of one that was cut short.
+// WithoutBOM drops a byte order mark, or the beginning of one that was cut
+// short.
 func WithoutBOM(body []byte) []byte {
 	const bom = "\xef\xbb\xbf"
 	n := 0

@@ -2,7 +2,8 @@ package syntax
 
 import "strings"
 
-// googleMaxLine is how much of a line Google's parser looks at: its buffer, which also holds a NUL.
+// googleMaxLine is how much of a line Google's parser looks at: its buffer,
+// which also holds a NUL.
 const googleMaxLine = 2083*8 - 1
 
 // cutForGoogle drops what Google's parser does not see of a line.
@@ -14,7 +15,8 @@ func cutForGoogle(text string, line Span) Span {
 	return line
 }
 
-// googleFieldOf is FieldOf in the [Google] dialect, which is lenient with all fields.
+// googleFieldOf is FieldOf in the [Google] dialect, which is lenient with all
+// fields.
 func googleFieldOf(name string) Field {
 	field := FieldOf(name)
 	switch {

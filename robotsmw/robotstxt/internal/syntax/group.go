@@ -1,6 +1,7 @@
 package syntax
 
-// A GroupReader goes through a file's groups, which are stretches of its records.
+// A GroupReader goes through a file's groups, which are stretches of its
+// records.
 type GroupReader struct {
 	file  *File
 	rest  []Record
@@ -51,8 +52,8 @@ type DelayReader struct {
 	read  bool // a Crawl-delay, since these lines
 }
 
-// DelaysFor returns a DelayReader for the robot that goes by a token, before the
-// first record of a group.
+// DelaysFor returns a DelayReader for the robot that goes by a token, before
+// the first record of a group.
 func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
 
 // IsFor goes to the next record, and reports whether it is a Crawl-delay, of
@@ -73,9 +74,10 @@ func (d *DelayReader) IsFor(r *Record) bool {
 
 // cutGroup returns the first group of some records, and what follows it.
 //
-// A group begins with a user-agent line and ends before the next one that comes after a rule, so that user-agent
-// lines which follow each other share it (RFC 9309 §2.1). Other fields, wherever they stand, neither begin nor
-// end a group (§2.2.4). What stands before the first user-agent line is in no group.
+// A group begins with a user-agent line and ends before the next one that comes
+// after a rule, so that user-agent lines which follow each other share it (RFC
+// 9309 §2.1). Other fields, wherever they stand, neither begin nor end a group
+// (§2.2.4). What stands before the first user-agent line is in no group.
 func cutGroup(records []Record) (group, rest []Record) {
 	for len(records) > 0 && records[0].Field != UserAgent {
 		records = records[1:]
@@ -92,7 +94,8 @@ func cutGroup(records []Record) (group, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// cutBlock is cutGroup for records in the sense of the draft of 1996: stretches without a blank line.
+// cutBlock is cutGroup for records in the sense of the draft of 1996: stretches
+// without a blank line.
 func cutBlock(records []Record) (block, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]

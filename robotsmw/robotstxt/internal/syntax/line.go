@@ -8,8 +8,8 @@ type Span struct{ From, To uint32 }
 // In returns the part of the text.
 func (s Span) In(text string) string { return text[s.From:s.To] }
 
-// A LineReader goes through the lines of a file. A line ends with CR, LF or CRLF (RFC 9309 §2.2), and the last one
-// with the file.
+// A LineReader goes through the lines of a file. A line ends with CR, LF or
+// CRLF (RFC 9309 §2.2), and the last one with the file.
 type LineReader struct {
 	text    string
 	Line    Span   // the current line, without its end
@@ -17,8 +17,9 @@ type LineReader struct {
 	Comment uint32 // where the current line's comment begins, or its end
 	after   int    // where the next line begins; beyond the text after the last one
 
-	// Where the next of these octets is, or the text's length. Looking for them once in a file rather than once
-	// in a line makes files cheap in which one of them is rare.
+	// Where the next of these bytes is, or the text's length. Looking for them
+	// once in a file rather than once in a line makes files cheap in which one
+	// of them is rare.
 	lf, cr, hash int
 }
 
@@ -59,7 +60,8 @@ func (l *LineReader) Next() bool {
 // with the file, and is empty if the file ends with a line end.
 func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
 
-// indexFrom returns where the octet c is first at or after start, or the text's length.
+// indexFrom returns where the byte c is first at or after start, or the text's
+// length.
 func indexFrom(text string, c byte, start int) int {
 	if i := strings.IndexByte(text[start:], c); i >= 0 {
 		return start + i
@@ -67,8 +69,9 @@ func indexFrom(text string, c byte, start int) int {
 	return len(text)
 }
 
-// Split takes a line apart that has no comment: what stands before the first colon is the field, and what follows
-// is the value. Without a colon, two words are a field and a value, as in "Disallow /tmp".
+// Split takes a line apart that has no comment: what stands before the first
+// colon is the field, and what follows is the value. Without a colon, two words
+// are a field and a value, as in "Disallow /tmp".
 func Split(text string, line Span) (name, value Span, ok bool) {
 	line = Trim(text, line)
 	s := text[line.From:line.To]
@@ -100,5 +103,6 @@ func Trim(text string, s Span) Span {
 	return s
 }
 
-// isSpace reports whether an octet is white space: space, tab, VT, FF and, because some editors leave it, NUL.
+// isSpace reports whether a byte is white space: space, tab, VT, FF and,
+// because some editors leave it, NUL.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }

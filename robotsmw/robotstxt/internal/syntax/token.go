@@ -16,10 +16,12 @@ func NewToken(name string) Token { return Token{name, strings.ContainsAny(name, 
 
 // IsIn reports whether the value of a user-agent line names the token.
 //
-// RFC 9309 §2.2.1 compares product tokens without regard to case, and a token has letters, "_" and "-" only.
-// So the token of a line is what its value begins with that is made of these, and "ExampleBot/1.2" is
-// "ExampleBot". But robots called MJ12bot and archive.org_bot exist: where the token that we were given has a
-// digit or a dot, the line's may have them too. For "*", a line says just that, or goes on after white space.
+// RFC 9309 §2.2.1 compares product tokens without regard to case, and a token
+// has letters, "_" and "-" only. So the token of a line is what its value
+// begins with that is made of these, and "ExampleBot/1.2" is "ExampleBot". But
+// robots called MJ12bot and archive.org_bot exist: where the token that we were
+// given has a digit or a dot, the line's may have them too. For "*", a line
+// says just that, or goes on after white space.
 func (t Token) IsIn(value string) bool {
 	n := len(t.name)
 	if len(value) < n || n == 0 {
@@ -51,7 +53,7 @@ func (t Token) isInAs(value string, dialect Dialect) bool {
 	return t.IsIn(value)
 }
 
-// has reports whether an octet may be part of the token.
+// has reports whether a byte may be part of the token.
 func (t Token) has(c byte) bool { return isLetter(c) || t.wide && isDigitOrDot(c) }
 
 // IsOfToken reports whether a byte may be part of some token.

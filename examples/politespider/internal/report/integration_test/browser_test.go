@@ -65,8 +65,8 @@ type tab struct {
 	context.Context
 }
 
-// open shows a report in a tab of its own. Whatever the browser complains about, and whatever the page asks the network
-// for, fails the test.
+// open shows a report in a tab of its own. Whatever the browser complains
+// about, and whatever the page asks the network for, fails the test.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	t.Helper()
 	needBrowser(t)
@@ -163,7 +163,8 @@ func (t tab) wait(expression string) {
 	}
 }
 
-// filter runs statements that change the filter, and waits until the page shows it.
+// filter runs statements that change the filter, and waits until the page shows
+// it.
 func (t tab) filter(statements string) {
 	t.Helper()
 	before := eval[string](t, "document.documentElement.dataset.settled")
@@ -171,7 +172,8 @@ func (t tab) filter(statements string) {
 	t.wait(fmt.Sprintf("document.documentElement.dataset.settled !== %q", before))
 }
 
-// screenshot leaves a picture of the page as it is on the screen, if somebody wants to see it.
+// screenshot leaves a picture of the page as it is on the screen, if somebody
+// wants to see it.
 func (t tab) screenshot(name string) {
 	t.Helper()
 	dir := os.Getenv("REPORT_SHOTS")

@@ -18,8 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented is a crawl that never was: of so many hosts with so many pages each, with everything that a report shows. It
-// is the same each time. Its pace is kept, but for the requests that are to come too early.
+// invented is a crawl that never was: of so many hosts with so many pages each,
+// with everything that a report shows. It is the same each time. Its pace is
+// kept, but for the requests that are to come too early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

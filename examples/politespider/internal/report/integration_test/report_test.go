@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The demo's report has a mark for each request that its JSON lines speak of, and for each URL that nothing was sent for.
+// The demo's report has a mark for each request that its JSON lines speak of,
+// and for each URL that nothing was sent for.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -85,7 +86,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// What a mark looks like is what it means: the colour of its kind is where the mark has to be, and red where it is early.
+// What a mark looks like is what it means: the colour of its kind is where the
+// mark has to be, and red where it is early.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 1)
@@ -429,7 +431,8 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// A crawl of 200 hosts: what is not in sight is not read, let alone drawn. How long it takes is told, not tested.
+// A crawl of 200 hosts: what is not in sight is not read, let alone drawn. How
+// long it takes is told, not tested.
 func TestBig(t *testing.T) {
 	t.Parallel()
 	pages := 300

@@ -1,7 +1,7 @@
 // Package card makes the Signature Agent Card of a crawl
-// (draft-meunier-webbotauth-registry-04): who crawls, by which rules and at what
-// pace. It is taken from the crawl's own Options and Limiter, so that it says
-// nothing that the crawl does not do.
+// (draft-meunier-webbotauth-registry-04): who crawls, by which rules and at
+// what pace. It is taken from the crawl's own Options and Limiter, so that it
+// says nothing that the crawl does not do.
 package card
 
 import (

@@ -21,7 +21,8 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	if err != nil {
 		return nil, err
 	}
-	// robots.txt is fetched, and the pace kept, without Redis too, so neither waits for it for long.
+	// robots.txt is fetched, and the pace kept, without Redis too, so neither
+	// waits for it for long.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	}, nil
 }
 
-// redisClient is a client of the server, the sentinels (?master_name=…) or the cluster (?addr=…) that the URL names.
+// redisClient is a client of the server, the sentinels (?master_name=…) or the
+// cluster (?addr=…) that the URL names.
 func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
 	bad := func(err error) error {
 		if e, ok := errors.AsType[*url.Error](err); ok {

@@ -1,5 +1,6 @@
-// Package output says what a crawl does, while it does it: a line for each thing
-// that happens and a summary, for a person or as JSON, and an HTML report.
+// Package output says what a crawl does, while it does it: a line for each
+// thing that happens and a summary, for a person or as JSON, and an HTML
+// report.
 //
 // A [Ledger] adds up what it is told and hands it on to a printer. There are
 // three: JSON lines, text, and text with a line of progress for a terminal.

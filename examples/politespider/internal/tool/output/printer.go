@@ -8,14 +8,16 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// printer shows a crawl as it goes. The ledger calls it with one thing at a time.
+// printer shows a crawl as it goes. The ledger calls it with one thing at a
+// time.
 type printer interface {
 	begin(what, userAgent string)
 	record(record.Record)
 	summary(record.Summary)
 }
 
-// liveness is a printer that also shows, between the records, what the crawl is waiting for.
+// liveness is a printer that also shows, between the records, what the crawl is
+// waiting for.
 type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// CheckReport makes sure that the report can be written, before a crawl that may take hours. A report that is there
-// already stays until then.
+// CheckReport makes sure that the report can be written, before a crawl that
+// may take hours. A report that is there already stays until then.
 func CheckReport(path string) error {
 	if path == "" {
 		return nil

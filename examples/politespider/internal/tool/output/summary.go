@@ -53,7 +53,8 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	fmt.Fprintln(p.w, p.paint(dim, "  interval: the least time owed to the host between two pages; closest: the least that there was"))
 }
 
-// uses says how many pages allow and deny a use, and which drafts that was read by.
+// uses says how many pages allow and deny a use, and which drafts that was read
+// by.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return

@@ -9,17 +9,20 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// textPrinter writes a line for each thing that happened, and the summary as tables: plain, or for a terminal.
+// textPrinter writes a line for each thing that happened, and the summary as
+// tables: plain, or for a terminal.
 type textPrinter struct {
 	w      io.Writer
 	colour bool
 	told   map[string]bool // what a host's robots.txt says, printed already
 }
 
-// lineFormat is that of a line up to its note: time, waited, verdict, status, URL.
+// lineFormat is that of a line up to its note: time, waited, verdict, status,
+// URL.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
 
-// evidenceIndent stands before a line on what a page says, below the page's own.
+// evidenceIndent stands before a line on what a page says, below the page's
+// own.
 const evidenceIndent = "                     "
 
 // urlWidth is that of most URLs; longer ones push their note to the right.

@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// What a person reads in a pipe or a file: no colour, no line without its verdict.
+// What a person reads in a pipe or a file: no colour, no line without its
+// verdict.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {
@@ -59,8 +60,8 @@ func TestTextPrinter(t *testing.T) {
 	}
 }
 
-// Evidence stands below the page that it is about. What robots.txt says is printed once for each host, and a page may
-// hold anything.
+// Evidence stands below the page that it is about. What robots.txt says is
+// printed once for each host, and a page may hold anything.
 func TestTextPrinter_Evidence(t *testing.T) {
 	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,

@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// asked are the requests for robots.txt that no record speaks of yet. It is safe for concurrent use.
+// asked are the requests for robots.txt that no record speaks of yet. It is
+// safe for concurrent use.
 type asked struct {
 	mu       sync.Mutex
 	requests []askedFor
@@ -31,7 +32,8 @@ func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
 	a.requests = append(a.requests, f)
 }
 
-// take hands over what was sent for the robots.txt at this URL, redirects included.
+// take hands over what was sent for the robots.txt at this URL, redirects
+// included.
 func (a *asked) take(url string) (sent []record.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

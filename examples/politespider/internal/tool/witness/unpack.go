@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// unpack unpacks what colly would unpack after it has counted the octets: so its limit on a page holds for what comes out,
-// and a few kilobytes cannot become gigabytes.
+// unpack unpacks what colly would unpack after it has counted the bytes: so its
+// limit on a page holds for what comes out, and a few kilobytes cannot become
+// gigabytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||

@@ -86,8 +86,8 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// askedSignature says which signature a refusal asks for (draft-ietf-webbotauth-
-// httpsig-protocol-01 section 5.3); "" if none.
+// askedSignature says which signature a refusal asks for
+// (draft-ietf-webbotauth- httpsig-protocol-01 section 5.3); "" if none.
 func askedSignature(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
