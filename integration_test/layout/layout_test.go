@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -140,6 +141,27 @@ type Pair[K any] struct { Key K }
 	want := []string{"Alias", "C", "Embedded", "Embedded.Own", "F", "I", "I.Do", "Pair", "Pair.Key", "T", "T.Field", "T.Method", "V", "Wide", "Wide.More"}
 	if got := exported(p.Types); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// What a user has to look through is small: a new name takes the place of
+// another, or raises this by decision, with an Example that shows it.
+func TestExported_AreFew(t *testing.T) {
+	const most = 545
+	packages, err := load(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, counts := 0, ""
+	for _, p := range packages {
+		if p.Public() {
+			n := len(exported(p.Types))
+			total += n
+			counts += fmt.Sprintf("\n%4d %s", n, p.Name)
+		}
+	}
+	if total > most {
+		t.Errorf("%d names are exported, %d may:%s", total, most, counts)
 	}
 }
 
