@@ -81,7 +81,7 @@ func TestWhatRestsAHost(t *testing.T) {
 				var status int
 				var header http.Header
 				tr := &Transport{Limiter: tt.limiter, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 					return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
 				})}
 				for i, step := range tt.steps {
@@ -168,7 +168,7 @@ func TestOneIntervalMore(t *testing.T) {
 					t.Errorf("a 503 after %v with an interval of %v: the next starts after %v, want %v", work, interval, got, want)
 				}
 				g, _ = l.Acquire(t.Context(), u)
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				g.Done(Outcome{Status: 200})
 			}
 		}

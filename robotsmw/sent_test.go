@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,9 @@ func newWire(t *testing.T) (*wire, *http.Transport) {
 		}
 	}()
 	// Whatever the host's name, it is this server.
-	base := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }}
+	base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+	}}
 	t.Cleanup(func() {
 		l.Close()
 		base.CloseIdleConnections()
