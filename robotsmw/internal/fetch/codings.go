@@ -25,12 +25,15 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 		return resp.Body, err
 	}
 	r := bufio.NewReader(&coded{ctx, resp.Body, longestCoded + 1})
+	switch _, err := r.Peek(1); {
+	case err == io.EOF: // nothing at all, in whatever coding
+		return strings.NewReader(""), nil
+	case err != nil:
+		return nil, err
+	}
 	switch coding {
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(r)
-		if err == io.EOF { // nothing at all, compressed or not
-			return strings.NewReader(""), nil
-		}
 		if err != nil {
 			return nil, fmt.Errorf("gzip: %w", err)
 		}

@@ -125,8 +125,10 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
 		timer.Reset(min(timeout, longestLook))
 		begin, _ = read(ctx, resp, refusal.Window) // as much of the page as can be had
-	case resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
-		// A short body read to its end leaves the connection to the pages.
+	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
+		// A short body read to its end leaves the connection to the pages. The
+		// body of a 101 is the connection itself, which has no end and obeys no
+		// context.
 		io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
 	}
 	ans.Refusal = refusalOf(resp, begin)

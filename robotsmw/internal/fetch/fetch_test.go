@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,6 +52,18 @@ func TestManyCodings(t *testing.T) {
 		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {codings}}, Body: io.NopCloser(strings.NewReader("x"))})
 		if err != nil || string(ans.Body) != "x" {
 			t.Errorf("%s: %q, %v", codings, ans.Body, err)
+		}
+	}
+}
+
+// No body at all is an empty file, whatever coding its header names.
+func TestEmptyBodiesInACoding(t *testing.T) {
+	for _, coding := range []string{"gzip", "deflate", "br", "utf-8"} {
+		for _, status := range []int{200, 204} {
+			ans, err := ask(&http.Response{StatusCode: status, Header: http.Header{"Content-Encoding": {coding}}, Body: http.NoBody})
+			if err != nil || len(ans.Body) > 0 {
+				t.Errorf("%s, %d: %q, %v", coding, status, ans.Body, err)
+			}
 		}
 	}
 }
@@ -122,6 +135,22 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 	if !body.eof || !body.closed {
 		t.Errorf("%+v", body)
 	}
+}
+
+// The body of a 101 is the connection, which no context ends. Nothing is read
+// of it.
+func TestConnectionSwitchedToAnotherProtocol(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, server := net.Pipe()
+		defer server.Close()
+		closed := &drained{Reader: conn}
+		start := time.Now()
+		time.AfterFunc(time.Hour, func() { server.Close() })
+		ans, err := ask(&http.Response{StatusCode: 101, Header: http.Header{"Upgrade": {"x"}}, Body: closed})
+		if took := time.Since(start); took > 0 || err != nil || ans.Status != 101 || !closed.closed {
+			t.Errorf("%v after %v, closed: %t, %v", ans.Status, took, closed.closed, err)
+		}
+	})
 }
 
 type drained struct {
