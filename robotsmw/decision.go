@@ -144,7 +144,7 @@ func (d Decision) File() *robotstxt.File {
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
-// A URL or a rule that would make it longer than 2 KB is cut.
+// A URL, a path or a rule that would make it longer than 2 KB is cut.
 func (d Decision) String() string {
 	var b strings.Builder
 	switch {
@@ -209,7 +209,7 @@ func (d Decision) why() string {
 		s = fmt.Sprintf("%s is unreachable: %s; next try at %s", in, d.Cause, d.NextTry.UTC().Format(time.RFC3339))
 	}
 	if d.Resolved != "" {
-		s += ", as " + d.Resolved
+		s += ", as " + cut(d.Resolved, 300)
 	}
 	if d.Stale {
 		s += ", a stale copy: " + d.Cause

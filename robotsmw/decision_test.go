@@ -226,6 +226,11 @@ func TestDecisionInASentenceIsShort(t *testing.T) {
 	if s := (&DisallowedError{d}).Error(); d.Allowed || d.Rule != long || len(s) > 2000 {
 		t.Errorf("allowed %v; %d bytes: %.2000s", d.Allowed, len(s), s)
 	}
+	web.Handle("b.example", robots(someRules))
+	d = decide(t, newTestTransport(t, &web).Checker(), "http://b.example//private"+long)
+	if s := (&DisallowedError{d}).Error(); d.Allowed || d.Resolved != "/private"+long || len(s) > 2000 {
+		t.Errorf("by another name: allowed %v; %d bytes: %.2000s", d.Allowed, len(s), s)
+	}
 }
 
 // Robots.txt writes to the terminal.
