@@ -3,6 +3,7 @@ package politeness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -31,7 +32,8 @@ type Transport struct {
 	// http.Client.Timeout cannot do that: it counts the wait too, so a client
 	// with a short one is refused with a DelayError by every busy host.
 	// 0: 30 s. Negative: none. A connection that was switched to another
-	// protocol (101) is no longer timed, only its slot is freed.
+	// protocol (101) is no longer timed, only its slot is freed. One that is
+	// switched though the request has no Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter
@@ -164,6 +166,13 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
+	if resp.StatusCode == http.StatusSwitchingProtocols && len(req.Header["Upgrade"]) == 0 {
+		if resp.Body != nil {
+			resp.Body.Close()
+		}
+		a.end(outcome)
+		return nil, fmt.Errorf("politeness: %.253s switched to another protocol (101), which nobody asked for: no page can be read there", req.URL.Host)
+	}
 	if resp.Body == nil || resp.Body == http.NoBody {
 		a.end(outcome)
 		return resp, nil

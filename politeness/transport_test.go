@@ -481,6 +481,21 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
+// A server that switches to another protocol though nobody asked for one has
+// no page to give: what it calls the body is a connection that no timeout ends.
+func TestProtocolSwitchedUnasked(t *testing.T) {
+	body := new(countingBody)
+	base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 101, Header: http.Header{"Upgrade": {"x"}}, Body: body, Request: r}, nil
+	})
+	l := &Limiter{}
+	tr := &Transport{Base: base, Limiter: l}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/", nil)
+	if resp, err := tr.RoundTrip(req); resp != nil || err == nil || body.closed.Load() != 1 || busy(l) != 0 {
+		t.Errorf("%v, %v, closed %d times, %d slots taken", resp, err, body.closed.Load(), busy(l))
+	}
+}
+
 // HTTP/2, trailers, compression and reuse of connections are as without us.
 func TestHTTP2AndTrailers(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
