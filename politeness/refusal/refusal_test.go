@@ -173,6 +173,8 @@ func TestLookAlikes(t *testing.T) {
 		{"a page about Anubis", answer(200), "<html><pre>&lt;script id=\"anubis_challenge\"</pre></html>"},
 		{"a page about Imperva's incidents", answer(200), strings.Replace(long, "<body>", "<body>Incapsula incident ID", 1)},
 		{"a form with a reCAPTCHA", answer(200), `<html><form><div class="g-recaptcha" data-sitekey="6L"></div></form></html>`},
+		{"not found, while a challenge of Fastly's is on", answer(404, "set-cookie: _fs_ch_st_x4=abc"), "<html>no such page</html>"},
+		{"moved, while a challenge of Fastly's is on", answer(301, "set-cookie: _fs_ch_st_x4=abc", "location: /new"), ""},
 		{"a teapot", answer(418), "I'm a teapot"},
 		{"not acceptable", answer(406), "<html>406</html>"},
 		{"a page with a price", answer(200, "crawler-charged: USD 0.01"), "<html>paid</html>"},

@@ -86,7 +86,7 @@ var headerSigns = [...]headerSign{
 	// guess.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
-	{"Fastly", Challenge, false, nil, field{"Set-Cookie", begins, "_fs_ch_st_"},
+	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", begins, "_fs_ch_st_"},
 		"Fastly docs, About client challenges"},
 	{"go-away", Challenge, false, []int{418}, field{"Refresh", present, ""},
 		"WeebDataHoarder/go-away, cmd/go-away/main.go"},
