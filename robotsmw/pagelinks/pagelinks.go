@@ -30,6 +30,8 @@
 // <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in
 // <noscript>, not in <template>. Addresses are resolved against the first <base
 // href>; fragments are dropped; schemes other than http and https are left out.
+// Where that makes a page's addresses longer by more than 64 MiB together, the
+// rest of its links is left out, and [Page].Truncated says so.
 package pagelinks
 
 import (
@@ -70,10 +72,17 @@ type Page struct {
 	Refresh   *Refresh      // where the page sends its reader; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
 	Licenses  []*url.URL    // <link rel="license">: terms, of RSL 1.0 or others
-	Truncated bool          // Read stopped at Options.MaxBytes
+	Truncated bool          // Read stopped at Options.MaxBytes, or Base made the links too long
 
-	opts Options
+	opts  Options
+	added int // how much longer Base has made addresses, in bytes
 }
+
+// maxAdded is how much longer a base may make the addresses of one page, all
+// together. It is as much as 600,000 links of a hundred bytes more each, and as
+// 64 links of a megabyte: a page could otherwise take as much memory as it has
+// bytes, squared.
+const maxAdded = 64 << 20
 
 // A Link is one link of a page.
 type Link struct {
@@ -205,7 +214,7 @@ func (p *Page) collect(root *goquery.Selection) {
 			}
 			u := p.URL
 			if to != "" {
-				if u = resolve(p.Base, to); u == nil {
+				if u = p.resolve(to); u == nil {
 					return
 				}
 			}
@@ -215,7 +224,7 @@ func (p *Page) collect(root *goquery.Selection) {
 				return // it reloads
 			}
 		case "link":
-			u := resolve(p.Base, address)
+			u := p.resolve(address)
 			if u == nil || inTemplate(s) {
 				return
 			}
@@ -227,7 +236,7 @@ func (p *Page) collect(root *goquery.Selection) {
 			}
 			return
 		}
-		u := resolve(p.Base, address)
+		u := p.resolve(address)
 		if u == nil || inTemplate(s) {
 			return
 		}
@@ -253,6 +262,20 @@ func (r relation) has(word string) bool {
 		}
 	}
 	return false
+}
+
+// resolve is resolve against the page's Base, for as long as that has not made
+// its addresses too long.
+func (p *Page) resolve(address string) *url.URL {
+	if p.added > maxAdded {
+		p.Truncated = true
+		return nil
+	}
+	u := resolve(p.Base, address)
+	if u != nil {
+		p.added += max(0, len(u.Host)+len(u.Path)+len(u.RawPath)+len(u.RawQuery)-len(address))
+	}
+	return u
 }
 
 // resolve returns the absolute URL of an address as written in a page, without

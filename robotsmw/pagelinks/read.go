@@ -53,7 +53,7 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	}
 	p, err := FromHTML(ctx, inUTF8(body, resp.Header.Get("Content-Type")), u, robotsmw.PageDirectives(resp), opts)
 	if p != nil {
-		p.Truncated = truncated
+		p.Truncated = p.Truncated || truncated
 	}
 	return p, err
 }

@@ -1,0 +1,54 @@
+package pagelinks_test
+
+import (
+	"context"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/pagelinks"
+)
+
+// A long base and many short links make of a small page as much memory as its
+// size squared, unless that is bounded.
+func TestLongBaseOfManyLinks(t *testing.T) {
+	const links = 3000
+	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"
+	many := strings.Repeat("<a href=1>", links)
+	for _, tt := range []struct {
+		name, page, at string
+		truncated      bool
+	}{
+		{"in the page", "<base href='" + base + "'>" + many, "http://a.test/", true},
+		{"of the page itself", many, base, true},
+		{"that links do not need", "<base href='" + base + "'>" + strings.Repeat("<a href=http://b.test/1>", links), "http://a.test/", false},
+		{"no longer than most", many, base[:1000] + "/", false},
+	} {
+		u, err := url.Parse(tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := heap()
+		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, pagelinks.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grown := heap() - before
+		if page.Truncated != tt.truncated || len(page.Links) < 100 || !tt.truncated && len(page.Links) != links {
+			t.Errorf("%s: %d links, Truncated is %v", tt.name, len(page.Links), page.Truncated)
+		}
+		if grown > 96<<20 {
+			t.Errorf("%s: a page of %d bytes takes %d MB", tt.name, len(tt.page), grown>>20)
+		}
+		runtime.KeepAlive(page)
+	}
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
