@@ -46,6 +46,25 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 	}
 }
 
+// A space in a link is sent as browsers send it. Bare in the query, it would end
+// the target, and servers answer 400.
+func TestSpaceInALink(t *testing.T) {
+	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x/"}
+	page := []byte("<a href='s p/?q=a b&c= d #e f'>")
+	p, err := pagelinks.FromHTML(context.Background(), page, u, robotsmw.Page{}, pagelinks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range p.Links {
+		if got := l.URL.String(); got != "http://a.test/x/s%20p/?q=a%20b&c=%20d%20" {
+			t.Errorf("%q", got)
+		}
+	}
+	if len(p.Links) != 1 {
+		t.Errorf("%d links, want 1", len(p.Links))
+	}
+}
+
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()

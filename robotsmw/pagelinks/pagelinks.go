@@ -287,6 +287,9 @@ func resolve(base *url.URL, address string) *url.URL {
 		return nil
 	}
 	u.Fragment, u.RawFragment = "", ""
+	// A space would end the target on the request line, and net/http leaves it
+	// in a query (WHATWG URL §1.3 has none there).
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
 	return u
 }
 
