@@ -3,9 +3,13 @@ package politeness
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -195,4 +199,57 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 			t.Errorf("it took %v, want 12s", took)
 		}
 	})
+}
+
+// A request whose lease ended on its way holds up nobody, but when it gets there
+// after all, the interval counts from then.
+func TestRequestThatArrivesAfterItsLease(t *testing.T) {
+	for _, others := range []bool{true, false} { // that wait when it arrives; else its host is forgotten by then
+		synctest.Test(t, func(t *testing.T) {
+			zero := time.Now()
+			var seen []time.Duration
+			first := true
+			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				trace := httptrace.ContextClientTrace(req.Context())
+				trace.GetConn("example.com:80")
+				if first {
+					first = false
+					time.Sleep(7900 * time.Millisecond) // the handshake
+				}
+				trace.WroteHeaders()
+				if req.URL.Host == "example.com" {
+					seen = append(seen, time.Since(zero))
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("ok")), Request: req}, nil
+			})
+			l := &Limiter{Lease: 5 * time.Second, MaxHosts: 1}
+			tr := &Transport{Base: base, Limiter: l, AttemptTimeout: -1}
+			var wg sync.WaitGroup
+			get := func(url string) {
+				wg.Go(func() {
+					if err := fetch(t, tr, newGet(t, url)); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			get("http://example.com/late")
+			want := "[5s 6s 7s 7.9s 8.9s]"
+			if others {
+				for range 4 {
+					get("http://example.com/waits")
+				}
+			} else {
+				time.Sleep(6 * time.Second)
+				get("http://other.example/") // takes its place
+				time.Sleep(2 * time.Second)
+				get("http://example.com/next")
+				want = "[7.9s 8.9s]"
+			}
+			wg.Wait()
+			if got := fmt.Sprint(seen); got != want {
+				t.Errorf("others %v: the host sees requests at %v, want %v", others, got, want)
+			}
+		})
+	}
 }

@@ -127,12 +127,17 @@ func (g *Grant) moves(leaving bool) {
 		}
 		l := g.limiter
 		l.mu.Lock()
-		if h := g.host; g.state == flying {
+		switch h := g.host; g.state {
+		case flying:
 			h.stamp(l.now(), g.exempt)
 			g.setLeaving(leaving)
 			if !leaving && h.inFlight < l.slots(h, anyone) {
 				h.pokeHeads() // it is all that they may have waited for
 			}
+		case expired: // it holds up nobody any more, but the host feels it
+			now := l.now()
+			l.recall(g, now)
+			g.host.stamp(now, g.exempt)
 		}
 		l.mu.Unlock()
 	}
