@@ -26,12 +26,13 @@ type wire struct {
 
 	mu      sync.Mutex
 	address string // of the connection that was last asked for
-	wrote   bool   // the headers of a request to it
+	wrote   bool   // the headers of a request to it, and nothing was answered
 }
 
 // withTrace returns ctx with the hooks of w.
 func (w *wire) withTrace(ctx context.Context) context.Context {
-	w.trace.GetConn, w.trace.GotConn, w.trace.WroteHeaders = w.getConn, w.gotConn, w.wroteHeaders
+	w.trace.GetConn, w.trace.GotConn = w.getConn, w.gotConn
+	w.trace.WroteHeaders, w.trace.GotFirstResponseByte = w.wroteHeaders, w.answered
 	return httptrace.WithClientTrace(ctx, &w.trace)
 }
 
@@ -73,6 +74,15 @@ func (w *wire) wroteHeaders() {
 	w.wrote = true
 	w.mu.Unlock()
 	w.attempt.grant.sent()
+}
+
+// answered is called with the first byte of an answer. What is sent after that
+// in the same context is a request of Base's own, such as one with credentials
+// after a 401, and no replay.
+func (w *wire) answered() {
+	w.mu.Lock()
+	w.wrote = false
+	w.mu.Unlock()
 }
 
 func (w *wire) isHTTP2(c net.Conn) bool {

@@ -460,3 +460,35 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 		}
 	})
 }
+
+// A Base may ask the same host twice, with credentials the second time: what
+// has been answered is not sent again.
+func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &rudeServer{rude: func(int, int) bool { return false }}
+		inner := server.pipes(t)
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			resp, err := inner.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			again := req.Clone(req.Context())
+			again.Header.Set("Authorization", "Digest x")
+			return inner.RoundTrip(again)
+		})
+		tr := &Transport{Base: base}
+		for range 3 {
+			resp, err := tr.RoundTrip(newGet(t, "http://example.com/page"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if n := len(server.lines); n != 6 {
+			t.Errorf("%d requests: %q", n, server.lines)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,8 +80,8 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const origins = 4 // of each: 52 in all
-				n := 0
-				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { n++; return answer(r, n) })
+				var n atomic.Int64
+				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return answer(r, int(n.Add(1))) })
 				store := new(memoryStore)
 				checker := newTestTransport(t, web, withStore(store)).Checker()
 				before := heap()
@@ -103,13 +104,14 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}
+				runtime.KeepAlive(checker)
+				time.Sleep(time.Minute) // until all fetches have ended
+				synctest.Wait()
 				for key, value := range store.values {
 					if len(value) > 64<<10 {
 						t.Errorf("%s: a stored value of %d bytes", key, len(value))
 					}
 				}
-				runtime.KeepAlive(checker)
-				time.Sleep(time.Minute) // until all fetches have ended
 			})
 		})
 	}
