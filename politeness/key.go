@@ -181,6 +181,12 @@ func canonicalHost(host string) (string, error) {
 	if !isName(host) {
 		return "", errHostTooLong
 	}
+	if strings.IndexByte(host, ':') >= 0 {
+		// A final dot, or what IDNA maps, hid an address until now.
+		if addr, err := netip.ParseAddr(host); err == nil {
+			return canonicalAddr(host, addr), nil
+		}
+	}
 	return host, nil
 }
 
