@@ -139,7 +139,7 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 		return nil, fmt.Errorf("its state is %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		if f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count > math.MaxInt32 {
+		if f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32 {
 			return nil, fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
 		}
 		rec.Failure = &Failure{f.Since, f.Last, f.Count, f.Status, causeOf(f.Cause), f.Retry, nil}
