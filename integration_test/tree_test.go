@@ -17,7 +17,7 @@ import (
 // of the README.
 func TestTopLevel(t *testing.T) {
 	want := []string{
-		".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
+		".ci", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
 		"examples", "go.mod", "go.sum", "integration_test", "politeness", "robotsmw",
 	}
 	var got []string
