@@ -28,6 +28,10 @@ import (
 // twice but what was out when its process was killed, or was cut off from Redis
 // for that long.
 //
+// A host is drawn by the process that drew it last: the others see it a second
+// later. That process owns the host in package redislimit, so hosts seldom have
+// to move. One that is busy with others, or dead, does not draw it in time.
+//
 // While Redis does not answer, every call waits for it. If it comes back
 // without the crawl, the crawl ends with an error.
 //
@@ -136,7 +140,7 @@ func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOpti
 // braces put all of them on one node.
 func (r *Redis) keys() []string {
 	prefix := r.prefix()
-	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held"}
+	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
 }
 
 func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -349,6 +350,62 @@ func TestRedis_Flushed(t *testing.T) {
 	}
 	if err := r.State().Err; err == nil || !strings.Contains(err.Error(), "flushed") {
 		t.Errorf("%v; want one that says what happened", err)
+	}
+}
+
+// Processes stay with the hosts that they have begun with.
+func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
+	server := startRedis(t)
+	const hosts, pages = 6, 20
+	members := []*Redis{openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})}
+	for n := range hosts * pages {
+		members[0].Add(newPage(t, fmt.Sprintf("http://host%d.example/%d", n%hosts, n)))
+	}
+	last := make(map[string]int)
+	moves := 0
+	for range pages {
+		out := make(map[*Page]int)
+		for range hosts / 2 {
+			for m, r := range members {
+				p, ok := r.Take(t.Context())
+				if !ok {
+					t.Fatal(r.State().Err)
+				}
+				if was, ok := last[p.URL.Host]; ok && was != m {
+					moves++
+				}
+				out[p], last[p.URL.Host] = m, m
+			}
+		}
+		for p, m := range out { // in any order
+			members[m].Done(p, time.Now(), 0)
+		}
+	}
+	if moves > hosts*pages/10 { // none, if the machine does not sleep for a second
+		t.Errorf("of %d draws, %d were of a host that another process had before", hosts*pages, moves)
+	}
+}
+
+// What a process does not draw any more, others do.
+func TestRedis_DrawsHostsOfOthers(t *testing.T) {
+	server := startRedis(t)
+	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
+	first.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
+	p, _ := first.Take(t.Context())
+	first.Done(p, time.Now(), 0)
+	start := time.Now()
+	p, ok := second.Take(t.Context())
+	if took := time.Since(start); !ok || took < 900*time.Millisecond {
+		t.Errorf("%t after %v: the first should have had a second for it", ok, took)
+	}
+	second.Done(p, time.Now(), 0)
+	for _, r := range []*Redis{second, first} {
+		if p, ok := r.Take(t.Context()); ok {
+			t.Errorf("another page: %v", p.URL)
+		}
+	}
+	if n := server.client(&redis.UniversalOptions{}).Exists(t.Context(), first.keys()[4], second.keys()[4], first.keys()[2]).Val(); n != 0 {
+		t.Errorf("%d keys are left of hosts", n)
 	}
 }
 

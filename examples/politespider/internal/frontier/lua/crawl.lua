@@ -4,12 +4,14 @@
 --       seen   set: hashes of all URLs that were ever added
 --       due    sorted set: hosts none of whose pages is out, by when they may be asked; those without a page leave it then
 --       held   sorted set: hosts with a page out, by when its holder is taken for dead
+--       mine   sorted set: hosts in due that the caller had last, by when they may be asked; in due they are head later
 -- ARGV: epoch, what the name of a host's stream begins with, the caller's name as a consumer, then the script's own
 --
 -- A host's stream holds its pages, those that are out as pending entries of their holder. All times are of this server's
 -- clock, in milliseconds.
-local meta, seen, due, held = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local meta, seen, due, held, mine = unpack(KEYS)
 local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
+local head = 1000 -- the start that a host's last holder has before the others
 
 if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then
 	return redis.error_reply('LOST the state of the crawl')

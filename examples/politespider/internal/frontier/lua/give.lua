@@ -5,7 +5,9 @@ if holds(host, id) then
 	redis.call('XACK', prefix .. host, group, id)
 	redis.call('XDEL', prefix .. host, id)
 	redis.call('ZREM', held, host)
-	redis.call('ZADD', due, now + tonumber(rest), host)
+	redis.call('ZADD', due, now + tonumber(rest) + head, host)
+	redis.call('ZADD', mine, now + tonumber(rest), host)
+	redis.call('PEXPIRE', mine, 3600000) -- nobody else will look at it
 	if fate == 'done' then
 		redis.call('HINCRBY', meta, 'spent', 1)
 	elseif fate == 'putback' then

@@ -29,25 +29,33 @@ if out == 0 and (queued == 0 or full) then
 		redis.call('PEXPIRE', meta, keep)
 		redis.call('PEXPIRE', seen, keep)
 	end
+	redis.call('DEL', mine)
 	return state('over')
 end
 if not full then
 	for _ = 1, 100 do
-		local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
-		local host = first[1]
+		local first, own = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', mine, 0, 0, 'WITHSCORES')
+		local host, at = first[1], tonumber(first[2])
 		if not host then
 			return state('wait', -1, '')
+		elseif own[1] and tonumber(redis.call('ZSCORE', due, own[1]) or 0) ~= own[2] + head then
+			redis.call('ZREM', mine, own[1]) -- another has had it since
+		else
+			if own[1] and tonumber(own[2]) < at then
+				host, at = own[1], tonumber(own[2])
+			end
+			if at > now then
+				return state('wait', at - now, host)
+			end
+			redis.call('ZREM', mine, host)
+			local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', prefix .. host, '>')
+			if read then
+				redis.call('HINCRBY', meta, 'queued', -1)
+				return page(host, read[1][2][1])
+			end
+			redis.call('ZREM', due, host) -- it was there for the sake of its time alone
+			redis.call('DEL', prefix .. host)
 		end
-		if tonumber(first[2]) > now then
-			return state('wait', tonumber(first[2]) - now, host)
-		end
-		local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', prefix .. host, '>')
-		if read then
-			redis.call('HINCRBY', meta, 'queued', -1)
-			return page(host, read[1][2][1])
-		end
-		redis.call('ZREM', due, host) -- it was there for the sake of its time alone
-		redis.call('DEL', prefix .. host)
 	end
 	return state('wait', 0, '')
 end

@@ -34,7 +34,11 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 		closeAll()
 		return nil, err
 	}
-	fleet, err := redislimit.New(hasty, redislimit.Options{Namespace: "politespider:" + crawl, Logger: opts.Logger})
+	fleet, err := redislimit.New(hasty, redislimit.Options{
+		Namespace: "politespider:" + crawl,
+		Lease:     max(lease, 5*time.Second), // it takes no less
+		Logger:    opts.Logger,
+	})
 	if err != nil {
 		closeAll()
 		return nil, fmt.Errorf("-crawl %q: %w", crawl, err)

@@ -1,0 +1,97 @@
+package integration
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+)
+
+// The processes of a crawl stay with their hosts. Those of one that is killed,
+// and their pages, go on with the others within two and a half leases: none is
+// lost, and none fetched twice but those in flight.
+func TestSpider_FleetKeepsItsHosts(t *testing.T) {
+	t.Parallel()
+	binary := build(t, "politespider")
+	web := &chaosWeb{hosts: 12, pages: 600, latency: 10 * time.Millisecond}
+	const lease, delay = 5 * time.Second, 400 * time.Millisecond
+	server := redisserver.Start(t)
+	proxy := httptest.NewServer(web)
+	defer proxy.Close()
+	var fleet []*chaosProcess
+	for n := range 3 {
+		fleet = append(fleet, web.start(t, binary, proxy.URL, fmt.Sprint("process ", n), "-redis", "redis://"+server.Addr, "-crawl", "fleet", "-lease", lease.String(), "-delay", delay.String()))
+	}
+	web.waitFor(web.pages/3, time.Minute)
+	moves, visits, owners := web.moves()
+	t.Logf("of %d requests to %d hosts, %d were of another process than the one before", visits, web.hosts, moves)
+	if moves > visits/10 {
+		t.Errorf("of %d requests, %d were of another process than the one before", visits, moves)
+	}
+
+	dead := slices.MaxFunc(fleet, func(a, b *chaosProcess) int { return len(owners[a.name]) - len(owners[b.name]) })
+	hosts := owners[dead.name]
+	if !dead.kill(t) {
+		t.Fatal("the crawl was over too soon: make it longer")
+	}
+	killed := time.Now()
+	for _, p := range fleet {
+		if p != dead {
+			p.wait(t)
+		}
+	}
+	again, _ := web.audit(t, map[string]bool{dead.name: true}, len(hosts))
+	web.robotsOnce(t, map[string]bool{dead.name: true}, fleet)
+	var latest time.Duration
+	for _, host := range hosts {
+		latest = max(latest, web.next(host, killed).Sub(killed)) // below zero if its pages were all fetched
+	}
+	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
+	if most := lease * 5 / 2; latest > most {
+		t.Errorf("a host of the process that was killed went on after %v; want %v at most", latest, most)
+	}
+	if soonest, most := web.pace(delay); most > 2 {
+		t.Errorf("a host was asked n+%d times within n delays, the soonest after %v", most, soonest)
+	}
+}
+
+// moves returns how many requests were of another process than the one before
+// to the same host, of how many to a host that was asked before, and whose the
+// hosts are at last.
+func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := make(map[string]string)
+	for _, r := range w.log {
+		if was, ok := last[r.host]; ok {
+			visits++
+			if was != r.process {
+				moves++
+			}
+		}
+		last[r.host] = r.process
+	}
+	owners = make(map[string][]string)
+	for host, process := range last {
+		owners[process] = append(owners[process], host)
+	}
+	return moves, visits, owners
+}
+
+// next is when a page of the host was asked for first after a time; the zero
+// time if never.
+func (w *chaosWeb) next(host string, after time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.log, func(r *chaosRequest) bool {
+		return r.host == host && r.at.After(after) && !strings.HasSuffix(r.url, "/robots.txt")
+	})
+	if i < 0 {
+		return time.Time{}
+	}
+	return w.log[i].at
+}
