@@ -18,6 +18,8 @@
 //	robots.store.failures {failure}   by robots.operation
 //	politeness.waits      s           how long granted requests waited
 //	politeness.events     {event}     by politeness.event: refused, backed off, …
+//	                                  (hosts in a fleet: owned, handed over, lost)
+//	politeness.fleet.waits s          how long hosts waited to be owned
 package otelrobots
 
 import (
@@ -56,7 +58,8 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	lookups := counter("robots.lookups", "{lookup}", "Lookups of an origin's robots.txt in memory")
 	failures := counter("robots.store.failures", "{failure}", "Calls of the store that failed")
 	waits := histogram("politeness.waits", "Time that requests waited for their host's turn", 0, .01, .1, 1, 10, 60, 600)
-	events := counter("politeness.events", "{event}", "Refusals, cancellations, back-offs and their like")
+	owned := histogram("politeness.fleet.waits", "Time that hosts waited until this member of the fleet owned them", 0, .01, .1, 1, 10, 60, 600)
+	events := counter("politeness.events", "{event}", "Refusals, cancellations, back-offs and their like; hosts that a fleet hands from member to member")
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
@@ -82,6 +85,7 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 		attributes := metric.WithAttributeSet(attribute.NewSet(attribute.String("politeness.event", event)))
 		return func(ctx context.Context, _ politeness.Event) { events.Add(ctx, 1, attributes) }
 	}
+	gained := count("owned")
 	pace := &politeness.Observer{
 		Granted:   func(ctx context.Context, e politeness.Event) { waits.Record(ctx, e.Wait.Seconds()) },
 		Refused:   count("refused"),
@@ -89,6 +93,13 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 		BackedOff: count("backed off"),
 		Clamped:   count("clamped"),
 		Unread:    count("unread"),
+
+		Owned: func(ctx context.Context, e politeness.Event) {
+			gained(ctx, e)
+			owned.Record(ctx, e.Wait.Seconds())
+		},
+		HandedOver: count("handed over"),
+		Lost:       count("lost"),
 	}
 	return robots, pace, nil
 }

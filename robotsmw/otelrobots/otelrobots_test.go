@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -66,6 +68,57 @@ func TestInstruments(t *testing.T) {
 		}
 		if strings.Contains(strings.Join(got, " "), "example") {
 			t.Error("a host is named")
+		}
+	})
+}
+
+// handFleet is a politeness.Fleet that hands its Holds to the test.
+type handFleet chan *politeness.Hold
+
+func (f handFleet) Look(h *politeness.Hold) { f <- h }
+func (f handFleet) Trusted() bool           { return true }
+
+// A host is owned after 3 s and handed over, another one is lost.
+func TestHostsOfAFleetAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counted meter
+		_, pace, err := otelrobots.New(&counted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fleet := make(handFleet, 10)
+		limiter := &politeness.Limiter{Observer: pace, Fleet: fleet}
+		own := func(host string) *politeness.Hold {
+			asked := make(chan *politeness.Hold)
+			go func() {
+				h := <-fleet
+				time.Sleep(3 * time.Second)
+				h.Own(nil, 0, true)
+				asked <- h
+			}()
+			grant, err := limiter.Acquire(t.Context(), &url.URL{Scheme: "http", Host: host})
+			if err != nil {
+				t.Fatal(err)
+			}
+			grant.Done(politeness.Outcome{Status: 200})
+			return <-asked
+		}
+		a, b := own("a.example"), own("b.example")
+		a.Give(true)
+		time.Sleep(time.Minute)
+		if _, _, ok := a.Give(true); !ok {
+			t.Error("the host was not given")
+		}
+		b.Lose()
+		want := []string{
+			"politeness.events politeness.event=handed over 1",
+			"politeness.events politeness.event=lost 1",
+			"politeness.events politeness.event=owned 2",
+			"politeness.fleet.waits 2",
+			"politeness.waits 2",
+		}
+		if got := counted.series(); !slices.Equal(got, want) {
+			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }
