@@ -83,6 +83,7 @@ type place struct {
 	offered int64     // the token of an offer that was heard of
 	heard   time.Time // when
 	holder  int64     // who owns it, as told last; 0: not told
+	away    bool      // its Hold was told last that Redis does not answer
 }
 
 // watched is a session of others.
@@ -460,7 +461,7 @@ func (m *member) away(p *place) {
 		return
 	}
 	p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: name(p.holder), Since: m.answered, Err: m.failing})
-	p.holder = 0
+	p.away = true
 }
 
 func name(id int64) string {
@@ -664,8 +665,8 @@ func (m *member) answer(p *place, answer reader, now time.Time) {
 		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
 		holder, state := answer.number(1), answer.bytes(2)
-		if holder != p.holder || !bytes.Equal(state, p.state) {
-			p.holder, p.state = holder, state
+		if holder != p.holder || p.away || !bytes.Equal(state, p.state) {
+			p.holder, p.away, p.state = holder, false, state
 			p.hold.Wait(time.Time{}, state, time.Duration(answer.number(3))*time.Millisecond, &ownedError{name(holder)})
 		}
 	}

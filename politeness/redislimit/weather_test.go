@@ -1,0 +1,264 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// What a fleet does in bad weather, each in words of its own. TestStorm has all
+// of it together.
+
+// crew is the members of a fleet in one memory.
+type crew struct {
+	*testing.T
+	memory memory
+}
+
+func (c *crew) calls() int {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return c.memory.calls
+}
+
+// sailor is one of them.
+type sailor struct {
+	*Fleet
+	link    *link
+	limiter *politeness.Limiter
+}
+
+func (c *crew) member(l *politeness.Limiter) *sailor {
+	s := &sailor{link: &link{memory: &c.memory}, limiter: l}
+	var err error
+	if s.Fleet, err = newFleet(s.link, "{test}", Options{Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		c.Fatal(err)
+	}
+	l.Fleet = s.Fleet
+	return s
+}
+
+// ask makes a request to a host that ends with the outcome.
+func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (time.Duration, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	began := time.Now()
+	g, err := s.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+	g.Done(o)
+	return time.Since(began), err
+}
+
+// die is kill -9.
+func (s *sailor) die() { s.link.sever(true) }
+
+var ok200 = politeness.Outcome{Status: 200}
+
+// A pause that a host asked for outlives the member that was told.
+func TestWeather_PauseOfADeadOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"28"}}})
+		paused := time.Now()
+		time.Sleep(2 * time.Second)
+		a.die()
+		if _, err := b.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 28*time.Second || after > 45*time.Second {
+			t.Errorf("the next owner started %v after the 429", after)
+		}
+	})
+}
+
+// A host that is given to a member that has just died goes to another that
+// waits, without the rest of a dead owner's.
+func TestWeather_GivenToTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a := c.member(&politeness.Limiter{})
+		defer a.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		g, err := a.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var waiting []*sailor
+		came := make(chan time.Time, 4)
+		for range 4 { // whose turn is next nobody knows: three of four die
+			s := c.member(&politeness.Limiter{})
+			defer s.Close()
+			waiting = append(waiting, s)
+			go func() {
+				if _, err := s.ask(t, 5*time.Minute, ok200); err == nil {
+					came <- time.Now()
+				}
+			}()
+		}
+		time.Sleep(1900 * time.Millisecond)
+		for _, s := range waiting[:3] {
+			s.die()
+		}
+		g.Done(ok200)
+		given := time.Now()
+		if after := (<-came).Sub(given); after > 8*time.Second { // up to three reservations of 1.5 s, and asks a second apart
+			t.Errorf("the one that lives had the host after %v", after)
+		}
+	})
+}
+
+// What the dead leave in Redis is swept, however long nobody was there.
+func TestWeather_RecordsOfTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		for range 3 {
+			s := c.member(&politeness.Limiter{})
+			defer s.Close()
+			s.ask(t, 10*time.Second, ok200)
+			go s.ask(t, time.Hour, ok200)
+			time.Sleep(time.Second)
+			s.die()
+		}
+		time.Sleep(2 * time.Hour)
+		if n := len(c.memory.snapshot().sessions); n == 0 {
+			t.Fatal("nothing is left: the test tests nothing")
+		}
+		s := c.member(&politeness.Limiter{})
+		stop, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for stop.Err() == nil {
+				s.ask(t, time.Minute, ok200)
+			}
+		}()
+		time.Sleep(time.Minute)
+		if sessions := c.memory.snapshot().sessions; len(sessions) != 1 {
+			t.Errorf("sessions: %v", sessions)
+		}
+		cancel()
+		<-ended
+		s.Close()
+		if state := c.memory.snapshot(); len(state.sessions) != 0 || len(state.asked) != 0 {
+			t.Errorf("at last: %+v", state)
+		}
+	})
+}
+
+// A paused host does not keep its owner in touch with Redis.
+func TestWeather_PausedHostEndsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a := c.member(&politeness.Limiter{})
+		defer a.Close()
+		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"3600"}}})
+		time.Sleep(20 * time.Second)
+		calls := c.calls()
+		time.Sleep(10 * time.Minute)
+		if n, sessions := c.calls()-calls, c.memory.snapshot().sessions; n > 0 || len(sessions) > 0 {
+			t.Errorf("%d calls for a host that is paused, and the sessions %v", n, sessions)
+		}
+		b := c.member(&politeness.Limiter{})
+		defer b.Close()
+		if _, err := b.ask(t, time.Minute, ok200); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the pause is not kept by another member: %v", err)
+		}
+	})
+}
+
+// While Redis hangs, nobody waits longer than they said that they would. The
+// error says whose the host was, and since when Redis is away.
+func TestWeather_RefusalWhileRedisHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		g, err := a.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Done(ok200)
+		took, err := b.ask(t, 1500*time.Millisecond, ok200)
+		if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || took > 1500*time.Millisecond ||
+			delay.Until.Before(time.Now()) || !strings.Contains(err.Error(), "member 1 of the fleet owns it") || !strings.Contains(err.Error(), "at about") {
+			t.Errorf("after %v: %v", took, err)
+		}
+		go b.ask(t, 2*time.Minute, ok200)
+		time.Sleep(time.Second)
+		cut := time.Now()
+		b.link.sever(true)
+		time.Sleep(30 * time.Second)
+		for _, patience := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 900 * time.Millisecond, 5 * time.Second} {
+			took, err := b.ask(t, patience, ok200)
+			away, ok := errors.AsType[*AwayError](err)
+			if !ok || took > patience {
+				t.Errorf("patience for %v: after %v, %v", patience, took, err)
+				continue
+			}
+			if away.Host != "shop.example" || away.Owner != "member 1" || away.Since.After(cut.Add(time.Second)) || away.Since.Before(cut.Add(-2*time.Second)) ||
+				!strings.Contains(err.Error(), fmt.Sprint("since ", away.Since.Format(time.RFC3339))) {
+				t.Errorf("%+v: %v", away, err)
+			}
+		}
+		never := c.member(&politeness.Limiter{MaxWait: -1})
+		defer never.Close()
+		never.link.sever(true)
+		for range 5 {
+			if took, err := never.ask(t, time.Minute, ok200); err == nil || took > 0 {
+				t.Errorf("without a wait: after %v, %v", took, err)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// A machine that was suspended for longer than a Lease owns nothing, though its
+// monotonic clock has stood still meanwhile; nor does one whose wall clock was
+// set back meanwhile.
+func TestWeather_Suspend(t *testing.T) {
+	f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lease = 10 * time.Second
+	for _, tt := range []struct {
+		name            string
+		monotonic, wall time.Duration // since the renewal
+		want            bool
+	}{
+		{"just renewed", time.Second, time.Second, true},
+		{"silent for long", lease, lease, false},
+		{"suspended", time.Second, lease, false},
+		{"set back", lease, time.Second, false},
+		{"set back by an hour", time.Second, -time.Hour, true},
+	} {
+		sent := time.Now().Add(-tt.monotonic)
+		wall := (*uint64)(unsafe.Pointer(&sent)) // beside the monotonic reading: a flag, seconds in 33 bits, nanoseconds in 30
+		*wall -= uint64((tt.wall-tt.monotonic)/time.Second) << 30
+		now := time.Now()
+		if m, w := now.Sub(sent), now.Round(0).Sub(sent.Round(0)); m.Round(time.Second) != tt.monotonic || w.Round(time.Second) != tt.wall {
+			t.Fatalf("time.Time is not what this test takes it for: %v, %v", m, w)
+		}
+		f.trust.Store(&sent)
+		if got := f.Trusted(); got != tt.want {
+			t.Errorf("%s: trusted is %t", tt.name, got)
+		}
+	}
+}
