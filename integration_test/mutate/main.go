@@ -1,0 +1,228 @@
+// Command mutate changes a line of the code at random, and looks whether a test
+// notices, some hundreds of times:
+//
+//	.ci/mutate                    300 changes, within 30 minutes
+//	.ci/mutate -n 50 -seed 7 -only politeness
+//
+// It prints each change that no test noticed, with the reason that explained.go
+// has for it, and at the end how many there were. Its exit status is 1 if more
+// than 5 in 100 went unnoticed, or one of them is not explained. The tree stays
+// as it is: the go command compiles a changed copy of the one file in its place
+// (-overlay).
+//
+// A survivor shows a test that is missing, or code that need not be there. To
+// explain one, add it to explained.go.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	tolerated = 5               // survivors of 100
+	hangs     = 2 * time.Minute // a test that takes longer has noticed
+)
+
+func main() {
+	n := flag.Int("n", 300, "how many `changes` to try")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "what the choice of changes follows from; 0 is a seed too")
+	within := flag.Duration("within", 30*time.Minute, "stop after this time with what has been tried")
+	only := flag.String("only", "", "change only files whose path begins so, as in `politeness/`")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "mutate takes no arguments, but got %q\n", flag.Args())
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *within)
+	defer cancel()
+	ok, err := run(ctx, *n, *seed, *only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// run tries n changes and reports whether few enough survived, each explained.
+func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return false, err
+	}
+	all, err := candidates(root, only)
+	if err != nil {
+		return false, err
+	}
+	if len(all) == 0 {
+		return false, fmt.Errorf("there is nothing to change below %q", only)
+	}
+	fmt.Printf("seed %d: %d of %d possible changes\n", seed, min(n, len(all)), len(all))
+	if err := sound(ctx, root, all); err != nil {
+		return false, err
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+
+	t := tally{}
+	next := make(chan change)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for c := range next {
+				t.count(c, try(ctx, root, c))
+			}
+		})
+	}
+	for _, c := range all {
+		if ctx.Err() != nil || t.enough(n) {
+			break
+		}
+		next <- c
+	}
+	close(next)
+	workers.Wait()
+	return t.report(), nil
+}
+
+// sound reports an error if the tests fail without any change: they would
+// notice everything.
+func sound(ctx context.Context, root string, all []change) error {
+	var packages []string
+	for _, c := range all {
+		packages = append(packages, core[c.dir]...)
+	}
+	slices.Sort(packages)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-failfast"}, slices.Compact(packages)...)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the tests fail as the tree is: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// An outcome is what became of a change.
+type outcome int
+
+const (
+	noticed  outcome = iota // a test failed
+	survived                // none did
+	invalid                 // it does not compile
+	aborted                 // time ran out
+)
+
+// try compiles the tests with the change and runs them, the package's own
+// first.
+func try(ctx context.Context, root string, c change) outcome {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return aborted
+	}
+	defer os.RemoveAll(dir)
+	changed := filepath.Join(dir, filepath.Base(c.file))
+	overlay := filepath.Join(dir, "overlay.json")
+	names, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, c.file): changed}})
+	if err == nil {
+		err = cmp.Or(os.WriteFile(changed, c.source, 0o600), os.WriteFile(overlay, names, 0o600))
+	}
+	if err != nil {
+		return aborted
+	}
+	// Compile first: a change that does not compile says nothing about tests.
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+c.dir)
+	build.Dir = root
+	if build.Run() != nil {
+		if ctx.Err() != nil {
+			return aborted
+		}
+		return invalid
+	}
+	for _, pkg := range core[c.dir] {
+		limited, cancel := context.WithTimeout(ctx, hangs)
+		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, pkg)
+		test.Dir = root
+		test.WaitDelay = time.Second
+		err := test.Run()
+		cancel()
+		var exit *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return aborted
+		case limited.Err() != nil, errors.As(err, &exit):
+			return noticed
+		case err != nil:
+			return aborted
+		}
+	}
+	return survived
+}
+
+// A tally counts outcomes. It is safe for concurrent use.
+type tally struct {
+	mu          sync.Mutex
+	tried       int
+	survivors   int
+	unexplained int
+}
+
+func (t *tally) enough(n int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tried >= n
+}
+
+func (t *tally) count(c change, o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch o {
+	case noticed:
+		t.tried++
+	case survived:
+		t.tried++
+		t.survivors++
+		why := explained[explanation{c.file, strings.TrimSpace(c.before), strings.TrimSpace(c.after)}]
+		if why == "" {
+			t.unexplained++
+			why = "NOT EXPLAINED"
+		}
+		fmt.Printf("%s:%d: %s\n  - %s\n  + %s\n  %s\n", c.file, c.line, c.what, strings.TrimSpace(c.before), strings.TrimSpace(c.after), why)
+	case invalid, aborted:
+		return
+	}
+	if t.tried%25 == 0 {
+		fmt.Printf("… %d tried, %d survived\n", t.tried, t.survivors)
+	}
+}
+
+func (t *tally) report() bool {
+	fmt.Printf("%d tried, %d survived (%.1f of 100), %d of them not explained\n",
+		t.tried, t.survivors, 100*float64(t.survivors)/float64(max(t.tried, 1)), t.unexplained)
+	return t.unexplained == 0 && t.survivors*100 <= t.tried*tolerated
+}
+
+// moduleRoot is the directory of the go.mod that governs the working directory.
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking the go command for the module: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
