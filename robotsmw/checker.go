@@ -86,7 +86,35 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 // zero and stays so if there is an error: a Decision is large, and would be
 // copied at each return.
 func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decision) error {
-	if err := c.decide(ctx, u, host, d); err != nil {
+	var buf [128]byte
+	name, err := appendOrigin(buf[:0], u, host)
+	if err != nil {
+		return err
+	}
+	return c.checkAt(ctx, name, u, d)
+}
+
+// appendOrigin appends the origin by whose robots.txt a request is decided;
+// nothing if none applies.
+func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
+	if u == nil {
+		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
+	}
+	name, err := origin.Append(buf, u, host)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme == "":
+		return nil, fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
+	case !origin.HasPlainTarget(u) && len(name) > 0:
+		return name, origin.CheckTarget(u, host)
+	}
+	return name, nil
+}
+
+// checkAt is check for a URL of the named origin.
+func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
+	if err := c.decide(ctx, name, u, d); err != nil {
 		return err
 	}
 	if o := c.cfg.Observer; o != nil && o.Decided != nil {
@@ -95,26 +123,10 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	return nil
 }
 
-func (c *Checker) decide(ctx context.Context, u *url.URL, host string, d *Decision) error {
-	if u == nil {
-		return errors.New("robotsmw: the URL is nil: give an absolute one")
-	}
-	if !origin.Applies(u.Scheme) {
-		if u.Scheme == "" {
-			return fmt.Errorf("robotsmw: the URL %q has no scheme: give an absolute one", u.Redacted())
-		}
+func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
+	if len(name) == 0 {
 		d.URL, d.Allowed, d.Reason = u, true, NotApplicable
 		return nil
-	}
-	var buf [128]byte
-	name, err := origin.Append(buf[:0], u, host)
-	if err != nil {
-		return err
-	}
-	if !origin.HasPlainTarget(u) {
-		if err := origin.CheckTarget(u, host); err != nil {
-			return err
-		}
 	}
 	if rec := c.loader.Override(name); rec != nil {
 		c.judge(d, u, rec, time.Now())
@@ -143,9 +155,9 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	switch rec.InForce(now) {
 	case record.Good, record.Override:
 		var buf [128]byte
-		target := target(buf[:0], u)
+		target, plain := target(buf[:0], u)
 		m := rec.Doc.Rules.Match(target) // which keeps nothing of the target
-		if m.Allowed && hasOtherNames(target[:len(target)-len(u.RawQuery)]) {
+		if m.Allowed && !plain && hasOtherNames(target[:len(target)-len(u.RawQuery)]) {
 			if other, name := matchOtherNames(rec.Doc.Rules, target); name != "" {
 				m, d.Resolved = other, name
 			}
@@ -170,17 +182,23 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 
 // target is what the rules are matched with: path and query as they go over
 // the wire, never decoded and never re-ordered. It may be a part of buf, so
-// that a query costs no allocation: it is good until buf is used again.
-func target(buf []byte, u *url.URL) string {
-	if u.Opaque != "" || u.RawQuery == "" {
-		return u.RequestURI()
+// that a query costs no allocation: it is good until buf is used again. The
+// path of a plain one has no other name.
+func target(buf []byte, u *url.URL) (target string, plain bool) {
+	path := u.Path
+	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
+		if u.Opaque != "" || u.RawQuery == "" {
+			return u.RequestURI(), false
+		}
+		if path = u.EscapedPath(); path == "" {
+			path = "/"
+		}
 	}
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
+	if u.RawQuery == "" {
+		return path, plain
 	}
 	buf = append(append(append(buf, path...), '?'), u.RawQuery...)
-	return asString(buf)
+	return asString(buf), plain
 }
 
 func (c *Checker) observeFetch(f load.Fetch) {

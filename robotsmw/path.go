@@ -50,38 +50,66 @@ func matchOtherNames(rules *robotstxt.Rules, target string) (m robotstxt.Match, 
 	return m, ""
 }
 
+// isPlain reports whether a path is of the kind that nearly all are: it begins
+// with a slash, has letters, digits and "+,-./:;_" alone, so that it is sent as
+// it is, and no other name. It says no to some others that are so, too.
+//
+// It looks at every URL, so it takes eight bytes at a time, the last of which is
+// the first of the next eight.
+func isPlain(path string) bool {
+	if len(path) < 8 || path[0] != '/' {
+		return isPlainSlowly(path)
+	}
+	var odd uint64 // has the highest bit of each byte set that is not plain
+	for i := 0; i < len(path)-1; i += 7 {
+		tail := path[min(i, len(path)-8):]
+		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))
+		plain := between(word|each*0x20, 'a', 'z') | between(word, '+', ';') | between(word, '_', '_')
+		dots := between(word, '.', '/')
+		slashes := dots & high & (word << 7) // "/" is odd
+		odd |= word | ^plain | slashes<<8&dots
+	}
+	return odd&high == 0
+}
+
+func isPlainSlowly(path string) bool {
+	if path == "" || path[0] != '/' || hasOtherNames(path) {
+		return false
+	}
+	for i := range len(path) {
+		switch b := path[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '+' <= b && b <= ';', b == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	each = 0x0101010101010101
+	high = each << 7
+)
+
+// between marks the bytes of a word from first to last by their highest bit, if
+// all bytes are below 0x80: no sum carries into the next byte then. The other
+// bits are of no meaning.
+func between(word uint64, first, last byte) uint64 {
+	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))
+}
+
 // hasOtherNames reports whether a target may have other names: whether a slash,
 // a dot or an escape follows a slash. It says yes to some that have none.
-//
-// It looks at every URL, so it takes eight bytes at a time; where one of them
-// is as looked for, the sum of marked leaves its highest bit.
 func hasOtherNames(target string) bool {
 	if target[0] != '/' {
 		return true
 	}
-	i := 0
-	for ; i+8 <= len(target); i += 7 { // the last byte is the next one's first
-		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(target[i:]), 8))
-		next := equal(word|each, '/') | equal(word, '%') // "." is one less than "/"
-		if equal(word, '/')<<8&next != 0 {
-			return true
-		}
-	}
-	for ; i+1 < len(target); i++ {
-		if b := target[i+1]; target[i] == '/' && (b == '/' || b == '.' || b == '%') {
+	for i := 1; i < len(target); i++ {
+		if b := target[i]; target[i-1] == '/' && (b == '/' || b == '.' || b == '%') {
 			return true
 		}
 	}
 	return false
-}
-
-const each = 0x0101010101010101
-
-// equal marks the bytes of a word that are b by their highest bit. It may mark
-// too many, but only after one that is.
-func equal(word uint64, b byte) uint64 {
-	word ^= uint64(b) * each
-	return (word - each) &^ word & (each << 7)
 }
 
 // appendResolved appends a path, which begins with a slash, without its dot

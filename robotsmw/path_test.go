@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +211,47 @@ func FuzzOtherNames(f *testing.F) {
 			t.Errorf("%q has the names %q and %q", path, got, merged)
 		}
 	})
+}
+
+// FuzzPlainPath holds isPlain to the same thing said byte by byte, and to
+// net/url: a plain path is sent as it is, and has no other name.
+func FuzzPlainPath(f *testing.F) {
+	for _, s := range []string{
+		"", "/", "x", "/a", "/aaaaaaa", "/section-7/public/page_1.html", "/aaaaaa/b/cccccccc", "/aaaaaaa//", "/aaaaaaa/.", "/aaaaa/./b",
+		"/aaaaaaaaaaaaaaa..", "/a.b.c/d.e;f:g+h,i", "/aaaaaaa~", "/aaa aaaaaaa", "/%41aaaaaaaa", "/aaaaaaaaaaaaaaaaaaa\u00e9", "/@[`{\\^<>aaaaaaaa", "/\x7f\x80\xff\x00aaaaaaaaaa",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		plain := isPlain(path)
+		if plain != isPlainSlowly(path) {
+			t.Fatalf("%q: %v at once, %v byte by byte", path, plain, !plain)
+		}
+		if !plain {
+			return
+		}
+		if sent := (&url.URL{Path: path}).RequestURI(); sent != path {
+			t.Errorf("%q is sent as %q", path, sent)
+		}
+		if string(appendResolved(nil, path)) != path || string(appendMerged(nil, path)) != path {
+			t.Errorf("%q has another name", path)
+		}
+	})
+}
+
+// Each byte, at each place in a word.
+func TestPlainPath(t *testing.T) {
+	const sent = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,-./:;_"
+	for b := range 256 {
+		for at := range 20 {
+			path := []byte("/" + strings.Repeat("a", 20))
+			path[1+at] = byte(b)
+			want := strings.IndexByte(sent, byte(b)) >= 0 && (at > 0 || b != '.' && b != '/')
+			if got := isPlain(string(path)); got != want {
+				t.Errorf("%q: %v", path, got)
+			}
+		}
+	}
 }
 
 // A hostile link costs no more than its length.

@@ -109,8 +109,13 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 			return nil, nil, err
 		}
 	}
+	var buf [128]byte
+	name, err := appendOrigin(buf[:0], req.URL, req.Host)
+	if err != nil {
+		return nil, nil, err
+	}
 	var d Decision
-	if err := t.checker.check(req.Context(), req.URL, req.Host, &d); err != nil {
+	if err := t.checker.checkAt(req.Context(), name, req.URL, &d); err != nil {
 		return nil, nil, err
 	}
 	if d.DryRun {
@@ -130,7 +135,7 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		out.Header = withUserAgent(req.Header, cmp.Or(agent, t.cfg.UserAgent))
 	}
 	if d.Reason != NotApplicable {
-		if host := origin.SentHost(req.URL, req.Host); host != "" {
+		if host := origin.SentHost(name, req.URL, req.Host); host != "" {
 			out.Host = host
 		}
 		if !origin.HasPlainTarget(req.URL) {

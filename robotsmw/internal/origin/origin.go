@@ -29,46 +29,54 @@ import (
 
 // Applies reports whether robots.txt applies to URLs of the scheme, in any
 // case.
-func Applies(scheme string) bool {
-	return defaultPort(scheme) != "" || defaultPort(strings.ToLower(scheme)) != ""
-}
+func Applies(scheme string) bool { return prefixOf(scheme) != "" }
 
-func defaultPort(scheme string) string {
+// prefixOf is the beginning of the origins of a scheme: "" if there are none.
+func prefixOf(scheme string) string {
 	switch scheme {
 	case "http":
-		return "80"
+		return "http://"
 	case "https":
-		return "443"
+		return "https://"
 	case "ftp":
-		return "21"
+		return "ftp://"
+	}
+	if l := strings.ToLower(scheme); l != scheme {
+		return prefixOf(l)
 	}
 	return ""
 }
 
-// Append appends the origin of u to buf; host is the request's Host,
-// if it has one. It allocates nothing for a host that is already in lower
-// case ASCII, so that a cached origin can be looked up for free.
+func defaultPort(prefix string) string {
+	switch prefix {
+	case "http://":
+		return "80"
+	case "https://":
+		return "443"
+	}
+	return "21"
+}
+
+// Append appends the origin of u to buf, and nothing if robots.txt does not
+// apply to its scheme; host is the request's Host, if it has one. It allocates
+// nothing for a plain host, so that a cached origin can be looked up for free.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
+	prefix := prefixOf(u.Scheme)
+	if prefix == "" {
+		return buf, nil
+	}
 	if u.Host == "" {
 		return nil, fmt.Errorf("robotsmw: the URL %q has no host: give an absolute URL", u.Redacted())
 	}
-	scheme := lower(u.Scheme)
-	buf = append(buf, scheme...)
-	buf = append(buf, "://"...)
-	if (host == "" || host == u.Host) && isCanonical(scheme, u.Host) { // nearly always
-		return append(buf, u.Host...), nil
-	}
+	buf = append(buf, prefix...)
 	start := len(buf)
-	buf, err := appendHost(buf, scheme, u.Host)
-	if err != nil {
-		return nil, err
-	}
-	if host == "" || host == u.Host {
-		return buf, nil
+	buf, err := appendHost(buf, prefix, u.Host)
+	if err != nil || host == "" || host == u.Host {
+		return buf, err
 	}
 	end := len(buf)
 	buf = append(buf, ' ')
-	if buf, err = appendHost(buf, scheme, host); err != nil {
+	if buf, err = appendHost(buf, prefix, host); err != nil {
 		return nil, err
 	}
 	if string(buf[end+1:]) == string(buf[start:end]) {
@@ -78,8 +86,44 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 }
 
 // appendHost appends a host and its port in the canonical form of an origin.
-// The host's name is politeness's, so that rules and pace agree about it.
-func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
+func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
+	// Nearly always it is an IPv4 address or a name of the plain kind, which
+	// only needs to be in lower case.
+	plain := append(buf, hostport...)
+	host := plain[len(buf):]
+	for i, b := range host {
+		if plainHost[b] == 0 {
+			host = host[:i]
+			break
+		}
+		host[i] = plainHost[b]
+	}
+	switch n := len(host); {
+	case n == 0, n > maxLabel, host[n-1] == '.':
+	case n == len(hostport), hostport[n] == ':' && isCanonicalPort(prefix, hostport[n+1:]):
+		return plain, nil
+	}
+	return appendOddHost(buf, prefix, hostport)
+}
+
+// maxLabel is the length of a name that has no label too long, in bytes.
+const maxLabel = 63
+
+// plainHost has the bytes of a host of the plain kind, each in lower case; else
+// 0.
+var plainHost = func() (lower [256]byte) {
+	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-._") {
+		lower[b] = b
+	}
+	for b := byte('A'); b <= 'Z'; b++ {
+		lower[b] = b | 0x20
+	}
+	return lower
+}()
+
+// appendOddHost is appendHost for hosts of any kind. The host's name is
+// politeness's, so that rules and pace agree about it.
+func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey says what is too long; this is not worth a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
 	}
@@ -106,7 +150,7 @@ func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 		// rules.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
-	if port, err = canonicalPort(scheme, port); err != nil {
+	if port, err = canonicalPort(prefix, port); err != nil {
 		return nil, fmt.Errorf("robotsmw: the host %s: %w", quoted(hostport), err)
 	}
 	if port != "" {
@@ -116,8 +160,8 @@ func appendHost(buf []byte, scheme, hostport string) ([]byte, error) {
 }
 
 // canonicalPort returns a port as a number without leading zeros, and "" for
-// the scheme's default.
-func canonicalPort(scheme, port string) (string, error) {
+// the default of the scheme, which is told by its prefix.
+func canonicalPort(prefix, port string) (string, error) {
 	if port == "" {
 		return "", nil
 	}
@@ -128,7 +172,7 @@ func canonicalPort(scheme, port string) (string, error) {
 	if len(n) > 5 || len(n) == 5 && n > "65535" || strings.Trim(n, "0123456789") != "" {
 		return "", errors.New("its port is not a number of 65535 or less")
 	}
-	if n == defaultPort(scheme) {
+	if n == defaultPort(prefix) {
 		return "", nil
 	}
 	return n, nil
@@ -152,33 +196,8 @@ func splitPort(hostport string) (host, port string) {
 	return hostport[:i], hostport[i+1:]
 }
 
-// isCanonical reports whether s is a host, with or without a port, in the
-// canonical form of an origin: a name of the plain kind, or an IPv4 address. It
-// says no to some others that are.
-func isCanonical(scheme, s string) bool {
-	if len(s) > len(":65535")+63 {
-		return false // it may have a label of more than 63 bytes
-	}
-	i := 0
-	for i < len(s) && isPlain[s[i]] {
-		i++
-	}
-	if i == 0 || i > 63 || s[i-1] == '.' {
-		return false
-	}
-	return i == len(s) || s[i] == ':' && isCanonicalPort(scheme, s[i+1:])
-}
-
-// isPlain are the bytes of a name of the plain kind.
-var isPlain = func() (is [256]bool) {
-	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-.") {
-		is[b] = true
-	}
-	return is
-}()
-
-func isCanonicalPort(scheme, port string) bool {
-	canonical, err := canonicalPort(scheme, port)
+func isCanonicalPort(prefix, port string) bool {
+	canonical, err := canonicalPort(prefix, port)
 	return err == nil && port != "" && canonical == port
 }
 
@@ -193,16 +212,6 @@ func isWritable(name string) bool {
 		}
 	}
 	return true
-}
-
-// lower is strings.ToLower for a scheme, which is nearly always in lower case.
-func lower(scheme string) string {
-	for i := range len(scheme) {
-		if 'A' <= scheme[i] && scheme[i] <= 'Z' {
-			return strings.ToLower(scheme)
-		}
-	}
-	return scheme
 }
 
 // Of is Append as a string.

@@ -1,28 +1,27 @@
 package origin
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
 )
 
-// SentHost returns the Host to send with a request to u whose own Host is host:
-// the one that the robots.txt of its origin is fetched with. It is "" where
-// net/http sends that by itself.
-func SentHost(u *url.URL, host string) string {
+// SentHost returns the Host to send with a request to u of the named origin,
+// whose own Host is host: the one that the origin's robots.txt is fetched with.
+// It is "" where net/http sends that by itself.
+func SentHost(name []byte, u *url.URL, host string) string {
 	if host == "" {
 		host = u.Host
 	}
-	scheme := lower(u.Scheme)
-	if isCanonical(scheme, host) { // nearly always
-		return ""
+	if at := len(name) - len(host); at > 0 && string(name[at:]) == host && (name[at-1] == '/' || name[at-1] == ' ') {
+		return "" // nearly always
 	}
-	var buf [128]byte
-	b, err := appendHost(buf[:0], scheme, host)
-	if err != nil || string(b) == host {
-		return ""
+	_, own, _ := bytes.Cut(name, []byte("://"))
+	if _, via, ok := bytes.Cut(own, []byte(" ")); ok {
+		own = via
 	}
-	return string(b)
+	return string(own)
 }
 
 // SentURL returns the URL to send a request to that was made for u: u itself,
@@ -66,13 +65,14 @@ func CheckTarget(u *url.URL, host string) error {
 	if host == "" {
 		host = u.Host
 	}
-	own, err := appendHost(nil, lower(u.Scheme), host)
+	prefix, namedPrefix := prefixOf(u.Scheme), prefixOf(scheme)
+	own, err := appendHost([]byte(prefix), prefix, host)
 	if err != nil {
 		return err
 	}
-	named, err := appendHost(nil, lower(scheme), authority)
-	if err != nil || string(named) != string(own) || lower(scheme) != lower(u.Scheme) {
-		return fmt.Errorf("robotsmw: the request target %s names another origin than %s://%s: give a URL without Opaque", quoted(target), lower(u.Scheme), own)
+	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
+	if err != nil || string(named) != string(own) {
+		return fmt.Errorf("robotsmw: the request target %s names another origin than %s: give a URL without Opaque", quoted(target), own)
 	}
 	return nil
 }

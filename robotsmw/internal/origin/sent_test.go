@@ -36,7 +36,11 @@ func TestSentHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := SentHost(u, tt.host); got != tt.want {
+		name, err := Append(nil, u, tt.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SentHost(name, u, tt.host); got != tt.want {
 			t.Errorf("%s with Host %q: %q, want %q", tt.url, tt.host, got, tt.want)
 		}
 	}
