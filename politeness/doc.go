@@ -71,6 +71,13 @@
 // A crawler with a queue for each host should not wait at all. [Limiter.Next]
 // tells it which host is due first; see the example.
 //
+// # Replays
+//
+// net/http sends a request again by itself when a reused connection was closed
+// under it, or the server refused an HTTP/2 stream. Such a replay keeps the
+// pace too: the Transport ends it before anything is sent, and sends the
+// request again when the host is due.
+//
 // # Slots
 //
 // A request holds its slot to the end of its response's body: until it is read

@@ -24,13 +24,15 @@
 //
 // # What is judged is what is sent
 //
-// An origin is a scheme, a host and a port. All spellings of a host are one
-// (politeness.HostKey says which), and the Host that is sent is the one that
-// robots.txt was asked for with: that of the URL, or the request's own, which
-// makes an origin of its own at the same address. A request whose target names
-// another authority (URL.Opaque, or a path in absolute form) is an error. So is
-// a host that is longer than a name in the DNS can be, before it is converted
-// or anything is kept of it.
+// An origin is a scheme, a host and a port: http and https of a host are two.
+// ftp is an origin too, where Options.Base can fetch it. Other schemes pass
+// through, because robots.txt does not apply to them. All spellings of a host
+// are one (politeness.HostKey says which), and the Host that is sent is the one
+// that robots.txt was asked for with: that of the URL, or the request's own,
+// which makes an origin of its own at the same address. A request whose target
+// names another authority (URL.Opaque, or a path in absolute form) is an error.
+// So is a host that is longer than a name in the DNS can be, before it is
+// converted or anything is kept of it.
 //
 // Servers take one path for another: /x/%2e%2e/private/ and //private/ for
 // /private/. So a path is judged as it is written; with its dot segments
@@ -46,12 +48,16 @@
 //
 //   - Successful (2xx): the file's rules are obeyed, whatever its type.
 //   - Unavailable (4xx but 429; more than five redirects, or one that leads
-//     nowhere): there are no rules; all is allowed.
+//     nowhere): there are no rules; all is allowed. With
+//     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
+//     1996 advises.
 //   - Unreachable (429, 5xx and any other status, network failure, a truncated
 //     or undecodable body, a wall's answer): all is disallowed, until the file
 //     can be had. A good copy fetched before goes on being obeyed for as long
 //     as that lasts, marked Decision.Stale. The next try is after Retry-After,
-//     else after 1 minute, doubling up to 1 hour.
+//     else after 1 minute, doubling up to 1 hour. With
+//     Options.AllowAfter30Days, what has been unreachable for 30 days, with no
+//     good copy, is allowed.
 //
 // A good copy whose time is over is obeyed, too, while its host may not be
 // asked because it rests: if the fetch would wait for its slot for more than
@@ -76,11 +82,13 @@
 // # How long a file is kept
 //
 // As long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes
-// and 24 hours, and for 24 hours where they say nothing. It is revalidated with
-// its ETag or Last-Modified, and refreshed in the background once four fifths
-// of its time are over, so that no request has to wait. Records are in memory,
-// bounded by Options.MaxOrigins and MaxBytes; a Store (package diskstore,
-// redisstore) keeps them over a restart or shares them.
+// and 24 hours, and for 24 hours where they say nothing. An unavailable file is
+// kept as a good one is, but for an hour after redirects that go in a circle. A
+// file is revalidated with its ETag or Last-Modified, and refreshed in the
+// background once four fifths of its time are over, so that no request has to
+// wait. Records are in memory, bounded by Options.MaxOrigins and MaxBytes; a
+// Store (package diskstore, redisstore) keeps them over a restart or shares
+// them.
 //
 // An origin that is unreachable keeps its place until its next try, or a server
 // in trouble would be asked too soon; so does one that is being fetched. When
@@ -111,7 +119,8 @@
 // http.Client's Timeout counts that too, so NewClient sets none, and
 // Options.AttemptTimeout limits each attempt from the end of its wait. A wait
 // that would outlast the request's deadline fails at once with a
-// *politeness.DelayError that says until when, and consumes nothing.
+// *politeness.DelayError that says until when, and consumes nothing. Such a
+// refusal of the fetch of robots.txt is never taken for an outage.
 //
 // # Order of composition
 //
@@ -126,7 +135,9 @@
 //
 // PageDirectives tells what a response says about itself: noindex, nofollow and
 // their like, from X-Robots-Tag and from robots metas. The Transport only notes
-// it; it never blocks a page, nor holds it up.
+// it; it never blocks a page, nor holds it up. A page that was not looked into
+// is PageNotExamined, and one that was closed early PagePartial: what those say
+// is unknown, which is not "nothing".
 //
 // # What is not promised
 //

@@ -58,6 +58,9 @@
 //
 // The text of a meta's content has no such names.
 //
+// A date may hold commas and a zone (PST is UTC-8), so where directives follow
+// it, the longest text that is a date counts.
+//
 // # Robots-Tag
 //
 // Robots-Tag is the same idea as a Structured Field (RFC 9651), from an

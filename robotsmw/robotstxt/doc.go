@@ -72,8 +72,8 @@
 //
 // Of the rules that match, the one with the longest pattern decides, wherever
 // it stands; of two that are as long, Allow. If no rule matches, or only one
-// with an empty pattern, the target is allowed. "/robots.txt" is always
-// allowed.
+// with an empty pattern, the target is allowed. A space inside a pattern is
+// %20. "/robots.txt" is always allowed.
 //
 // # Escapes
 //

@@ -1,0 +1,213 @@
+package integration
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A decision is what holds where RFC 9309, or another standard, leaves a
+// choice.
+type decision struct {
+	about string
+	doc   string   // the package whose doc tells it, …
+	says  string   // … in these words among others
+	tests []string // what fails if it does not hold: package.Test
+}
+
+// decisions has a row for each case that is decided. A decision that changes
+// changes its doc, its tests and, if it is a new one, this table.
+var decisions = []decision{
+	// What is asked about.
+	{"origin", "robotsmw", "An origin is a scheme, a host and a port",
+		[]string{"robotsmw/internal/origin.TestGoogleTableWhereARobotsTxtCounts", "robotsmw.TestOriginsAreIsolated"}},
+	{"a Host that overrides the URL's", "robotsmw", "which makes an origin of its own at the same address",
+		[]string{"robotsmw.TestHostHeaderMakesAnOrigin", "robotsmw.TestValidatorsOfAVirtualHost"}},
+	{"one form of a host", "politeness", "All spellings of a host are one host",
+		[]string{"politeness.TestOneHostHasOnePace", "robotsmw.TestSpellingsOfAnOriginShareItsRobotsTxt", "robotsmw.TestOneHostIsSent"}},
+	{"a host that is too long", "robotsmw", "So is a host that is longer than a name in the DNS can be",
+		[]string{"robotsmw.TestHostLongerThanAnyNameIsRefusedAtOnce", "politeness.TestHostLongerThanAnyName"}},
+	{"a target of another authority", "robotsmw", "A request whose target names another authority",
+		[]string{"robotsmw.TestTargetThatNamesAnotherOrigin", "politeness.TestTargetOfAnotherHostIsAnError"}},
+	{"another name for a path", "robotsmw", "If any of the three is disallowed, so is the URL",
+		[]string{"robotsmw.TestAnotherNameForAPath", "robotsmw.TestDecisionNamesThePathThatDecided"}},
+	{"ftp", "robotsmw", "ftp is an origin too",
+		[]string{"robotsmw.TestFTP"}},
+	{"other schemes", "robotsmw", "Other schemes pass through",
+		[]string{"robotsmw.TestOtherSchemesAreNotOurs"}},
+	{"every method and every hop", "robotsmw", "every hop is checked; so is every method",
+		[]string{"robotsmw.TestBlockedRequestIsNeverSent", "robotsmw.TestEveryRedirectHopIsChecked"}},
+	{"/robots.txt itself", "robotstxt", `"/robots.txt" is always allowed`,
+		[]string{"robotsmw.TestRobotsTxtItselfIsAlwaysAllowed", "robotsmw.TestOtherNamesOfRobotsTxtAreNotExempt"}},
+	{"query and fragment", "robotsmw", "The query is matched as it is sent",
+		[]string{"robotsmw.TestQueryIsMatchedAsSent", "robotsmw.TestTargetIsWhatIsSent"}},
+
+	// What an answer to robots.txt means.
+	{"2xx", "robotsmw", "Successful (2xx): the file's rules are obeyed, whatever its type",
+		[]string{"robotsmw.TestStatusMatrix"}},
+	{"a wall's answer", "robotsmw", "A wall is a service that answers in the site's place",
+		[]string{"robotsmw.TestAnswersOfWalls", "robotsmw.TestTheGoodCopyOutlastsAWall", "robotsmw.TestPagesOfErrors"}},
+	{"content coding", "robotsmw", "An answer may have one content coding, and 4 MiB before it is undone",
+		[]string{"robotsmw.TestGzipOfEmptyMembers", "robotsmw/internal/fetch.TestManyCodings"}},
+	{"redirects", "robotsmw", "more than five redirects, or one that leads nowhere",
+		[]string{"robotsmw.TestRedirects", "robotsmw.TestLengthOfALocation", "robotsmw.TestCircles"}},
+	{"4xx", "robotsmw", "there are no rules; all is allowed",
+		[]string{"robotsmw.TestStatusMatrix"}},
+	{"401 and 403 as the draft of 1996 had them", "robotsmw", "Options.DisallowForbidden",
+		[]string{"robotsmw.TestStatusMatrix"}},
+	{"unreachable", "robotsmw", "all is disallowed, until the file can be had",
+		[]string{"robotsmw.TestUnreachableFromTheStart", "robotsmw.TestGoodCopyOutlivesAnOutageOf31Days"}},
+	{"the next try", "robotsmw", "else after 1 minute, doubling up to 1 hour",
+		[]string{"robotsmw.TestNextTriesOfAnUnreachableOrigin", "robotsmw/internal/record.TestNextTryDoublesFromAMinuteToAnHour"}},
+	{"unreachable for 30 days", "robotsmw", "Options.AllowAfter30Days",
+		[]string{"robotsmw.TestUnreachableFromTheStart", "robotsmw.TestThirtyDaysSurviveRestarts"}},
+	{"a good copy while its host rests", "robotsmw", "It serves at once, marked stale",
+		[]string{"robotsmw.TestExpiredCopyServesWhileItsHostRests", "robotsmw.TestExpiredCopyDoesNotServeForAnInterval"}},
+	{"lifetime of unavailable", "robotsmw", "An unavailable file is kept as a good one is",
+		[]string{"robotsmw/internal/record.TestLifetime", "robotsmw.TestUnavailableIsNoCopyThatOutlivesAnOutage"}},
+	{"what a failure keeps", "robotsmw", "Decision.Cause keeps 300 bytes",
+		[]string{"robotsmw/internal/record.TestCause", "robotsmw.TestHugeAnswersLeaveNothingBehind"}},
+	{"a fetch that all have left", "robotsmw", "is dropped when the last request that waited for it has left",
+		[]string{"robotsmw.TestFetchIsDroppedAndBegunAgain", "robotsmw.TestFetchesUnderWayCountIntoMaxOrigins"}},
+	{"memory full of what must not be dropped", "robotsmw", "it is the new origin that is refused",
+		[]string{"robotsmw.TestFullOfUnreachableOrigins", "politeness.TestFailureFullOfHostsThatMustWait"}},
+	{"lifetime", "robotsmw", "As long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes and 24 hours",
+		[]string{"robotsmw/internal/record.TestLifetime", "robotsmw.TestRefreshBeforeTheLifetimeEnds", "robotsmw.TestRevalidation"}},
+	{"size", "robotstxt", "for a file [MaxSize] bytes",
+		[]string{"robotsmw.TestOnlyTheFirst500KiBAreRead", "robotsmw/robotstxt.TestRFC9309_2_5_Limits"}},
+	{"concurrent first requests", "robotsmw", "it is fetched once",
+		[]string{"robotsmw.TestTenThousandCallersOnAColdOriginFetchOnce", "robotsmw.TestLeaderThatGivesUpLeavesTheFetchToTheOthers"}},
+
+	// What a file says.
+	{"which group", "robotstxt", "It obeys all groups that name it, taken together",
+		[]string{"robotsmw/robotstxt.TestGoogleTable_WhichGroup", "robotsmw/robotstxt.TestGoogleTable_Groups"}},
+	{"user-agent values with a version", "robotstxt", `one for "ExampleBot/1.0" is`,
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_1_UserAgentLine"}},
+	{"a tie of equal length", "robotstxt", "of two that are as long, Allow",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_2_AllowAndDisallow", "robotsmw/robotstxt.TestGoogleTable_WhichRule"}},
+	{"percent-encoding", "robotstxt", "a printable ASCII byte is never an escape and any other always is one",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_2_AllowAndDisallow", "robotsmw/robotstxt.TestRFC9309_2_2_3_SpecialCharacters"}},
+	{"length of a pattern", "robotstxt", "an escape that remains one counts as three bytes",
+		[]string{"robotsmw/robotstxt.TestMatchesTwin"}},
+	{"misspellings", "robotstxt", "some frequent misspellings",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_3_1_5_ParsingErrors", "robotsmw/robotstxt.TestLines"}},
+	{"a rule without a leading slash", "robotstxt", `no target begins with "f"`,
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_2_AllowAndDisallow"}},
+	{"a space inside a pattern", "robotstxt", "A space inside a pattern is %20",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
+	{"long lines", "robotstxt", "There is no limit for a line",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_5_Limits"}},
+	{"other lines between user-agent lines", "robotstxt", "nothing but a rule ends a group",
+		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_4_OtherRecords"}},
+	{"whose is a Crawl-delay", "robotstxt", "A Crawl-delay belongs to the user-agent lines since the previous one of its group",
+		[]string{"robotsmw/robotstxt.TestCrawlDelayOfWhom", "robotsmw/robotstxt.TestSharedCorpusCrawlDelays"}},
+	{"bytes that are no text", "robotstxt", "Nothing in a file is an error",
+		[]string{"robotsmw/robotstxt.TestHostileBodies", "robotsmw/robotstxt.TestRFC9309_2_3_1_5_ParsingErrors"}},
+	{"a comment, white space and line ends", "robotstxt", "Lines end with LF, CR LF or CR",
+		[]string{"robotsmw/robotstxt.TestLinesAreCountedByEachLineEnd", "robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
+
+	// What a page says.
+	{"restrictions add up", "robotsmeta", "index never lifts a noindex",
+		[]string{"robotsmw/robotsmeta.TestUnionTakesTheMoreRestrictive"}},
+	{"scopes in X-Robots-Tag", "robotsmeta", "A name is told from a directive by knowing the directives",
+		[]string{"robotsmw/robotsmeta.TestXRobotsTag"}},
+	{"dates", "robotsmeta", "the longest text that is a date counts",
+		[]string{"robotsmw/robotsmeta.TestDates", "robotsmw/robotsmeta.TestUnavailableAfter"}},
+	{"a page that was not examined", "robotsmw", "PageNotExamined",
+		[]string{"robotsmw.TestPageStates", "robotsmw.TestPageClosedEarlyIsPartial"}},
+
+	// The order, and the pace.
+	{"order of composition", "robotsmw", "Robots is outermost",
+		[]string{"integration_test.TestCacheBetween", "robotsmw.TestCrawlDelayReachesTheLimiterBelow"}},
+	{"the slot of a host", "politeness", "A request holds its slot to the end of its response's body",
+		[]string{"politeness.TestSlotIsHeldToTheBodysEnd", "politeness.TestUnreadBodyIsNamedOnce"}},
+	{"what rests a host", "politeness", "What rests a host",
+		[]string{"politeness.TestWhatRestsAHost", "politeness.TestOneIntervalMore", "politeness.TestRefusalsOfOneMoment"}},
+	{"a caller whose deadline comes first", "politeness", "is refused at once with a [*DelayError]",
+		[]string{"politeness.TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing", "robotsmw.TestDeadlineBeforeTheSlotOfRobotsTxt"}},
+	{"a refused wait is not an outage", "robotsmw", "is never taken for an outage",
+		[]string{"robotsmw.TestRefusedWaitOfRobotsTxtIsNoOutage"}},
+	{"http.Client.Timeout", "politeness", "http.Client.Timeout counts the wait as well",
+		[]string{"politeness.TestAttemptTimeout", "politeness.TestClientTimeoutShorterThanTheWait"}},
+	{"replays by net/http", "politeness", "sends a request again by itself",
+		[]string{"politeness.TestReplayKeepsThePace_RealConnections", "politeness.TestReplayKeepsThePace_RefusedStream"}},
+	{"the fetch of robots.txt and Crawl-delay", "politeness", "neither waits for a Crawl-delay nor behind those who do",
+		[]string{"politeness.TestExemptFetchOfRobotsTxt"}},
+
+	// A fleet.
+	{"one owner per host", "redislimit", "A host has one owner at a time",
+		[]string{"politeness.TestFleet_WaitsForTheHost", "politeness.TestFleet_StateIsHandedOver"}},
+	{"a session and its trust", "redislimit", "The member trusts its session for Lease after it sent the last renewal",
+		[]string{"politeness.TestFleet_Trust"}},
+	{"state lost", "redislimit", "Every call names the epoch",
+		[]string{"integration_test.TestRedisLimitChaos"}},
+	{"the engine away", "redislimit", "Nobody is ever unpaced",
+		[]string{"integration_test.TestRedisLimitChaos"}},
+}
+
+// decisionDocs are the packages that hold decisions.
+var decisionDocs = map[string]string{
+	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta",
+	"politeness": "politeness", "redislimit": "politeness/redislimit",
+}
+
+func TestDecisions_StandInTheDocs(t *testing.T) {
+	docs := make(map[string]string)
+	for name, dir := range decisionDocs {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", filepath.FromSlash(dir), "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[name] = strings.Join(strings.Fields(file.Doc.Text()), " ")
+	}
+	for _, d := range decisions {
+		if doc, ok := docs[d.doc]; !ok || !strings.Contains(doc, d.says) {
+			t.Errorf("%s: the doc of package %s does not say %q", d.about, d.doc, d.says)
+		}
+	}
+}
+
+func TestDecisions_HaveTests(t *testing.T) {
+	found := make(map[string][]string)
+	for _, d := range decisions {
+		if len(d.tests) == 0 {
+			t.Errorf("%s: no test is named", d.about)
+		}
+		for _, test := range d.tests {
+			i := strings.LastIndexByte(test, '.')
+			dir, name := test[:i], test[i+1:]
+			if found[dir] == nil {
+				found[dir] = testsOf(t, filepath.Join("..", filepath.FromSlash(dir)))
+			}
+			if !slices.Contains(found[dir], name) {
+				t.Errorf("%s: package %s has no %s", d.about, dir, name)
+			}
+		}
+	}
+}
+
+// testsOf returns the names of a package's tests.
+func testsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names
+}
