@@ -104,7 +104,9 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) Event {
 	}
 	k.until = until
 	l.backed[g.host] = struct{}{}
-	return Event{Host: g.key, Status: o.Status, Wait: wait}
+	e := g.event(now)
+	e.Status, e.Wait = o.Status, wait
+	return e
 }
 
 // retryAfter is how long the host asks to be left alone, cut to MaxRetryAfter.

@@ -18,7 +18,8 @@ import (
 type Grant struct {
 	limiter *Limiter
 	key     string
-	then    *Grant // its place with the next limiter; nil: none
+	url     *url.URL // that was asked for; of the first in the chain
+	then    *Grant   // its place with the next limiter; nil: none
 
 	// Set before it is queued, then constant.
 	told, exempt bool          // what the context said of Crawl-delay
@@ -39,13 +40,22 @@ type Grant struct {
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
-	paced      bool // once it has started: an interval follows, so that it matters when
-	leaving    bool // it is on its way to the host
+	paced      bool   // once it has started: an interval follows, so that it matters when
+	leaving    bool   // it is on its way to the host
+	number     uint64 // among those of the limiter that have started
+	keeps      kept   // when it started, for an Observer
+	status     int    // of its response; 0: none
 
 	// What the Transport tells of the response.
 	response atomic.Pointer[url.URL] // set while its body is open
 	reads    atomic.Uint32           // how often the body was read
 	reported bool                    // guarded by limiter.mu
+}
+
+// kept is what a request kept to when it started.
+type kept struct {
+	pace, crawl time.Duration
+	paused      time.Duration // the end of the host's latest pause, or never
 }
 
 type state uint8
@@ -85,13 +95,24 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	event := l.learnFrom(g, o, s)
 	l.release(g)
+	if o.Status != 0 {
+		g.status = o.Status
+	}
+	status, now := g.status, time.Duration(0)
+	if l.Observer != nil {
+		now = l.now()
+	}
 	l.mu.Unlock()
 	if g.then != nil {
 		g.then.Done(Outcome{})
 	}
+	if o.Status != 0 {
+		l.tellAnswer(ctx, g, o, now)
+	}
 	if event.Status != 0 {
 		l.tellBackOff(ctx, event)
 	}
+	l.tellEnd(ctx, g, status, now)
 }
 
 // answered tells the limiter of a response whose body is still to come.
@@ -102,9 +123,15 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	var event Event
 	if g.state != over {
 		event = l.learnFrom(g, o, s)
+		g.status = o.Status
 		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
+	now := time.Duration(0)
+	if l.Observer != nil {
+		now = l.now()
+	}
 	l.mu.Unlock()
+	l.tellAnswer(ctx, g, o, now)
 	if event.Status != 0 {
 		l.tellBackOff(ctx, event)
 	}
@@ -204,6 +231,14 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	g.since = now
 	g.expires = later(now, l.set.lease)
 	g.paced = l.paces(h, g)
+	l.starts++
+	g.number = l.starts
+	if l.Observer != nil {
+		g.keeps = kept{l.pace(h), l.crawlDelay(h, g), never}
+		if h.learnt != nil {
+			g.keeps.paused = h.learnt.until
+		}
+	}
 	h.stamp(now, g.exempt)
 	l.drawJitter(h)
 	if h.hold != nil {

@@ -138,6 +138,7 @@ type Limiter struct {
 	resting restHeap           // those of them that were met while they must still wait
 	backed  map[*host]struct{} // hosts in a back-off, or that were in one lately
 	tickets uint64             // how many have queued
+	starts  uint64             // how many have started
 	reaped  time.Duration      // when abandoned grants were last looked for everywhere
 	stats   Stats
 }
@@ -286,7 +287,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	if err != nil {
 		return err
 	}
-	g.limiter, g.key, g.limit, g.trace = l, key, forever, traceOf(ctx)
+	g.limiter, g.key, g.url, g.limit, g.trace = l, key, u, forever, traceOf(ctx)
 	g.told, g.exempt, g.crawl = crawlDelayOf(ctx)
 	patience := forever
 	if g.ends = ctx.Done() != nil; g.ends {

@@ -3,6 +3,8 @@ package politeness
 import (
 	"context"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -13,12 +15,22 @@ import (
 // once and with no lock held. They must return quickly. A panic in one goes to
 // the caller of the Limiter or Transport.
 //
-// The context is that of the request. Only BackedOff may get a background one:
-// [Grant.Done] has no context, so that of the request is known to a [Transport]
-// alone. The context may have ended.
+// The context is that of the request. Only Answered, Ended and BackedOff may
+// get a background one: [Grant.Done] has no context, so that of the request is
+// known to a [Transport] alone. The context may have ended.
 type Observer struct {
-	// Granted: a request may start. Wait is how long it waited.
+	// Granted: a request may start, at At. Wait is how long it waited, Delay
+	// and CrawlDelay what the host's starts keep, and Until the end of its
+	// latest pause, if it had one.
 	Granted func(ctx context.Context, e Event)
+
+	// Answered: a response has come, at At, with Status and RetryAfter. Wait
+	// is what that asks for, whether or not this status is one to obey it on.
+	Answered func(ctx context.Context, e Event)
+
+	// Ended: a request is over, at At: its body was read or closed, or it
+	// failed. Wait is how long it took, and Status 0 if no response came.
+	Ended func(ctx context.Context, e Event)
 
 	// Refused: a request got a [*DelayError], with Until in it. Wait is how
 	// long it had waited.
@@ -29,7 +41,7 @@ type Observer struct {
 	Cancelled func(ctx context.Context, e Event)
 
 	// BackedOff: a host is left alone for Wait, to Until, because it answered
-	// with Status.
+	// with Status, at At.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Clamped: a Crawl-delay, Wait, was cut to MaxCrawlDelay.
@@ -61,6 +73,21 @@ type Event struct {
 	Status int           // of the response: 429, 503, 3xx, or that of a wall
 	Reason Reason        // granted, refused, cancelled: what the request waited for longest
 	Exempt bool          // of the same: it is the fetch of robots.txt itself
+
+	// Of a request that was granted: its number among those of the Limiter,
+	// its URL, and when it started, was answered, ended, or made its host be
+	// left alone. The time is by the Limiter's own clock, which nobody sets:
+	// the difference of two is what passed between them.
+	Request uint64
+	URL     *url.URL
+	At      time.Time
+
+	RetryAfter string // answered: as written; several joined by ", "
+
+	// What the host's starts keep between them, without Jitter: the Delay, or
+	// the adaptive one if that is longer; and the Crawl-delay, which the fetch
+	// of robots.txt is exempt from. 0: none.
+	Delay, CrawlDelay time.Duration
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
@@ -77,6 +104,8 @@ func Join(observers ...*Observer) *Observer {
 		default:
 			all = &Observer{
 				Granted:   both(all.Granted, o.Granted),
+				Answered:  both(all.Answered, o.Answered),
+				Ended:     both(all.Ended, o.Ended),
 				Refused:   both(all.Refused, o.Refused),
 				Cancelled: both(all.Cancelled, o.Cancelled),
 				BackedOff: both(all.BackedOff, o.BackedOff),
@@ -141,8 +170,40 @@ func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, w
 		g.trace.Granted(l.epoch.Add(g.since))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
-		o.Granted(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
+		e := g.event(g.since)
+		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, g.keeps.pace, g.keeps.crawl
+		if until := g.keeps.paused; until != never {
+			e.Until = l.epoch.Add(until)
+		}
+		o.Granted(ctx, e)
 	}
+}
+
+// tellAnswer tells of a response.
+func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.Duration) {
+	if to := l.Observer; to != nil && to.Answered != nil {
+		e := g.event(at)
+		e.Status = o.Status
+		if values := o.Header["Retry-After"]; len(values) > 0 {
+			e.RetryAfter = strings.Join(values, ", ")
+			e.Wait, _ = RetryAfter(o.Header, time.Now())
+		}
+		to.Answered(ctx, e)
+	}
+}
+
+// tellEnd tells of a request that is over.
+func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Duration) {
+	if o := l.Observer; o != nil && o.Ended != nil {
+		e := g.event(at)
+		e.Wait, e.Status = at-g.since, status
+		o.Ended(ctx, e)
+	}
+}
+
+// event is what all events of a request say that was granted.
+func (g *Grant) event(at time.Duration) Event {
+	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
 }
 
 // refused tells of a request that gets a DelayError.

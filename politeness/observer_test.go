@@ -2,13 +2,17 @@ package politeness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Every function of Observer goes through Join, those of later versions too.
@@ -105,6 +109,65 @@ func TestObserversAllocateNothing(t *testing.T) {
 	if without := allocs(nil); observed > without {
 		t.Errorf("%v allocations, without an observer %v", observed, without)
 	}
+}
+
+// What a request kept to, and how it fared, can be told from its events alone.
+func TestObserversAreToldAWholeRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log []string
+		began := time.Now()
+		note := func(what string) func(context.Context, Event) {
+			return func(_ context.Context, e Event) {
+				line := fmt.Sprintf("%s %d %s at %v", what, e.Request, e.URL.Path, e.At.Sub(began))
+				switch what {
+				case "granted":
+					line += fmt.Sprintf(", delay %v, crawl-delay %v", e.Delay, e.CrawlDelay)
+					if !e.Until.IsZero() {
+						line += fmt.Sprintf(", rested until %v", e.Until.Sub(began))
+					}
+				case "answered":
+					line += fmt.Sprintf(": %d, %q asks for %v", e.Status, e.RetryAfter, e.Wait)
+				case "ended":
+					line += fmt.Sprintf(": %d after %v", e.Status, e.Wait)
+				case "backed off":
+					line += fmt.Sprintf(" for %v", e.Wait)
+				}
+				log = append(log, line)
+			}
+		}
+		l := &Limiter{Observer: &Observer{Granted: note("granted"), Answered: note("answered"), Ended: note("ended"), BackedOff: note("backed off")}}
+		tr := &Transport{Limiter: l, Base: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(200 * time.Millisecond)
+			switch req.URL.Path {
+			case "/limited":
+				return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"9"}}, Body: io.NopCloser(strings.NewReader("wait"))}, nil
+			case "/gone":
+				return nil, errors.New("connection reset")
+			}
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		})}
+		for _, path := range []string{"/limited", "/page", "/gone"} {
+			req, _ := http.NewRequestWithContext(WithCrawlDelay(t.Context(), 3*time.Second), "GET", "http://a.example"+path, nil)
+			if resp, err := tr.RoundTrip(req); err == nil {
+				time.Sleep(100 * time.Millisecond)
+				resp.Body.Close()
+			}
+		}
+		want := []string{
+			"granted 1 /limited at 0s, delay 1s, crawl-delay 3s",
+			`answered 1 /limited at 200ms: 429, "9" asks for 9s`,
+			"backed off 1 /limited at 200ms for 9s",
+			"ended 1 /limited at 300ms: 429 after 300ms",
+			"granted 2 /page at 9.2s, delay 1s, crawl-delay 3s, rested until 9.2s",
+			`answered 2 /page at 9.4s: 200, "" asks for 0s`,
+			"ended 2 /page at 9.4s: 200 after 200ms",
+			"granted 3 /gone at 12.2s, delay 1s, crawl-delay 3s, rested until 9.2s",
+			"ended 3 /gone at 12.4s: 0 after 200ms",
+		}
+		if !slices.Equal(log, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
+		}
+	})
 }
 
 // A tally counts what its observer is told.

@@ -2,9 +2,12 @@ package robotsmw
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -52,10 +55,23 @@ func newChecker(cfg *config) *Checker {
 		MaxBytes:     cfg.MaxBytes,
 		Logger:       cfg.Logger,
 		Fetched:      c.observeFetch,
+		Recalled:     c.observeRecall,
 		StoreFailed:  c.storeFailed,
 	}
 	if o := cfg.Observer; o != nil && o.Looked != nil {
 		lc.Looked = func(ctx context.Context, l load.Lookup) { o.Looked(ctx, Lookup(l)) }
+	}
+	if o := cfg.Observer; o != nil && o.Asked != nil {
+		lc.Asked = func(robotsURL string, resp *http.Response, body []byte, err error) {
+			defer c.recoverFrom("Observer.Asked")
+			o.Asked(context.Background(), robotsURL, resp, body, err)
+		}
+	}
+	if o := cfg.Observer; o != nil && o.Read != nil {
+		lc.Kind.Read = func(hash [sha256.Size]byte, body []byte) {
+			defer c.recoverFrom("Observer.Read")
+			o.Read(context.Background(), hex.EncodeToString(hash[:]), body)
+		}
 	}
 	c.loader = load.New(lc)
 	return c
@@ -125,7 +141,7 @@ func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decis
 
 func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
 	if len(name) == 0 {
-		d.URL, d.Allowed, d.Reason = u, true, NotApplicable
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
 		return nil
 	}
 	if rec := c.loader.Override(name); rec != nil {
@@ -133,7 +149,7 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 		return nil
 	}
 	if u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && u.Opaque == "" {
-		d.URL, d.Allowed, d.Reason = u, true, IsRobotsTxt
+		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
 		return nil
 	}
 	rec, now, err := c.loader.Load(ctx, name)
@@ -146,7 +162,7 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 
 // judge applies a record to a URL, and fills d, which is zero, with that.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
-	d.URL, d.RobotsURL, d.Status, d.doc = u, rec.URL, int(rec.Status), rec.Doc
+	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
 	if f := rec.Failure; f != nil {
 		d.Cause, d.FailedSince, d.NextTry = f.Cause, f.Since, f.Retry
@@ -213,6 +229,13 @@ func (c *Checker) observeFetch(f load.Fetch) {
 	}
 	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
 		"renewed", e.Renewed, "bytes", e.Bytes, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+}
+
+func (c *Checker) observeRecall(f load.Fetch) {
+	if o := c.cfg.Observer; o != nil && o.Recalled != nil {
+		defer c.recoverFrom("Observer.Recalled")
+		o.Recalled(context.Background(), fetchOf(f))
+	}
 }
 
 func (c *Checker) recoverFrom(what string) {

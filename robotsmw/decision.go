@@ -23,6 +23,7 @@ type Decision struct {
 	Allowed bool
 	DryRun  bool // Allowed only because Options.DryRun lets everything pass
 	Reason  Reason
+	Time    time.Time // when it was made
 
 	// The rule that decided, if Reason is ByRule.
 	Kind robotstxt.Kind // Allow or Disallow

@@ -64,6 +64,8 @@ type sent struct {
 
 	tells      bool          // the Crawl-delay
 	crawlDelay time.Duration // 0, which is told too: none
+
+	decision *Decision // nil: nobody observes them
 }
 
 type sentKey struct{}
@@ -78,6 +80,19 @@ func (s *sent) Value(key any) any {
 		}
 	}
 	return s.Context.Value(key)
+}
+
+// DecisionOf returns the decision by which a Transport sends a request, given
+// the context that it sends it with: for what stands between it and the
+// network, such as the [politeness.Observer] of its Limiter. It returns nil for
+// any other context, and if nobody observes decisions ([Observer.Decided]). It
+// is shared: do not change it.
+func DecisionOf(ctx context.Context) *Decision {
+	s, _ := ctx.Value(sentKey{}).(*sent)
+	if s == nil {
+		return nil
+	}
+	return s.decision
 }
 
 // look has resp, the answer to req, looked at while the caller reads it.

@@ -236,3 +236,35 @@ func ExampleObserver() {
 	// http://down.example/robots.txt answered 503
 	// 2 URLs may not be fetched
 }
+
+// What the Limiter tells of a request, with the rule by which it was let go.
+func ExampleDecisionOf() {
+	opts := robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base:      web(),
+		Limiter: &politeness.Limiter{Observer: &politeness.Observer{
+			Granted: func(ctx context.Context, e politeness.Event) {
+				if d := robotsmw.DecisionOf(ctx); d != nil {
+					fmt.Printf("%v: every %v, %v\n", e.URL, max(e.Delay, e.CrawlDelay), d.Reason)
+				}
+			},
+			Ended: func(_ context.Context, e politeness.Event) {
+				fmt.Println(e.URL, e.Status)
+			},
+		}},
+		Observer: &robotsmw.Observer{Decided: func(context.Context, robotsmw.Decision) {}},
+	}
+	client, err := robotsmw.NewClient(opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := client.Get("https://shop.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp.Body.Close()
+	// Output:
+	// https://shop.example/robots.txt 200
+	// https://shop.example/: every 2s, no-match
+	// https://shop.example/ 200
+}

@@ -2,6 +2,8 @@ package robotsmw
 
 import (
 	"context"
+	"encoding/hex"
+	"net/http"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
@@ -11,19 +13,38 @@ import (
 // optional; a nil one costs nothing.
 //
 // The functions are called in the middle of requests, by many goroutines at
-// once: they must return quickly and must not call back. A panic in Fetched or
-// StoreFailed is logged and goes no further; one in Decided or Looked goes to
-// the caller.
+// once: they must return quickly and must not call back. A panic in Decided or
+// Looked goes to the caller; one in the others is logged and goes no further.
 //
 // Decided and Looked get the context of the request, or of the call of Check.
 // A fetch of robots.txt serves all who wait for it and belongs to none of
-// them: Fetched and StoreFailed get a background context.
+// them: the others get a background context.
 type Observer struct {
 	// Decided is called for every decision made, by Check and by RoundTrip.
 	Decided func(ctx context.Context, d Decision)
 
 	// Fetched is called after every fetch of a robots.txt.
 	Fetched func(ctx context.Context, f Fetch)
+
+	// Recalled is called when a record that the Store has is used in place of
+	// a fetch.
+	Recalled func(ctx context.Context, f Fetch)
+
+	// Asked is called after each question for a robots.txt: each hop of its
+	// redirects, and each one that is put again. robotsURL is that of the
+	// origin it is for. resp has the Request as it was sent; its Body is
+	// closed, and its StatusCode 0 if no answer came. body is what was read of
+	// that: decoded, but for the page of a 5xx, and not all of it where there
+	// is more than a robots.txt can have, or the status says enough. err is
+	// why there is no answer, or no whole one. None of them may be changed,
+	// nor kept.
+	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
+
+	// Read is called with each robots.txt before anything is decided by it,
+	// whether it was fetched, stored or is an Override, and with its SHA-256 as
+	// Decision.SHA256 has it. The same may come again. The text may not be
+	// changed, nor kept.
+	Read func(ctx context.Context, sha256 string, text []byte)
 
 	// Looked is called when a record is looked up: what came of it.
 	Looked func(ctx context.Context, l Lookup)
@@ -48,6 +69,9 @@ func Join(observers ...*Observer) *Observer {
 			all = &Observer{
 				Decided:     both(all.Decided, o.Decided),
 				Fetched:     both(all.Fetched, o.Fetched),
+				Recalled:    both(all.Recalled, o.Recalled),
+				Asked:       bothOfAnswer(all.Asked, o.Asked),
+				Read:        bothOfText(all.Read, o.Read),
 				Looked:      both(all.Looked, o.Looked),
 				StoreFailed: bothOfStore(all.StoreFailed, o.StoreFailed),
 			}
@@ -84,6 +108,34 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 	}
 }
 
+// bothOfAnswer is both for Asked.
+func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, error)) func(context.Context, string, *http.Response, []byte, error) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
+		f(ctx, robotsURL, resp, body, err)
+		g(ctx, robotsURL, resp, body, err)
+	}
+}
+
+// bothOfText is both for Read.
+func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context, string, []byte) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(ctx context.Context, sha256 string, text []byte) {
+		f(ctx, sha256, text)
+		g(ctx, sha256, text)
+	}
+}
+
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
 // what it came to (RFC 9309 §2.3.1): with a Cause, robots.txt is unreachable;
 // without, a Status of 2xx brought or confirmed a file, and any other means
@@ -97,6 +149,12 @@ type Fetch struct {
 	Duration  time.Duration // to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is not
 	Next      time.Time     // when it may be asked for again
+
+	// The answer that holds from now on, as a Decision has it. While robots.txt
+	// is unreachable that is the last one before; SHA256 is "" if there was no
+	// file in it, and the times are zero if there was none.
+	SHA256           string
+	Fetched, Expires time.Time
 }
 
 // Lookup is what came of looking for an origin's record.
@@ -116,7 +174,10 @@ func fetchOf(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{
 		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops), Bytes: f.Bytes,
-		Duration: f.Duration, Next: rec.Expires,
+		Duration: f.Duration, Next: rec.Expires, Fetched: rec.Fetched, Expires: rec.Expires,
+	}
+	if rec.Doc != nil {
+		e.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
 	}
 	if f := rec.Failure; f != nil {
 		e.Status, e.Cause, e.Next = f.Status, f.Cause, f.Retry

@@ -3,14 +3,19 @@ package robotsmw
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -126,4 +131,127 @@ func TestObserverPanics(t *testing.T) {
 			t.Errorf("wrongly blocked: %v", d)
 		}
 	})
+}
+
+// All that a verdict rests on can be told from the events alone: what was
+// asked, what came, and which file that left in force.
+func TestObserversAreToldAWholeFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", status(301, "Location: http://b.example/rules.txt"))
+		web.Handle("b.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(304)
+				return
+			}
+			io.WriteString(w, someRules)
+		}))
+		web.Handle("down.example", robotstest.Status(503))
+		web.Handle("gone.example", robotstest.Reset(""))
+		var mu sync.Mutex
+		var log []string
+		note := func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, fmt.Sprintf(format, args...))
+		}
+		store := new(memoryStore)
+		observed := func(o *Options) {
+			o.Store = store
+			o.Observer = &Observer{
+				Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
+					note("asked %s for %s: %d, %d bytes, failed %t", resp.Request.URL, robotsURL, resp.StatusCode, len(body), err != nil)
+				},
+				Read: func(_ context.Context, sha256 string, text []byte) {
+					note("read %.6s: %d bytes", sha256, len(text))
+				},
+				Fetched: func(_ context.Context, f Fetch) {
+					note("fetched %s: %d, %.6s for %v", f.URL, f.Status, f.SHA256, f.Expires.Sub(f.Fetched))
+				},
+				Recalled: func(_ context.Context, f Fetch) {
+					note("recalled %s: %d, %.6s for %v", f.URL, f.Status, f.SHA256, f.Expires.Sub(f.Fetched))
+				},
+			}
+		}
+		hash := fmt.Sprintf("%.3x", sha256.Sum256([]byte(someRules)))
+		want := func(lines ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if log = slices.Compact(log); !slices.Equal(log, lines) { // the same file may be read again
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(lines, "\n"))
+			}
+			log = nil
+		}
+		size := fmt.Sprint(len(someRules), " bytes")
+		c := newTestTransport(t, &web, observed).Checker()
+		if d := decide(t, c, "http://a.example/"); d.SHA256()[:6] != hash || !d.Time.Equal(time.Now()) {
+			t.Errorf("%v, made %v", d, d.Time)
+		}
+		want("asked http://a.example/robots.txt for http://a.example/robots.txt: 301, 0 bytes, failed false",
+			"asked http://b.example/rules.txt for http://a.example/robots.txt: 200, "+size+", failed false",
+			"read "+hash+": "+size,
+			"fetched http://a.example/robots.txt: 200, "+hash+" for 24h0m0s")
+		time.Sleep(25 * time.Hour)
+		decide(t, c, "http://a.example/")
+		want("read "+hash+": "+size, // the Store's
+			"asked http://a.example/robots.txt for http://a.example/robots.txt: 301, 0 bytes, failed false",
+			"asked http://b.example/rules.txt for http://a.example/robots.txt: 304, 0 bytes, failed false",
+			"fetched http://a.example/robots.txt: 200, "+hash+" for 24h0m0s")
+
+		decide(t, newTestTransport(t, &web, observed).Checker(), "http://a.example/")
+		want("read "+hash+": "+size,
+			"recalled http://a.example/robots.txt: 200, "+hash+" for 24h0m0s")
+
+		decide(t, c, "http://down.example/")
+		decide(t, c, "http://gone.example/")
+		want("asked http://down.example/robots.txt for http://down.example/robots.txt: 503, 0 bytes, failed false",
+			"fetched http://down.example/robots.txt: 503,  for 0s",
+			"asked http://gone.example/robots.txt for http://gone.example/robots.txt: 0, 0 bytes, failed true",
+			"fetched http://gone.example/robots.txt: 0,  for 0s")
+
+		newTestTransport(t, &web, observed, func(o *Options) { o.Override = map[string]string{"http://c.example": shutRules} })
+		want(fmt.Sprintf("read %.3x: %d bytes", sha256.Sum256([]byte(shutRules)), len(shutRules)))
+	})
+}
+
+// What stands below the Transport knows the decision by which it was reached.
+func TestDecisionOf(t *testing.T) {
+	var web robotstest.Internet
+	web.Handle("a.example", robots(someRules))
+	var got *Decision
+	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/robots.txt" {
+			got = DecisionOf(r.Context())
+		}
+		return web.RoundTrip(r)
+	})
+	tests := []struct {
+		name     string
+		observer *Observer
+		want     bool
+	}{
+		{"observed", &Observer{Decided: func(context.Context, Decision) {}}, true},
+		{"not observed", nil, false},
+		{"observed by one who is not told of decisions", new(Observer), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTestTransport(t, base, func(o *Options) { o.Observer = tt.observer })
+			req, _ := http.NewRequest("GET", "http://a.example/page", nil)
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if (got != nil) != tt.want || got != nil && (!got.Allowed || got.URL.Path != "/page") {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	if d := DecisionOf(t.Context()); d != nil {
+		t.Errorf("of a context that nobody made: %v", d)
+	}
 }

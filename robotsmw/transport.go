@@ -130,6 +130,9 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	// That there is no Crawl-delay is said too: the limiter keeps what it was
 	// last told.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
+	if o := t.cfg.Observer; o != nil && o.Decided != nil {
+		s.decision = new(d)
+	}
 	out := req.WithContext(s)
 	if !plain {
 		out.Header = withUserAgent(req.Header, cmp.Or(agent, t.cfg.UserAgent))

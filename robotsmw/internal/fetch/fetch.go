@@ -7,6 +7,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,11 @@ type Question struct {
 	// Granted is told when the question has its slot, if it had to ask for one.
 	// An error takes the question back. Nil: nobody is.
 	Granted func() error
+
+	// Answered is told what the answer is made of: the response, whose Body is
+	// closed, what was read of that, decoded but for the page of an error that
+	// is not 4xx, and why there is no answer, or no whole one. Nil: nobody is.
+	Answered func(resp *http.Response, body []byte, err error)
 }
 
 // Ask sends one request and reads its body if that is a robots.txt. The
@@ -104,7 +110,23 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		ans.Conditional = true
 	}
 
-	resp, err := c.Base.RoundTrip(req)
+	var resp *http.Response
+	var begin []byte // of the body, as far as it decides
+	var short bytes.Buffer
+	if q.Answered != nil {
+		defer func() {
+			told := &http.Response{Request: req}
+			if resp != nil {
+				*told = *resp
+				told.Request = req
+			}
+			if begin == nil {
+				begin = short.Bytes()
+			}
+			q.Answered(told, begin, err)
+		}()
+	}
+	resp, err = c.Base.RoundTrip(req)
 	if err != nil {
 		return ans, causeOf(ctx, err)
 	}
@@ -116,7 +138,6 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
-	var begin []byte
 	switch {
 	case ans.Status >= 200 && ans.Status <= 299:
 		// One byte more tells the parser that the file goes on.
@@ -129,7 +150,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		// A short body read to its end leaves the connection to the pages. The
 		// body of a 101 is the connection itself, which has no end and obeys no
 		// context.
-		io.CopyN(io.Discard, resp.Body, resp.ContentLength+1)
+		io.CopyN(&short, resp.Body, resp.ContentLength+1)
 	}
 	ans.Refusal = refusalOf(resp, begin)
 	if err != nil && ans.Refusal == "" {

@@ -90,6 +90,13 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 // Of a flight that was dropped, the error is its delay.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
+	if l.cfg.Asked != nil {
+		q.Answered = func(resp *http.Response, body []byte, err error) {
+			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // else nothing was sent
+				l.cfg.Asked(f.RobotsURL, resp, body, err)
+			}
+		}
+	}
 	if lock != nil {
 		q.Expect = func(until time.Time) {
 			f.Expect(until)

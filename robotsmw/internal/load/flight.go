@@ -74,6 +74,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			// check begins the refresh.
 			now := time.Now()
 			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
+				l.recalled(f, stored)
 				return stored, func() {}, nil
 			}
 			prev = stored
@@ -83,6 +84,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 		// has a lock too, for which the holder of this one may be waiting.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
+			l.recalled(f, stored)
 			return stored, lock.Release, nil
 		}
 		rec, body, err := l.askLocked(f, prev, lock)

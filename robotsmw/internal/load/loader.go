@@ -28,6 +28,8 @@ type Config struct {
 
 	Looked      func(context.Context, Lookup)
 	Fetched     func(Fetch)
+	Recalled    func(Fetch) // a stored record, in place of a fetch
+	Asked       func(robotsURL string, resp *http.Response, body []byte, err error)
 	StoreFailed func(op string, err error)
 }
 
@@ -87,6 +89,12 @@ func (l *Loader) looked(ctx context.Context, what Lookup) {
 func (l *Loader) fetched(f Fetch) {
 	if l.cfg.Fetched != nil {
 		l.cfg.Fetched(f)
+	}
+}
+
+func (l *Loader) recalled(f *cache.Flight, rec *record.Record) {
+	if l.cfg.Recalled != nil {
+		l.cfg.Recalled(Fetch{URL: f.RobotsURL, Record: rec})
 	}
 }
 

@@ -54,9 +54,8 @@ type Documents struct {
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// of is the document of a body: one in the cache, or a new one.
-func (ds *Documents) of(body []byte, tokens []string, keepFile bool) *Document {
-	hash := sha256.Sum256(body)
+// of is the document of a body with that hash: one in the cache, or a new one.
+func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
 	ds.mu.Unlock()
