@@ -35,7 +35,7 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 		}
 		for verdict := range strings.SplitSeq(page.Concludes[0], ", ") {
 			switch record.Verdict(verdict) {
-			case record.Fetched, record.Moved, record.Later, record.Missing, "asked for":
+			case record.Fetched, record.Moved, record.NotFound, record.PutOff, record.GivenUp, "asked for":
 				want["GET "+strings.TrimPrefix(page.URL, "http://")]++
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +61,14 @@ func TestRun_Mistakes(t *testing.T) {
 		{"all pages kept nowhere", []string{"-pages-all"}, "-pages"},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
+		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
+		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
+		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "state"},
+		{"a crawl of nothing in Redis", []string{"-redis=redis://127.0.0.1:1"}, "no URL to crawl"},
+		{"pages of nothing", []string{"-pages=dir"}, "no URL to crawl"},
+		{"a store for nothing", []string{"-store=dir"}, "no URL to crawl"},
+		{"a crawler of nothing", []string{agent, "-max-pages=3"}, "no URL to crawl"},
+		{"the demo and a URL", []string{agent, "demo", "http://a.example/"}, "http://demo"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,21 +79,24 @@ func TestRun_Mistakes(t *testing.T) {
 			if !strings.Contains(stderr.String(), tt.want) {
 				t.Errorf("standard error %q says nothing of %q", stderr.String(), tt.want)
 			}
+			if n := strings.Count(stderr.String(), "\n"); n != 1 || stdout.Len() > 0 {
+				t.Errorf("%d lines of error, want 1:\n%s\nstandard output: %s", n, stderr.String(), stdout.String())
+			}
 		})
 	}
 }
 
 func TestRun_Help(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != tool.ExitOK {
-		t.Errorf("exit status %d, want 0", status)
+	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != tool.ExitOK || stderr.Len() > 0 {
+		t.Errorf("exit status %d, want 0; standard error: %s", status, stderr.String())
 	}
 	for _, flag := range []string{
 		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-hosts", "-proxy", "-json",
 		"-report", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
 		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {
-		if !strings.Contains(stderr.String(), flag) {
+		if !strings.Contains(stdout.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}
 	}
@@ -246,6 +259,31 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 			if gap := pages[i].Sub(pages[i-1]); gap < 5*time.Minute {
 				t.Errorf("a page came %v after the one before, want 5m0s", gap)
 			}
+		}
+	})
+}
+
+// The demo is crawled if nothing is said at all, and if it is asked for.
+func TestRun_Demo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, internet := demoInternet(t)
+		for _, args := range [][]string{nil, {"demo"}, {"demo", "-report", filepath.Join(t.TempDir(), "crawl.html")}, {"-max-pages=5"}, {"-resume", t.TempDir(), "demo"}} {
+			summary, _ := crawlJSON(t, t.Context(), internet, tool.ExitOK, args...)
+			if summary.Fetched < 5 {
+				t.Errorf("%q: %d fetched", args, summary.Fetched)
+			}
+		}
+	})
+}
+
+// Flags may stand behind the URL.
+func TestRun_FlagsAfterURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a>`))
+		summary, _ := crawlJSON(t, t.Context(), &internet, tool.ExitOK, "http://a.example/", "-max-pages", "1", agent)
+		if summary.Fetched != 1 {
+			t.Errorf("%d fetched, want 1", summary.Fetched)
 		}
 	})
 }

@@ -1,7 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -27,8 +34,8 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 		}))
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a>`))
 		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-hosts=1", "http://busy.example/", "http://a.example/")
-		if summary.Fetched != 4 || summary.Missing != 0 {
-			t.Errorf("%d fetched, %d missing; want 4, 0", summary.Fetched, summary.Missing)
+		if summary.Fetched != 4 || summary.GivenUp != 0 {
+			t.Errorf("%d fetched, %d given up; want 4, 0", summary.Fetched, summary.GivenUp)
 		}
 		for _, l := range lines {
 			switch {
@@ -55,8 +62,8 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}))
 		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "http://busy.example/")
-		if summary.Missing != 1 || len(summary.Lost) != 1 {
-			t.Errorf("%d missing, %d listed; want 1, 1", summary.Missing, len(summary.Lost))
+		if summary.GivenUp != 1 || len(summary.Lost) != 1 {
+			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
 		for _, l := range lines {
@@ -64,11 +71,208 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 				tries++
 			}
 		}
-		if tries != 1+record.MaxPuts {
-			t.Errorf("%d tries, want %d", tries, 1+record.MaxPuts)
+		if tries != record.MaxTries {
+			t.Errorf("%d tries, want %d", tries, record.MaxTries)
 		}
-		if log := internet.Log(); len(log) != 2+record.MaxPuts {
-			t.Errorf("%d requests were sent, want %d", len(log), 2+record.MaxPuts)
+		if log := internet.Log(); len(log) != 1+record.MaxTries {
+			t.Errorf("%d requests were sent, want %d", len(log), 1+record.MaxTries)
+		}
+	})
+}
+
+// brokenSite is a site of 250 pages, all linked from the first, and its host is
+// owed 100 ms. These of its pages always answer 503, without a Retry-After.
+func brokenSite(broken func(n int) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		switch _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); {
+		case r.URL.Path == "/robots.txt":
+			w.Write([]byte("User-agent: *\nCrawl-delay: 0.1"))
+		case err == nil && broken(n):
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case err == nil:
+			page200("fine").ServeHTTP(w, r)
+		default:
+			var links strings.Builder
+			for n := 1; n < 250; n++ {
+				fmt.Fprintf(&links, "<a href=/%d>%d</a>", n, n)
+			}
+			page200(links.String()).ServeHTTP(w, r)
+		}
+	})
+}
+
+// A page that always answers 503 waits by itself: its host goes on with the
+// others, and none of those is said to be put off.
+func TestCrawl_BrokenPages(t *testing.T) {
+	random := rand.New(rand.NewPCG(22, 503))
+	scattered := func() func(int) bool {
+		pages := random.Perm(249)[:7]
+		return func(n int) bool { return slices.Contains(pages, n-1) }
+	}
+	for name, broken := range map[string]func(n int) bool{
+		"one in 35":     func(n int) bool { return n%35 == 17 },
+		"scattered":     scattered(),
+		"again":         scattered(),
+		"and again":     scattered(),
+		"the first":     func(n int) bool { return n <= 7 },
+		"in the middle": func(n int) bool { return n >= 120 && n < 127 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var internet robotstest.Internet
+				internet.Handle("a.example", brokenSite(broken))
+				summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-delay=100ms", "-max-pages=0", "http://a.example/")
+				if summary.Fetched != 243 || summary.GivenUp != 7 || len(summary.Lost) != 7 {
+					t.Errorf("%d fetched, %d given up, %d lost; want 243, 7, 7", summary.Fetched, summary.GivenUp, len(summary.Lost))
+				}
+				asked := make(map[string]int)
+				for _, request := range internet.Log() {
+					asked[request.URL]++
+				}
+				for url, n := range asked {
+					var page int
+					if fmt.Sscanf(url, "http://a.example/%d", &page); n > record.MaxTries || n > 1 && !broken(page) {
+						t.Errorf("%s was asked for %d times", url, n)
+					}
+				}
+				ideal := 0.1 * float64(len(internet.Log()))
+				if summary.Seconds > 1.5*ideal {
+					t.Errorf("it took %.1f s, want %.1f at most", summary.Seconds, 1.5*ideal)
+				}
+				t.Logf("%.1f s, ideal %.1f", summary.Seconds, ideal)
+				for _, l := range lines {
+					if l.Verdict == record.PutOff && l.Status == 0 {
+						t.Errorf("%s is said to be put off, and was not asked for", l.URL)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What the server answers decides what became of a page: not each answer is a
+// page.
+func TestCrawl_Statuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var status int
+			if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {
+				page200("fine").ServeHTTP(w, r)
+				return
+			}
+			if status == http.StatusMovedPermanently {
+				w.Header().Set("Location", "/")
+			}
+			w.Header().Set("X-Robots-Tag", "noindex")
+			w.WriteHeader(status)
+		}))
+		want := map[int]record.Verdict{
+			200: record.Fetched, 203: record.Fetched, 301: record.Moved, 304: record.Failed, 401: record.Refused, 403: record.Refused,
+			404: record.NotFound, 410: record.NotFound, 451: record.Refused, 500: record.Failed, 502: record.Failed,
+		}
+		var urls []string
+		for _, status := range slices.Sorted(maps.Keys(want)) {
+			urls = append(urls, fmt.Sprintf("http://a.example/%d", status))
+		}
+		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, urls...)
+		for _, l := range lines {
+			if l.Status != 0 && l.Verdict != record.RobotsTxt && l.URL != "http://a.example/" && l.Verdict != want[l.Status] {
+				t.Errorf("%d is %q, want %q", l.Status, l.Verdict, want[l.Status])
+			}
+			if l.NoIndex && l.Verdict != record.Fetched && l.Verdict != record.Moved {
+				t.Errorf("%s, which is %s, is said to be a page that says noindex", l.URL, l.Verdict)
+			}
+		}
+		if summary.Fetched != 3 || summary.Moved != 1 || summary.NotFound != 2 || summary.Refused != 3 || summary.Failed != 3 || len(summary.Lost) != 6 {
+			t.Errorf("%+v", summary)
+		}
+		host := summary.Hosts[0]
+		if host.Fetched != 3 || host.Moved != 1 || host.NotFound != 2 || host.Lost != 6 {
+			t.Errorf("of its host: %+v", host)
+		}
+		if summary.Statuses[404] != 1 || summary.Statuses[200] != 2 || len(summary.Statuses) != len(want) {
+			t.Errorf("statuses: %v", summary.Statuses)
+		}
+	})
+}
+
+// A crawl that had no page has failed, even if every server answered.
+func TestCrawl_NothingThere(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusGone, http.StatusForbidden, http.StatusInternalServerError} {
+		synctest.Test(t, func(t *testing.T) {
+			var internet robotstest.Internet
+			internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+			crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "http://a.example/1")
+		})
+	}
+}
+
+// Ports of one host are asked at one pace, and have a robots.txt each. The
+// table of hosts says so.
+func TestCrawl_Ports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200("fine"))
+		internet.Handle("a.example:8080", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		var out bytes.Buffer
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		if status := command.Run(t.Context()); status != tool.ExitOK {
+			t.Errorf("exit status %d", status)
+		}
+		for _, want := range []string{
+			"http://a.example 404: everything allowed; http://a.example:8080 200\n",
+			"the ports of a host share its interval",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("nothing is said of %q:\n%s", want, out.String())
+			}
+		}
+	})
+}
+
+// A person reads the beginning of a long list, and where the rest is.
+func TestCrawl_LongLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		args := []string{agent, "-max-pages=0"}
+		for n := range 60 {
+			args = append(args, fmt.Sprintf("http://%02d.example/", n))
+		}
+		internet.Handle("00.example", page200("fine"))
+		var out bytes.Buffer
+		command := tool.Command{Crawl: crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		if status := command.Run(t.Context()); status != tool.ExitOK {
+			t.Errorf("exit status %d", status)
+		}
+		_, summary, _ := strings.Cut(out.String(), "60 hosts in ")
+		for want, n := range map[string]int{"… and 10 more, in -json\n": 1, "… and 39 more, in -json\n": 1, "\n  50.example ": 0, ": no such host\n": 50 - 1 + 20} {
+			if strings.Count(summary, want) != n {
+				t.Errorf("%q is not there %d times:\n%s", want, n, summary)
+			}
+		}
+	})
+}
+
+// The time for which a host was left alone because it asked for that is told
+// apart from its interval.
+func TestCrawl_Paused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		var asked bool
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" && !asked {
+				asked = true
+				w.Header().Set("Retry-After", "90")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			page200("fine").ServeHTTP(w, r)
+		}))
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "http://a.example/")
+		if paused := summary.Hosts[0].Paused; paused != 90 {
+			t.Errorf("paused for %v s, want 90", paused)
 		}
 	})
 }

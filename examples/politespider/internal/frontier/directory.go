@@ -122,7 +122,7 @@ func (d *Directory) Refund(p *Page) {
 
 // PutBack is Memory's.
 func (d *Directory) PutBack(p *Page, until time.Time) {
-	d.write(line{Put: p.URL.String(), Puts: p.Puts, Next: until.UTC()})
+	d.write(line{Put: p.URL.String(), Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	d.Memory.PutBack(p, until)
 }
 
@@ -176,7 +176,7 @@ func (r *replay) line(l line) error {
 		r.rest(l.Host, l)
 	}
 	if p := r.queued[l.Put]; p != nil {
-		p.Puts = l.Puts
+		p.Puts, p.Due = l.Puts, l.Due
 		r.rest(HostKey(p.URL), l)
 	}
 	if p := r.queued[l.Done]; p != nil {

@@ -182,6 +182,31 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	})
 }
 
+// A page that waits by itself still does when the crawl goes on.
+func TestDirectory_PageWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d := openDirectory(t, dir, 10)
+		d.Add(newPage(t, "http://a.example/1"))
+		start := time.Now()
+		p, _ := d.Take(t.Context())
+		p.Puts, p.Due = 2, start.Add(time.Minute)
+		d.PutBack(p, start)
+		d.Close()
+		for range 2 { // as it was written when it happened, and anew
+			d = openDirectory(t, dir, 10)
+			if wait := d.State().Wait; wait != time.Minute {
+				t.Errorf("the page is due in %v, want in a minute", wait)
+			}
+			d.Close()
+		}
+		p, _ = openDirectory(t, dir, 10).Take(t.Context())
+		if time.Since(start) != time.Minute || p.Puts != 2 {
+			t.Errorf("handed out after %v, put off %d times", time.Since(start), p.Puts)
+		}
+	})
+}
+
 func TestDirectory_Mistakes(t *testing.T) {
 	t.Run("in use", func(t *testing.T) {
 		dir := t.TempDir()

@@ -26,7 +26,11 @@ import (
 type Page struct {
 	URL  *url.URL // absolute, without a fragment
 	From string   // the page it was found on; "" for a start URL
-	Puts int      // how often a server has put it off; kept by PutBack
+	Puts int      // how often its server has put it off; kept by PutBack
+
+	// Due is when it may be handed out at the earliest, whatever its host says;
+	// zero: at once. Kept by PutBack, until it is handed out again.
+	Due time.Time
 
 	Depth   int  // how many links it is away from a start URL, by the way on which it was first found
 	Sitemap bool // it is one: what it leads to are not links but further start URLs
@@ -38,15 +42,16 @@ type Page struct {
 
 // entry is a page as it is written down.
 type entry struct {
-	URL     string `json:"url"`
-	From    string `json:"from,omitempty"`
-	Puts    int    `json:"puts,omitempty"`
-	Depth   int    `json:"depth,omitempty"`
-	Sitemap bool   `json:"sitemap,omitempty"`
+	URL     string    `json:"url"`
+	From    string    `json:"from,omitempty"`
+	Puts    int       `json:"puts,omitempty"`
+	Due     time.Time `json:"due,omitzero"`
+	Depth   int       `json:"depth,omitempty"`
+	Sitemap bool      `json:"sitemap,omitempty"`
 }
 
 func entryOf(p *Page) entry {
-	return entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Depth: p.Depth, Sitemap: p.Sitemap}
+	return entry{URL: p.URL.String(), From: p.From, Puts: p.Puts, Due: p.Due.UTC(), Depth: p.Depth, Sitemap: p.Sitemap}
 }
 
 func (e entry) page() (*Page, error) {
@@ -57,7 +62,7 @@ func (e entry) page() (*Page, error) {
 	if u.Hostname() == "" { // also of no text at all, which would stand for every line that names no page
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
 	}
-	return &Page{URL: u, From: e.From, Puts: e.Puts, Depth: e.Depth, Sitemap: e.Sitemap}, nil
+	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
 }
 
 // State is a frontier at a glance.

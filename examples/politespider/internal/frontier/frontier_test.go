@@ -169,6 +169,108 @@ func TestPutBack(t *testing.T) {
 
 // A host is left alone for its interval, even if it has nothing to be asked for
 // meanwhile.
+// A page may wait by itself: its host goes on with others, newly found ones too,
+// and the page comes before them once it is due.
+func TestWaitsByItself(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		f.Add(newPage(s, "http://a.example/1"), newPage(s, "http://a.example/2"))
+		start := time.Now()
+		p, _ := f.Take(s.Context())
+		p.Puts, p.Due = 1, start.Add(2*s.unit)
+		f.PutBack(p, start)
+		takes := func(path string, after time.Duration) *Page {
+			s.Helper()
+			p, ok := f.Take(s.Context())
+			if !ok || p.URL.Path != path {
+				s.Fatalf("%v was handed out, want %s", p, path)
+			}
+			s.since(start, after)
+			return p
+		}
+		f.Done(takes("/2", 0), start, 0)
+		if n := f.State().Queued; n != 1 {
+			s.Errorf("%d are queued, want the one that waits", n)
+		}
+
+		var late sync.WaitGroup
+		late.Go(func() {
+			time.Sleep(s.unit)
+			f.Add(newPage(s, "http://a.example/3"), newPage(s, "http://a.example/4"))
+		})
+		third := takes("/3", s.unit)
+		late.Wait()
+		time.Sleep(s.unit)
+		f.Done(third, start, 0)
+		again := takes("/1", 2*s.unit)
+		if again.Puts != 1 {
+			s.Errorf("it was put off %d times, want 1", again.Puts)
+		}
+		f.Done(again, start, 0)
+		f.Done(takes("/4", 2*s.unit), start, 0)
+		if _, ok := f.Take(s.Context()); ok {
+			s.Error("there was a page more")
+		}
+		if state := f.State(); state.Queued != 0 || state.Spent != 4 {
+			s.Errorf("at the end: %+v", state)
+		}
+	})
+}
+
+// A host that had no answer for a page is asked for the one that is the least
+// like it, and not for another that waited.
+func TestHurt(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		for _, path := range []string{"/1", "/2", "/3", "/4", "/5"} {
+			f.Add(newPage(s, "http://a.example"+path))
+		}
+		take := func(want string) *Page {
+			s.Helper()
+			p, ok := f.Take(s.Context())
+			if !ok || p.URL.Path != want {
+				s.Fatalf("%v was handed out, want %s", p, want)
+			}
+			return p
+		}
+		putOff := func(p *Page) {
+			p.Puts++
+			p.Due = time.Now().Add(20 * time.Millisecond)
+			f.PutBack(p, time.Now())
+			time.Sleep(30 * time.Millisecond)
+		}
+		putOff(take("/1"))
+		fifth := take("/5")
+		f.PutBack(fifth, time.Now()) // it was not asked for
+		f.Refund(take("/5"))         // nor this time
+		f.Done(take("/4"), time.Now(), 0)
+		again := take("/1")
+		f.Done(again, time.Now(), 0) // given up
+		f.Done(take("/3"), time.Now(), 0)
+		putOff(take("/2"))
+		f.Done(take("/2"), time.Now(), 0) // there is no other
+		if _, ok := f.Take(s.Context()); ok {
+			s.Error("there was a page more")
+		}
+	})
+}
+
+// The rest that a host is owed holds for pages that wait by themselves, too.
+func TestWaitsForItsHost(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		f.Add(newPage(s, "http://a.example/1"))
+		start := time.Now()
+		p, _ := f.Take(s.Context())
+		p.Due = start.Add(s.unit)
+		f.PutBack(p, start.Add(2*s.unit))
+		if _, ok := f.Take(s.Context()); !ok {
+			s.Fatal("nothing was handed out")
+		}
+		s.since(start, 2*s.unit)
+	})
+}
+
 func TestInterval(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)

@@ -19,7 +19,7 @@ import (
 //	{"add":[{"url":"http://a.example/"}]}                                             queued
 //	{"add":[{"url":"http://a.example/1","from":"http://a.example/"}]}
 //	{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}            done with, and when its host is free
-//	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}                put off by its server
+//	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}                put off by its server; "due" as well: it waits by itself
 //	{"done":"http://a.example/2","free":true}                                         done with, and not counted
 //
 // What was handed out leaves no line: a page is as good as queued until it is
@@ -40,6 +40,7 @@ type line struct {
 	Free     bool      `json:"free,omitempty"`
 	Put      string    `json:"put,omitempty"`
 	Puts     int       `json:"puts,omitempty"`
+	Due      time.Time `json:"due,omitzero"`
 	Seen     []string  `json:"seen,omitempty"`
 	Spent    int       `json:"spent,omitempty"`
 	Host     string    `json:"host,omitempty"`

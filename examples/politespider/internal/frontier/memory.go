@@ -1,8 +1,10 @@
 package frontier
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,10 +27,47 @@ type Memory struct {
 
 // hostQueue is the queue of one host.
 type hostQueue struct {
+	name  string
 	pages []*Page
+	later []*Page   // those that wait by themselves, by when they are due
+	hurt  bool      // it had no answer for the latest page
 	busy  bool      // a page is handed out
-	due   time.Time // not before; orders the hosts even when it is past
+	rest  time.Time // none is before then; orders the hosts even when it is past
 	idle  time.Time // since when no page is handed out
+	place int       // in the heap; -1: it is not there
+}
+
+// due is when the next page may be handed out. There has to be one.
+func (h *hostQueue) due() time.Time {
+	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
+		return h.later[0].Due
+	}
+	return h.rest
+}
+
+// next takes out the page that is to be handed out now. One that has waited by
+// itself comes first: it has been in the queue for longer. But a host is not to
+// be asked for one page after the other that it has no answer for, so after
+// such a page comes the one at the other end of the queue, which is the least
+// like it.
+func (h *hostQueue) next(now time.Time) (p *Page) {
+	last := len(h.pages) - 1
+	switch {
+	case h.hurt && last >= 0:
+		p, h.pages = h.pages[last], h.pages[:last]
+	case len(h.later) > 0 && !h.later[0].Due.After(now):
+		p, h.later = h.later[0], h.later[1:]
+		if p.Due.After(p.Ready) {
+			p.Ready = p.Due
+		}
+	default:
+		p, h.pages = h.pages[0], h.pages[1:]
+	}
+	p.Due = time.Time{}
+	if h.idle.After(p.Ready) {
+		p.Ready = h.idle
+	}
+	return p
 }
 
 // NewMemory returns an empty frontier that hands out at most max pages: those
@@ -112,19 +151,15 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 		return nil, m.changed, 0
 	}
 	host := m.due[0]
-	if wait := time.Until(host.due); wait > 0 {
+	now := time.Now()
+	if wait := host.due().Sub(now); wait > 0 {
 		return nil, m.changed, wait
 	}
 	heap.Pop(&m.due)
-	p := host.pages[0]
-	host.pages = host.pages[1:]
 	host.busy = true
-	if host.idle.After(p.Ready) {
-		p.Ready = host.idle
-	}
 	m.queued--
 	m.out++
-	return p, nil, 0
+	return host.next(now), nil, 0
 }
 
 // Done says that a page is finished with. Its host was last asked at the given
@@ -133,6 +168,7 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent++
+	m.hosts[HostKey(p.URL)].hurt = p.Puts > 0
 	m.release(p, asked.Add(interval))
 }
 
@@ -143,15 +179,19 @@ func (m *Memory) Refund(p *Page) {
 	defer m.mu.Unlock()
 	host := m.hosts[HostKey(p.URL)]
 	idle := host.idle
-	m.release(p, host.due)
+	m.release(p, host.rest)
 	host.idle = idle
 }
 
-// PutBack queues a page again. Its host is left alone until then.
+// PutBack queues a page again, which is not handed out before it is due. Its
+// host is left alone until then.
 func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.push(p, until)
+	if !p.Due.IsZero() {
+		m.hosts[HostKey(p.URL)].hurt = true
+	}
 	m.release(p, until)
 }
 
@@ -161,8 +201,8 @@ func (m *Memory) State() State {
 	defer m.mu.Unlock()
 	s := State{Queued: m.queued, Out: m.out, Spent: m.spent, Hosts: len(m.due), Err: m.err}
 	if len(m.due) > 0 && m.spent+m.out < m.max {
-		if wait := time.Until(m.due[0].due); wait > 0 {
-			s.Next, s.Wait = HostKey(m.due[0].pages[0].URL), wait
+		if wait := time.Until(m.due[0].due()); wait > 0 {
+			s.Next, s.Wait = m.due[0].name, wait
 		}
 	}
 	return s
@@ -182,34 +222,41 @@ func (m *Memory) fail(err error) {
 }
 
 func (m *Memory) push(p *Page, due time.Time) {
-	key := HostKey(p.URL)
-	host := m.host(key, due)
+	host := m.host(HostKey(p.URL), due)
 	p.Ready = time.Now()
-	host.pages = append(host.pages, p)
+	if p.Due.After(p.Ready) {
+		at, _ := slices.BinarySearchFunc(host.later, p, func(a, b *Page) int { return cmp.Or(a.Due.Compare(b.Due), -1) })
+		host.later = slices.Insert(host.later, at, p)
+	} else {
+		host.pages = append(host.pages, p)
+	}
 	m.queued++
-	if !host.busy && len(host.pages) == 1 {
+	switch {
+	case host.place >= 0:
+		heap.Fix(&m.due, host.place)
+	case !host.busy:
 		heap.Push(&m.due, host)
 	}
 	m.signal()
 }
 
-// host returns the queue of a host; if it is new, it is due then.
-func (m *Memory) host(key string, due time.Time) *hostQueue {
+// host returns the queue of a host; if it is new, it rests until then.
+func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {
-		host = &hostQueue{due: due}
+		host = &hostQueue{name: key, rest: rest, place: -1}
 		m.hosts[key] = host
 	}
 	return host
 }
 
-func (m *Memory) release(p *Page, due time.Time) {
+func (m *Memory) release(p *Page, rest time.Time) {
 	host := m.hosts[HostKey(p.URL)]
 	host.busy = false
 	host.idle = time.Now()
-	host.due = due
+	host.rest = rest
 	m.out--
-	if len(host.pages) > 0 {
+	if len(host.pages)+len(host.later) > 0 {
 		heap.Push(&m.due, host)
 	}
 	m.signal()
@@ -225,12 +272,20 @@ func (m *Memory) signal() {
 type hostHeap []*hostQueue
 
 func (h hostHeap) Len() int           { return len(h) }
-func (h hostHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-func (h hostHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *hostHeap) Push(x any)        { *h = append(*h, x.(*hostQueue)) }
+func (h hostHeap) Less(i, j int) bool { return h[i].due().Before(h[j].due()) }
+func (h hostHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+func (h *hostHeap) Push(x any) {
+	host := x.(*hostQueue)
+	host.place = len(*h)
+	*h = append(*h, host)
+}
 func (h *hostHeap) Pop() any {
 	old := *h
 	host := old[len(old)-1]
 	*h = old[:len(old)-1]
+	host.place = -1
 	return host
 }

@@ -38,8 +38,8 @@ import (
 // An ACL user needs no more than
 //
 //	+eval +evalsha +time +exists +del +pexpire
-//	+hget +hmget +hset +hsetnx +hincrby +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
-//	+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel
+//	+hget +hmget +hset +hsetnx +hdel +hincrby +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
+//	+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel +xrevrange
 //	~{politespider:*
 type Redis struct {
 	client redis.UniversalClient
@@ -227,7 +227,7 @@ func pageOf(reply []any) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.entry, p.Ready = reply[1].(string), time.Now()
+	p.entry, p.Ready, p.Due = reply[1].(string), time.Now(), time.Time{}
 	return p, nil
 }
 
@@ -255,17 +255,29 @@ func (r *Redis) next(host string, wait time.Duration) {
 
 // Done is Memory's. A page that another process has taken over is left to it.
 func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
-	r.give(p, "done", time.Until(asked.Add(interval)))
+	hurt := 0
+	if p.Puts > 0 {
+		hurt = 1
+	}
+	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
 }
 
 // Refund is Memory's.
-func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0) }
+func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0, -1) }
 
 // PutBack is Memory's.
-func (r *Redis) PutBack(p *Page, until time.Time) { r.give(p, "putback", time.Until(until)) }
+func (r *Redis) PutBack(p *Page, until time.Time) {
+	hurt := -1
+	if !p.Due.IsZero() {
+		hurt = 1
+	}
+	r.give(p, "putback", time.Until(until), hurt)
+}
 
-func (r *Redis) give(p *Page, fate string, rest time.Duration) {
-	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p))
+// give gives a page back. That its host is hurt, which had no answer for it, is
+// 1, that it is not 0, and -1 leaves that as it was.
+func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
+	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
 	delete(r.held, p.entry+" "+HostKey(p.URL))
 	r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -166,6 +167,49 @@ func TestRedis_TakesOver(t *testing.T) {
 }
 
 // However long a page takes, its process keeps it while it lives.
+// So is a page that had waited by itself: it stands in its host's stream behind
+// pages that nobody has had yet.
+func TestRedis_TakesOverWhatWaited(t *testing.T) {
+	server := startRedis(t)
+	const lease = 400 * time.Millisecond
+	dead := openRedis(t, server, RedisOptions{Lease: lease})
+	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
+	p, _ := dead.Take(t.Context())
+	p.Due = time.Now().Add(20 * time.Millisecond)
+	dead.PutBack(p, time.Now())
+	if p, _ = dead.Take(t.Context()); p.URL.Path != "/2" {
+		t.Fatalf("%s was handed out, want what does not wait", p.URL)
+	}
+	time.Sleep(20 * time.Millisecond)
+	dead.Add(newPage(t, "http://a.example/3"))
+	dead.PutBack(p, time.Now())
+	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host is well
+	mustTake(t, dead, "/1")
+	dead.die()
+	alive := openRedis(t, server, RedisOptions{Lease: lease})
+	var got []string
+	for {
+		p, ok := alive.Take(t.Context())
+		if !ok {
+			break
+		}
+		got = append(got, p.URL.Path)
+		alive.Done(p, time.Now(), 0)
+	}
+	if want := []string{"/1", "/3"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func mustTake(t *testing.T, r *Redis, path string) *Page {
+	t.Helper()
+	p, ok := r.Take(t.Context())
+	if !ok || p.URL.Path != path {
+		t.Fatalf("%v was handed out, want %s", p, path)
+	}
+	return p
+}
+
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -415,7 +459,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	server.do("acl", "setuser", "bot", "on", ">secret", "~{politespider:*",
 		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
 		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
-		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel")
+		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel")
 	const lease = 150 * time.Millisecond
 	as := func() *Redis {
 		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), RedisOptions{Lease: lease})

@@ -4,6 +4,8 @@
 package record
 
 import (
+	"net/http"
+
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
@@ -12,18 +14,49 @@ import (
 type Verdict string
 
 const (
-	Fetched     Verdict = "fetched"     // the server answered, whatever the status
-	Moved       Verdict = "moved"       // it redirected; where to is a URL of its own
+	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
+	Moved       Verdict = "moved"       // it redirected: 3xx; where to is a URL of its own
+	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
+	Refused     Verdict = "refused"     // the server says no: any other 4xx but 429
 	Blocked     Verdict = "blocked"     // a rule of robots.txt says no; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be had, so nothing is allowed
-	Later       Verdict = "later"       // 429 or 503, or a long wait: back in the queue
-	Missing     Verdict = "missing"     // 429 or 503 once too often: given up
-	Failed      Verdict = "failed"      // no answer, or half of one
+	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
+	GivenUp     Verdict = "given up"    // 429 or 503 once too often
+	Failed      Verdict = "failed"      // no answer, half of one, or another status, such as 500
 	RobotsTxt   Verdict = "robots.txt"  // not a page: an origin's robots.txt was asked for
 )
 
-// MaxPuts is how often a page that answers 429 or 503 goes back into the queue.
-const MaxPuts = 3
+// Verdicts are those of pages, in the order in which they are counted.
+var Verdicts = []Verdict{Fetched, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
+
+// Lost reports whether there is nothing of a page that may well be there.
+func (v Verdict) Lost() bool {
+	switch v {
+	case Refused, Unreachable, GivenUp, Failed:
+		return true
+	}
+	return false
+}
+
+// VerdictOf is what became of a page that was answered, by the status.
+func VerdictOf(status int) Verdict {
+	switch {
+	case status >= 200 && status <= 299:
+		return Fetched
+	case status >= 300 && status <= 399:
+		return Moved
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return NotFound
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return PutOff
+	case status >= 400 && status <= 499:
+		return Refused
+	}
+	return Failed
+}
+
+// MaxTries is how often a page is asked for at most that answers 429 or 503.
+const MaxTries = 4
 
 // Record is one thing that happened in a crawl: a line of the output, or one of
 // its JSON lines.
@@ -34,14 +67,14 @@ type Record struct {
 	Host      string  `json:"host"`           // its unit of politeness
 	From      string  `json:"from,omitempty"` // the page it was found on
 	Status    int     `json:"status,omitempty"`
-	Waited    float64 `json:"waited,omitempty"`     // seconds from its turn to its request, to spare the host
+	Waited    float64 `json:"waited,omitempty"`     // seconds that its request waited, to spare the host
 	Location  string  `json:"location,omitempty"`   // of Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // likewise
 	Links     int     `json:"links,omitempty"`      // on it, not seen before: queued
 	LinksLeft int     `json:"links_left,omitempty"` // on it, not followed because it or they ask so
-	Put       int     `json:"put,omitempty"`        // how often it has been put off, of Later and Missing
-	Again     float64 `json:"again,omitempty"`      // seconds until its next turn, of Later
+	Tries     int     `json:"tries,omitempty"`      // how often it was asked for, of PutOff and GivenUp
+	Again     float64 `json:"again,omitempty"`      // seconds until it is asked for again, of PutOff
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
@@ -84,16 +117,19 @@ type Summary struct {
 	Stopped     string        `json:"stopped,omitempty"` // why before its end: "interrupted", "max-pages", "failed"
 	Fetched     int           `json:"fetched"`
 	Moved       int           `json:"moved"`
+	NotFound    int           `json:"not_found"`
+	Refused     int           `json:"refused"`
 	Blocked     int           `json:"blocked"`
 	Unreachable int           `json:"unreachable"`
-	Missing     int           `json:"missing"`
+	GivenUp     int           `json:"given_up"`
 	Failed      int           `json:"failed"`
+	Statuses    map[int]int   `json:"statuses"`            // how often pages were answered with each status
 	Left        int           `json:"left"`                // URLs still queued
-	Elsewhere   int           `json:"elsewhere,omitempty"` // pages done by earlier runs and other processes of this crawl
+	Elsewhere   int           `json:"elsewhere,omitempty"` // URLs done with by earlier runs and other processes of this crawl
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`          // by name
-	Lost        []Record      `json:"lost"`           // what is Unreachable, Missing or Failed
+	Lost        []Record      `json:"lost"`           // what is Refused, Unreachable, GivenUp or Failed
 	NotToKeep   []Record      `json:"not_to_keep"`    // fetched, and noindex
 	Uses        []UseSummary  `json:"uses,omitempty"` // those that any page says something about
 
@@ -115,8 +151,42 @@ type HostSummary struct {
 	Requests  int     `json:"requests"` // sent to it, robots.txt and second tries included
 	Interval  float64 `json:"interval"` // seconds that it is owed between two pages
 	Fetched   int     `json:"fetched"`
+	Moved     int     `json:"moved"`
+	NotFound  int     `json:"not_found"`
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
+	Paused    float64 `json:"paused,omitempty"`  // seconds that it was left alone because it asked for that, or its answers did
 	Closest   float64 `json:"closest,omitempty"` // seconds between the starts of the two pages closest to each other
-	RobotsTxt string  `json:"robots_txt"`        // how its robots.txt answered
+	Addresses int     `json:"addresses"`         // ports and schemes of it whose robots.txt was asked for: they share one interval
+	RobotsTxt string  `json:"robots_txt"`        // how its robots.txt answered, with the address if it has several
+}
+
+// Count returns how many URLs that became of.
+func (s Summary) Count(v Verdict) int {
+	return *s.counter(v)
+}
+
+// Add counts a URL that this became of. What is no page is not counted.
+func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
+
+func (s *Summary) counter(v Verdict) *int {
+	switch v {
+	case Fetched:
+		return &s.Fetched
+	case Moved:
+		return &s.Moved
+	case NotFound:
+		return &s.NotFound
+	case Refused:
+		return &s.Refused
+	case Blocked:
+		return &s.Blocked
+	case Unreachable:
+		return &s.Unreachable
+	case GivenUp:
+		return &s.GivenUp
+	case Failed:
+		return &s.Failed
+	}
+	return new(int)
 }

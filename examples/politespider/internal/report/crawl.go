@@ -150,13 +150,17 @@ func letterOf(v record.Verdict) byte {
 		return 'f'
 	case record.Moved:
 		return 'm'
+	case record.NotFound:
+		return 'n'
+	case record.Refused:
+		return 'd'
 	case record.Blocked:
 		return 'b'
 	case record.Unreachable:
 		return 'u'
-	case record.Later:
-		return 'l'
-	case record.Missing:
+	case record.PutOff:
+		return 'p'
+	case record.GivenUp:
 		return 'g'
 	case record.RobotsTxt:
 		return robotsTxt
@@ -281,12 +285,10 @@ func noteOf(r record.Record) string {
 	}
 	notes = append(notes, r.Flags()...)
 	switch {
-	case r.Verdict == record.Later && r.Put > 0:
-		add("put off for the %s time", ordinal(r.Put))
-	case r.Verdict == record.Later:
-		add("its turn is later")
-	case r.Verdict == record.Missing:
-		add("given up after %d tries", r.Put+1)
+	case r.Verdict == record.PutOff:
+		add("try %d of %d", r.Tries, record.MaxTries)
+	case r.Verdict == record.GivenUp:
+		add("asked for %d times", r.Tries)
 	}
 	if r.Redirects > 0 {
 		add("after %s", record.Count(r.Redirects, "redirect"))
@@ -295,13 +297,6 @@ func noteOf(r record.Record) string {
 		add("%s", record.Printable(r.Error))
 	}
 	return strings.Join(notes, ", ")
-}
-
-func ordinal(n int) string {
-	if words := []string{"", "first", "second", "third"}; n < len(words) {
-		return words[n]
-	}
-	return fmt.Sprintf("%dth", n)
 }
 
 // originOf is what a URL begins with, up to its path.

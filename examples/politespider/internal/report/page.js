@@ -10,13 +10,14 @@ const kinds = [ // letters: see letterOf in crawl.go
 	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
 	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
 	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
-	{name: 'put off', letters: 'l', colour: '--later', shape: 'square'},
+	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'ring'},
+	{name: 'put off', letters: 'p', colour: '--later', shape: 'square'},
 	{name: 'blocked', letters: 'b', colour: '--blocked', shape: 'ring'},
-	{name: 'lost', letters: 'gux', colour: '--lost', shape: 'cross'},
+	{name: 'lost', letters: 'dgux', colour: '--lost', shape: 'cross'},
 ];
 const kindOf = {};
 for (const k of kinds) for (const letter of k.letters) kindOf[letter] = k;
-const words = {f: 'fetched', m: 'moved', r: 'robots.txt', l: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
+const words = {f: 'fetched', m: 'moved', r: 'robots.txt', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
 
 // ---- small things
 
@@ -210,7 +211,7 @@ const orders = {
 	trouble: (a, b) => trouble(b) - trouble(a) || orders.requests(a, b),
 };
 const slack = h => h.tightest < 0 ? Infinity : h.tightest - h.owed;
-const trouble = h => h.early * 1e6 + ['l', 'g', 'u', 'x', 'b'].reduce((n, letter) => n + (h.counts[letter] || 0), 0);
+const trouble = h => h.early * 1e6 + ['p', 'd', 'g', 'u', 'x', 'b'].reduce((n, letter) => n + (h.counts[letter] || 0), 0);
 
 const visibleLanes = new Set();
 const watcher = new IntersectionObserver(entries => {
@@ -734,7 +735,7 @@ function showSaid() {
 }
 
 function showLost() {
-	const letterOf = {missing: 'g', unreachable: 'u', failed: 'x'};
+	const letterOf = {refused: 'd', 'given up': 'g', unreachable: 'u', failed: 'x'};
 	const rows = filter.off.has('lost') ? [] : overview.lost.filter(o => textMatches(o.url) || textMatches(o.host) || textMatches(o.why));
 	list($('lost-list'), 'What was lost', [
 		{head: 'URL', class: 'url', show: o => visible(o.url), key: o => o.url},

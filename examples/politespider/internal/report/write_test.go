@@ -41,7 +41,7 @@ func TestWrite(t *testing.T) {
 			Said:     record.Said{Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 3, Name: "noindex", Known: true, Raw: "noindex"}}}},
 		{Seconds: 2.5, Verdict: record.Blocked, URL: "http://a.example/attic/1", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/1")},
 		{Seconds: 2.6, Verdict: record.Blocked, URL: "http://a.example/attic/2", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/2")},
-		{Seconds: 2.1, Verdict: record.Later, URL: "https://a.example/busy", Host: "a.example", Status: 429, Put: 1, Again: 3, PausedUntil: 5.1,
+		{Seconds: 2.1, Verdict: record.PutOff, URL: "https://a.example/busy", Host: "a.example", Status: 429, Tries: 1, Again: 3, PausedUntil: 5.1,
 			Requests: []record.Request{{At: 2, Took: 0.1, Status: 429, Interval: 2}}},
 		{Seconds: 9, Verdict: record.Failed, URL: "http://c.example/", Host: "c.example", Error: "connection reset"},
 	}
@@ -61,9 +61,9 @@ func TestWrite(t *testing.T) {
 	doc.read(t, "timeline-0", &got)
 	want := timeline{
 		At: []int64{0, 1000, 2000, 2500, 2600}, Took: []int64{10, 5, 100, -1, -1}, Owed: []int64{1000, 2000, 2000, 0, 0},
-		Status: []uint16{302, 200, 429, 0, 0}, Verdicts: "rflbb",
+		Status: []uint16{302, 200, 429, 0, 0}, Verdicts: "rfpbb",
 		URLs: []string{"/robots.txt", "/", "https://a.example/busy", "/attic/1", "/attic/2"},
-		Note: []uint32{0, 1, 3, 2, 2}, Notes: []string{"", "noindex", "line 3: Disallow: /attic/", "put off for the first time"},
+		Note: []uint32{0, 1, 3, 2, 2}, Notes: []string{"", "noindex", "line 3: Disallow: /attic/", "try 1 of 4"},
 		Pauses: [][2]int64{{2, 5100}}, Early: [][2]int64{{2, 1000}},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -15,8 +15,12 @@ import (
 
 // finish makes a crawl of the flags, which have been parsed, and of the
 // arguments.
-func (o *options) finish(flags *flag.FlagSet) error {
-	urls, err := o.recall(flags)
+func (o *options) finish(flags *flag.FlagSet, args []string) error {
+	wantsDemo := len(args) == 1 && args[0] == "demo"
+	if wantsDemo {
+		args = nil
+	}
+	urls, recalled, err := o.recall(flags, args)
 	if err != nil {
 		return err
 	}
@@ -29,10 +33,36 @@ func (o *options) finish(flags *flag.FlagSet) error {
 		return errNobody
 	case o.card.Wanted:
 		return nil // nothing is crawled
-	case len(urls) == 0:
-		return o.demo()
+	case len(urls) > 0:
+		return o.sites(urls)
 	}
-	return o.sites(urls)
+	if err := o.demo(); err != nil {
+		return err
+	}
+	if wantsDemo || recalled {
+		return nil
+	}
+	return noURL(flags)
+}
+
+// forSites are the flags that say who crawls, what to keep of a crawl, or how
+// to share it: nobody means the demo by them, unless they say so.
+var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
+
+// noURL returns an error if there is a flag that is for a crawl of URLs.
+func noURL(flags *flag.FlagSet) error {
+	given := make(map[string]flag.Value)
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value })
+	for _, name := range forSites {
+		switch value := given[name]; {
+		case value == nil:
+		case name == "resume":
+			return fmt.Errorf("-resume %s: there is no crawl yet, and no URL to begin one with: name one, or write demo for the demo internet", value)
+		default:
+			return fmt.Errorf("-%s: there is no URL to crawl: name one, or write demo for the demo internet", name)
+		}
+	}
+	return nil
 }
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
@@ -23,7 +21,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 	j, p := v.job, v.page
 	j.discovery.seed(v.seen.Decision)
 
-	if err != nil && ctx.Err() != nil { // interrupted: the page has not had its turn
+	if err != nil && ctx.Err() != nil { // interrupted: it is as if it had not been asked for
 		v.giveBack()
 		return
 	}
@@ -38,12 +36,15 @@ func (v *Visit) End(ctx context.Context, err error) {
 	}
 	switch {
 	case err == nil && v.response == nil:
-		v.refused(r, errors.New("a callback aborted the request"))
+		v.unanswered(r, errors.New("a callback aborted the request"))
 	case err != nil:
-		v.refused(r, err)
-	case v.response.StatusCode == http.StatusTooManyRequests || v.response.StatusCode == http.StatusServiceUnavailable:
+		v.unanswered(r, err)
+	case record.VerdictOf(v.response.StatusCode) == record.PutOff:
 		v.putOff(r)
 	default:
+		if v.response.StatusCode < http.StatusInternalServerError {
+			v.job.health.answer(r.Host, r.URL)
+		}
 		v.fetched(r)
 	}
 }
@@ -67,55 +68,86 @@ func (v *Visit) fetched(r record.Record) {
 			return
 		}
 	}
-	r.Verdict, r.Status = record.Fetched, resp.StatusCode
-	r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
+	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.linksError != nil {
 		r.Error = reason(v.linksError)
 	}
-	if location := resp.Headers.Get("Location"); location != "" && r.Status >= 300 && r.Status <= 399 {
-		r.Verdict, r.Location = record.Moved, resp.Request.AbsoluteURL(location)
-		v.links, v.left = []string{r.Location}, nil
-		if r.NoFollow {
-			v.links, v.left = v.left, v.links
+	if r.Verdict == record.Moved {
+		v.links, v.left = nil, nil
+		if location := resp.Headers.Get("Location"); location == "" {
+			r.Verdict, r.Error = record.Failed, "a redirect without a Location"
+		} else {
+			r.Location = resp.Request.AbsoluteURL(location)
+			v.links = []string{r.Location}
 		}
+	}
+	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // else it is not the page that says so
+		r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
+	}
+	if r.Verdict == record.Moved && r.NoFollow {
+		v.links, v.left = nil, v.links
 	}
 	r.LinksLeft = len(v.left)
 	discovery := &v.job.discovery
 	switch {
 	case r.Verdict == record.Moved:
 		r.Links = discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth, Sitemap: v.page.Sitemap}, v.links)
-	case v.page.Sitemap && r.Status <= 299:
+	case v.page.Sitemap && r.Verdict == record.Fetched:
 		r.Links = discovery.sow(v.page.URL, resp.Body)
-	case r.Status <= 399:
+	case r.Verdict == record.Fetched:
 		r.Links = discovery.follow(frontier.Page{From: r.URL, Depth: v.page.Depth + 1}, v.links)
 	}
 	v.done(r)
 }
 
-// putOff queues a page again whose server asks for time, unless it has done so
-// too often.
+// putOff queues a page again whose server has no time for it, unless it was
+// asked for too often. Where the server says for how long, its host is left
+// alone until then. Where it does not, the page may be broken and the host well:
+// so the page waits by itself, while the host goes on with others at the pace
+// that the Limiter knows, and is given up if it fails again beside pages that do
+// not.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
-	r.Status, r.Put = v.response.StatusCode, p.Puts
-	if p.Puts == record.MaxPuts {
-		r.Verdict = record.Missing
+	p.Puts++
+	r.Status, r.Tries = v.response.StatusCode, p.Puts
+	wait, asked := retryAfter(*v.response.Headers, now)
+	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(r.Host, r.URL)
+	if broken || r.Tries == record.MaxTries {
+		r.Verdict = record.GivenUp
 		v.done(r)
 		return
 	}
-	p.Puts++
-	until := now.Add(retryAfter(v.response.Headers, now))
-	r.Verdict, r.Put, r.Again = record.Later, p.Puts, record.Seconds(until.Sub(now))
+	rest := now.Add(v.interval())
+	if asked {
+		rest = now.Add(wait)
+		p.Due = rest
+	} else {
+		p.Due = now.Add(patience(v.interval(), p.Puts))
+	}
+	r.Verdict, r.Again = record.PutOff, record.Seconds(p.Due.Sub(now))
 	v.job.ledger.Add(r)
-	v.job.frontier.PutBack(p, until)
+	v.job.frontier.PutBack(p, rest)
 }
 
-// refused deals with a page that there is no answer for.
-func (v *Visit) refused(r record.Record, err error) {
+// retryAfter is how long a response asks to be left alone, if it does: up to a
+// day, as the Limiter has it.
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	wait, ok := politeness.RetryAfter(h, now)
+	return min(wait, 24*time.Hour), ok
+}
+
+// patience is how long a page waits after it was put off for the n-th time: so
+// long that some ten pages of its host come before it, and twice as long each
+// time.
+func patience(interval time.Duration, n int) time.Duration {
+	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
+}
+
+// unanswered deals with a page that there is no answer for.
+func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		r.Verdict, r.Again = record.Later, record.Seconds(time.Until(delay.Until))
-		j.ledger.Add(r)
-		j.frontier.PutBack(p, delay.Until)
+		j.frontier.PutBack(p, delay.Until) // it was not asked for: there is nothing to say about it
 		return
 	}
 	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
@@ -143,19 +175,6 @@ func (v *Visit) interval() time.Duration {
 		interval = max(interval, v.seen.Decision.CrawlDelay)
 	}
 	return interval
-}
-
-// retryAfter is how long a response asks us to wait (RFC 9110 §10.2.3); 0 if it
-// does not say.
-func retryAfter(h *http.Header, now time.Time) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(n) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 // reason is an error without the URL, which stands beside it.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -14,12 +16,29 @@ func TestRetryAfter(t *testing.T) {
 		" 3 ":                           3 * time.Second,
 		"-1":                            0,
 		"soon":                          0,
-		"99999999999999999999":          0,
+		"99999999999999999999":          24 * time.Hour,
 		"Sat, 21 Nov 2026 12:01:00 GMT": time.Minute,
 		"Sat, 21 Nov 2026 11:59:00 GMT": 0,
 	} {
-		if got := retryAfter(&http.Header{"Retry-After": {value}}, now); got != want {
-			t.Errorf("Retry-After: %s is %v, want %v", value, got, want)
+		if got, ok := retryAfter(http.Header{"Retry-After": {value}}, now); got != want || ok != (want > 0) {
+			t.Errorf("Retry-After: %s is %v, %t; want %v", value, got, ok, want)
+		}
+	}
+}
+
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		interval time.Duration
+		want     [record.MaxTries - 1]time.Duration
+	}{
+		{time.Second, [...]time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
+		{100 * time.Millisecond, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
+		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // a broken page is not asked for all the time
+	} {
+		for i, want := range tt.want {
+			if got := patience(tt.interval, i+1); got != want {
+				t.Errorf("at an interval of %v, put off %d times: %v, want %v", tt.interval, i+1, got, want)
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (o *options) define(flags *flag.FlagSet) {
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "`links` to follow at most from a start URL to a page; 0: no limit")
-	flags.IntVar(&o.maxPages, "max-pages", 100, "`pages` to fetch at most; 0: no limit")
+	flags.IntVar(&o.maxPages, "max-pages", 100, "`pages` to ask for at most; 0: no limit")
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "begin with the URLs in the sitemaps that robots.txt names, too")
 
@@ -124,13 +124,14 @@ func (r *repeated) Set(value string) error {
 // usage is what -help prints.
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
-		"  politespider                  crawl a demo internet on loopback\n"+
 		"  politespider [flags] URL...   crawl these sites\n"+
+		"  politespider [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
 		"  politespider [flags] -card    say who would crawl, and how\n\nFlags:\n")
+	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, "\nExit status:\n"+
 		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+
-		"  1    no page could be fetched, or something could not be kept: the output, the state of the crawl, a page\n"+
+		"  1    not a single page was fetched, or something could not be kept: the output, the state of the crawl, a page\n"+
 		"  2    called wrongly\n"+
 		"  130  interrupted: by Ctrl-C, or SIGTERM\n")
 }

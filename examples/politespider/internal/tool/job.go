@@ -39,6 +39,7 @@ type Job struct {
 	frontier  keep.Queue
 	discovery discovery
 	witness   *witness.Witness
+	health    health
 	ledger    *output.Ledger
 	stdout    io.Writer   // of PrintCard
 	fail      func(error) // ends the crawl

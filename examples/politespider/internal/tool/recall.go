@@ -31,18 +31,18 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to begin with. If a crawl is to go on, what the
-// command line does not say is as it was when it began.
-func (o *options) recall(flags *flag.FlagSet) ([]string, error) {
+// recall returns the URLs to begin with: the arguments. If a crawl is to go on,
+// what the command line does not say is as it was when it began.
+func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
-		return flags.Args(), nil
+		return args, false, nil
 	}
 	was, err := frontier.ReadAbout(o.place.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("-resume %s: %w", o.place.Dir, err)
+		return nil, false, fmt.Errorf("-resume %s: %w", o.place.Dir, err)
 	}
 	if was == nil {
-		return flags.Args(), nil
+		return args, false, nil
 	}
 	given := make(map[string]bool)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -52,12 +52,12 @@ func (o *options) recall(flags *flag.FlagSet) ([]string, error) {
 				continue
 			}
 			if err := flags.Set(name, value); err != nil {
-				return nil, fmt.Errorf("-resume %s: the crawl there began with -%s %s: %w", o.place.Dir, name, value, err)
+				return nil, false, fmt.Errorf("-resume %s: the crawl there began with -%s %s: %w", o.place.Dir, name, value, err)
 			}
 		}
 	}
-	if flags.NArg() == 0 {
-		return was.Start, nil
+	if len(args) == 0 {
+		return was.Start, true, nil
 	}
-	return flags.Args(), nil
+	return args, true, nil
 }

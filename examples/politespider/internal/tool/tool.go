@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
@@ -64,16 +65,17 @@ func (c Command) say(format string, args ...any) {
 // run opens what the flags ask for, and crawls.
 func (c Command) run(ctx context.Context) (status int, err error) {
 	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
-	flags.SetOutput(c.Stderr)
+	flags.SetOutput(io.Discard)
 	var o options
 	o.define(flags)
-	flags.Usage = func() { usage(c.Stderr, flags) }
-	if err := flags.Parse(c.Args); errors.Is(err, flag.ErrHelp) {
+	args, err := arguments.Parse(flags, c.Args)
+	if errors.Is(err, flag.ErrHelp) {
+		usage(c.Stdout, flags)
 		return ExitOK, nil
 	} else if err != nil {
-		return ExitUsage, nil // the flag set has said why
+		return ExitUsage, fmt.Errorf("%w (politespider -h lists the flags)", err)
 	}
-	if err := o.finish(flags); err != nil {
+	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

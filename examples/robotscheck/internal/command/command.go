@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/goodbots/courtesy/examples/internal/arguments"
 )
 
 // A Status is an exit status of the program. The larger one of two is the one
@@ -44,7 +46,7 @@ func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 	flags := flag.NewFlagSet("robotscheck "+c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	do := c.Setup(flags)
-	args, err := parseFlags(flags, args)
+	args, err := arguments.Parse(flags, args)
 	if errors.Is(err, flag.ErrHelp) {
 		c.printHelp(e.Stdout, flags)
 		return OK

@@ -1,14 +1,14 @@
 -- What all scripts but join.lua begin with.
 --
--- KEYS: meta   hash: epoch, about, queued, spent, over
+-- KEYS: meta   hash: epoch, about, queued, spent, over; "hurt HOST" if it had no answer for its latest page
 --       seen   set: hashes of all URLs that were ever added
 --       due    sorted set: hosts none of whose pages is out, by when they may be asked; those without a page leave it then
 --       held   sorted set: hosts with a page out, by when its holder is taken for dead
 --       mine   sorted set: hosts in due that the caller had last, by when they may be asked; in due they are head later
 -- ARGV: epoch, what the name of a host's stream begins with, the caller's name as a consumer, then the script's own
 --
--- A host's stream holds its pages, those that are out as pending entries of their holder. All times are of this server's
--- clock, in milliseconds.
+-- A host's stream holds its pages, those that are out as pending entries of their holder. Pages that wait by themselves are
+-- in a sorted set beside it, by when they are due. All times are of this server's clock, in milliseconds.
 local meta, seen, due, held, mine = unpack(KEYS)
 local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
 local head = 1000 -- the start that a host's last holder has before the others
@@ -20,13 +20,18 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local function queue(host, page)
+-- append puts a page at the end of its host's stream, and returns its id.
+local function append(host, page)
 	local stream = prefix .. host
 	if redis.call('EXISTS', stream) == 0 then
 		redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
 	end
-	redis.call('XADD', stream, '*', 'page', page)
-	redis.call('HINCRBY', meta, 'queued', 1)
+	return redis.call('XADD', stream, '*', 'page', page)
+end
+
+-- waiting is the key of the pages of a host that wait by themselves.
+local function waiting(host)
+	return prefix .. host .. ' waiting'
 end
 
 -- holds returns whether the entry is still the caller's: another may have taken it over.
@@ -37,6 +42,13 @@ local function holds(host, id)
 	end
 	local entry = redis.call('XPENDING', stream, group, id, id, 1)[1]
 	return entry and entry[2] == me
+end
+
+-- rest lets a host alone until then.
+local function rest(host, at)
+	redis.call('ZADD', due, at + head, host)
+	redis.call('ZADD', mine, at, host)
+	redis.call('PEXPIRE', mine, 3600000) -- nobody else will look at it
 end
 
 -- state is what each script returns first.

@@ -9,6 +9,24 @@ local function page(host, entry)
 	return state('page', host, entry[1], entry[2][2])
 end
 
+local function claim(host, id) return redis.call('XCLAIM', prefix .. host, group, me, 0, id, 'FORCE')[1] end
+
+-- next returns the page that a host is to be asked for now, if there is one. One that has waited by itself comes first: it has
+-- been in the queue for longer. But after a page that the host had no answer for comes the last one, which is the least like it.
+local function next(host)
+	local last = redis.call('HGET', meta, 'hurt ' .. host) and redis.call('XREVRANGE', prefix .. host, '+', '-', 'COUNT', 1)[1]
+	if last then
+		return claim(host, last[1])
+	end
+	local again = redis.call('ZRANGEBYSCORE', waiting(host), '-inf', now, 'LIMIT', 0, 1)[1]
+	if again then
+		redis.call('ZREM', waiting(host), again)
+		return claim(host, append(host, again))
+	end
+	local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', prefix .. host, '>')
+	return read and read[1][2][1]
+end
+
 -- What a process held that is dead comes first: it was counted when that process got it.
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 10)) do
 	local claimed = redis.call('XAUTOCLAIM', prefix .. host, group, me, math.floor(lease / 2), '0', 'COUNT', 1)[2]
@@ -48,13 +66,18 @@ if not full then
 				return state('wait', at - now, host)
 			end
 			redis.call('ZREM', mine, host)
-			local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', prefix .. host, '>')
-			if read then
+			local entry = next(host)
+			if entry then
 				redis.call('HINCRBY', meta, 'queued', -1)
-				return page(host, read[1][2][1])
+				return page(host, entry)
 			end
-			redis.call('ZREM', due, host) -- it was there for the sake of its time alone
-			redis.call('DEL', prefix .. host)
+			local later = redis.call('ZRANGE', waiting(host), 0, 0, 'WITHSCORES')[2]
+			if later then
+				rest(host, later)
+			else
+				redis.call('ZREM', due, host) -- it was there for the sake of its time alone
+				redis.call('DEL', prefix .. host)
+			end
 		end
 	end
 	return state('wait', 0, '')

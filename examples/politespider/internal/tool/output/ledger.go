@@ -9,7 +9,6 @@ package output
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -43,8 +42,7 @@ type Ledger struct {
 
 	mu    sync.Mutex
 	total record.Summary
-	hosts map[string]*record.HostSummary
-	last  map[string]time.Time // start of a host's latest page
+	hosts map[string]*host
 }
 
 // New returns the ledger of a crawl that begins now and prints to w.
@@ -53,8 +51,7 @@ func New(w io.Writer, opts Options) *Ledger {
 		opts:  opts,
 		start: time.Now(),
 		out:   &checkedWriter{w: w, failed: opts.Failed},
-		hosts: make(map[string]*record.HostSummary),
-		last:  make(map[string]time.Time),
+		hosts: make(map[string]*host),
 	}
 	l.print = newPrinter(l.out, terminal.Is(w), opts.JSON)
 	if opts.Report != "" {
@@ -78,10 +75,24 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	if !isPage {
 		return
 	}
-	if gap := record.Seconds(at.Sub(l.last[host])); !l.last[host].IsZero() && (h.Closest == 0 || gap < h.Closest) {
+	if gap := record.Seconds(at.Sub(h.last)); !h.last.IsZero() && (h.Closest == 0 || gap < h.Closest) {
 		h.Closest = gap
 	}
-	l.last[host] = at
+	h.last = at
+}
+
+// Paused notes that a host is left alone from now on because of its answer.
+func (l *Ledger) Paused(host string, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, from := l.host(host), time.Now()
+	if h.paused.After(from) {
+		from = h.paused
+	}
+	if until.After(from) {
+		h.Paused += record.Seconds(until.Sub(from))
+		h.paused = until
+	}
 }
 
 // Add notes and prints what happened.
@@ -90,31 +101,31 @@ func (l *Ledger) Add(r record.Record) {
 	defer l.mu.Unlock()
 	r.Seconds = record.Since(l.start)
 	h := l.host(r.Host)
+	l.total.Add(r.Verdict)
 	switch r.Verdict {
 	case record.Fetched:
-		l.total.Fetched++
 		h.Fetched++
 	case record.Moved:
-		l.total.Moved++
-		h.Fetched++
+		h.Moved++
+	case record.NotFound:
+		h.NotFound++
 	case record.Blocked:
-		l.total.Blocked++
 		h.Blocked++
-	case record.Unreachable:
-		l.total.Unreachable++
-	case record.Missing:
-		l.total.Missing++
-	case record.Failed:
-		l.total.Failed++
 	case record.RobotsTxt:
-		h.RobotsTxt = robotsSummary(r)
+		h.answered(r)
 	}
-	switch r.Verdict {
-	case record.Unreachable, record.Missing, record.Failed:
+	if r.Verdict.Lost() {
 		h.Lost++
 		l.total.Lost = append(l.total.Lost, r.Brief())
 	}
+	if r.Status != 0 && r.Verdict != record.RobotsTxt {
+		if l.total.Statuses == nil {
+			l.total.Statuses = make(map[int]int)
+		}
+		l.total.Statuses[r.Status]++
+	}
 	if d := r.Decision; d != nil {
+		h.decided = true
 		h.Interval = max(h.Interval, d.CrawlDelay.Seconds())
 	}
 	if r.NoIndex {
@@ -200,9 +211,9 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	s := l.total
 	s.Seconds = record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
-	s.Elsewhere = max(state.Spent-s.Fetched-s.Moved-s.Missing-s.Failed, 0)
+	s.Elsewhere = max(state.Spent-s.Fetched-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
 	for _, h := range l.hosts {
-		s.Hosts = append(s.Hosts, *h)
+		s.Hosts = append(s.Hosts, h.summary())
 	}
 	slices.SortFunc(s.Hosts, func(a, b record.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
 	l.print.summary(s)
@@ -212,24 +223,11 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 // Err returns the first error of writing the output. Call it after Finish.
 func (l *Ledger) Err() error { return l.out.err }
 
-func (l *Ledger) host(name string) *record.HostSummary {
+func (l *Ledger) host(name string) *host {
 	h := l.hosts[name]
 	if h == nil {
-		h = &record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()}
+		h = &host{HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()}}
 		l.hosts[name] = h
 	}
 	return h
-}
-
-// robotsSummary says in a few words how a robots.txt answered.
-func robotsSummary(r record.Record) string {
-	switch {
-	case r.Error != "":
-		return "nothing allowed: " + record.Printable(r.Error)
-	case r.Status >= 400:
-		return fmt.Sprintf("%d: everything allowed", r.Status)
-	case r.Redirects > 0:
-		return fmt.Sprintf("%d after %s", r.Status, record.Count(r.Redirects, "redirect"))
-	}
-	return fmt.Sprint(r.Status)
 }

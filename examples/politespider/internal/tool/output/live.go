@@ -25,9 +25,9 @@ func (p livePrinter) progress(soFar record.Summary, q frontier.State) {
 	if soFar.Fetched > 0 {
 		line += fmt.Sprintf(" (%.1f/s)", float64(soFar.Fetched)/max(soFar.Seconds, 0.1))
 	}
-	line += fmt.Sprintf(", %d blocked, %d left, %d hosts waiting", soFar.Blocked, q.Queued+q.Out, q.Hosts)
+	line += fmt.Sprintf(", %d blocked, %d queued, %s waiting", soFar.Blocked, q.Queued+q.Out, record.Count(q.Hosts, "host"))
 	if q.Next != "" {
-		line += fmt.Sprintf(", next %s in %s", q.Next, seconds(q.Wait.Seconds()))
+		line += fmt.Sprintf("; %s in %s", q.Next, seconds(q.Wait.Seconds()))
 	}
 	if runes := []rune(line); len(runes) > progressWidth {
 		line = string(runes[:progressWidth])

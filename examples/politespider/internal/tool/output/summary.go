@@ -24,7 +24,7 @@ func (p *textPrinter) summary(s record.Summary) {
 		return fmt.Sprintf("%s: %s", r.Verdict, p.note(r))
 	})
 	if s.Elsewhere > 0 {
-		fmt.Fprintf(p.w, "\nBesides, %s fetched by earlier runs or other processes of this crawl.\n", record.Count(s.Elsewhere, "page"))
+		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have done with %s more.\n", record.Count(s.Elsewhere, "URL"))
 	}
 	switch {
 	case s.Stopped == "failed":
@@ -36,21 +36,49 @@ func (p *textPrinter) summary(s record.Summary) {
 	}
 }
 
+// mostHosts and mostListed are how many rows of a table or a list a person
+// reads. The others are in the JSON lines.
+const mostHosts, mostListed = 50, 20
+
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
-	width := len("host")
-	for _, h := range hosts {
+	shown := hosts[:min(len(hosts), mostHosts)]
+	width, paused, ports := len("host"), false, false
+	for _, h := range shown {
 		width = max(width, len(h.Host))
+		paused = paused || h.Paused > 0
+		ports = ports || h.Addresses > 1
 	}
-	const format = "  %-*s  %8s  %7s  %7s  %4s  %8s  %7s  %s\n"
-	fmt.Fprint(p.w, p.paint(dim, fmt.Sprintf(format, width, "host", "requests", "fetched", "blocked", "lost", "interval", "closest", "robots.txt")))
-	for _, h := range hosts {
-		closest := "-"
-		if h.Closest > 0 {
-			closest = seconds(h.Closest)
-		}
-		fmt.Fprintf(p.w, format, width, h.Host, number(h.Requests), number(h.Fetched), number(h.Blocked), number(h.Lost), seconds(h.Interval), closest, h.RobotsTxt)
+	const format = "  %-*s  %8s  %7s  %5s  %9s  %7s  %4s  %8s  %7s  %6s  %s\n"
+	fmt.Fprint(p.w, p.paint(dim, fmt.Sprintf(format, width, "host", "requests", "fetched", "moved", "not found", "blocked", "lost", "interval", "closest", "paused", "robots.txt")))
+	for _, h := range shown {
+		fmt.Fprintf(p.w, format, width, h.Host, number(h.Requests), number(h.Fetched), number(h.Moved), number(h.NotFound), number(h.Blocked),
+			number(h.Lost), seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
 	}
-	fmt.Fprintln(p.w, p.paint(dim, "  interval: the least time owed to the host between two pages; closest: the least that there was"))
+	p.more(len(hosts) - len(shown))
+	notes := "  interval: the least time between two pages; closest: the least that there was"
+	if paused {
+		notes += ";\n  paused: how long its answers, such as 429 and 503, kept it from being asked"
+	}
+	if ports {
+		notes += ";\n  the ports of a host share its interval, and have a robots.txt each"
+	}
+	for line := range strings.SplitSeq(notes, "\n") {
+		fmt.Fprintln(p.w, p.paint(dim, line))
+	}
+}
+
+func ifAny(s float64) string {
+	if s == 0 {
+		return "-"
+	}
+	return seconds(s)
+}
+
+// more says that a list goes on.
+func (p *textPrinter) more(n int) {
+	if n > 0 {
+		fmt.Fprintf(p.w, "  … and %d more, in -json\n", n)
+	}
 }
 
 // uses says how many pages allow and deny a use, and which drafts that was read
@@ -73,21 +101,18 @@ func (p *textPrinter) list(title string, records []record.Record, note func(reco
 		return
 	}
 	fmt.Fprintln(p.w, title+":")
-	for _, r := range records {
+	shown := records[:min(len(records), mostListed)]
+	for _, r := range shown {
 		fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf("  %-*s  %s", urlWidth, r.URL, note(r)), " "))
 	}
+	p.more(len(records) - len(shown))
 }
 
 func headline(s record.Summary) string {
 	parts := []string{record.Count(s.Fetched, "page") + " fetched"}
-	for _, part := range []struct {
-		n    int
-		what string
-	}{
-		{s.Moved, "moved"}, {s.Blocked, "blocked"}, {s.Unreachable, "unreachable"}, {s.Missing, "missing"}, {s.Failed, "failed"},
-	} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+	for _, v := range record.Verdicts[1:] {
+		if n := s.Count(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
 	return fmt.Sprintf("%s in %s: %s", record.Count(len(s.Hosts), "host"), seconds(s.Seconds), strings.Join(parts, ", "))

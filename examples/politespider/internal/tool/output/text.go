@@ -42,9 +42,11 @@ const (
 var verdictColour = map[record.Verdict]string{
 	record.Fetched:     green,
 	record.Moved:       green,
+	record.NotFound:    yellow,
+	record.Refused:     red,
 	record.Blocked:     yellow,
-	record.Later:       cyan,
-	record.Missing:     red,
+	record.PutOff:      cyan,
+	record.GivenUp:     red,
 	record.Unreachable: red,
 	record.Failed:      red,
 	record.RobotsTxt:   dim,
@@ -118,14 +120,10 @@ func (p *textPrinter) note(r record.Record) string {
 		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
 	switch {
-	case r.Verdict == record.Later && r.Put > 0 && r.Again == 0: // the server did not say when
-		add("again later (%d of %d)", r.Put, record.MaxPuts)
-	case r.Verdict == record.Later && r.Put > 0:
-		add("again in %s (%d of %d)", seconds(r.Again), r.Put, record.MaxPuts)
-	case r.Verdict == record.Later:
-		add("its turn is in %s", seconds(r.Again))
-	case r.Verdict == record.Missing:
-		add("given up after %d more tries", r.Put)
+	case r.Verdict == record.PutOff:
+		add("asked for again in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
+	case r.Verdict == record.GivenUp:
+		add("asked for %d times", r.Tries)
 	}
 	if r.Redirects > 0 {
 		add("after %s", record.Count(r.Redirects, "redirect"))

@@ -35,12 +35,16 @@ func TestTextPrinter(t *testing.T) {
 			"   3.0s           blocked            http://a.example/private/                   line 7: Disallow: /private/"},
 		{record.Record{Seconds: 4, Verdict: record.Moved, URL: u + "old", Status: 301, Location: u + "new"},
 			"   4.0s           moved         301  http://a.example/old                        -> http://a.example/new"},
-		{record.Record{Seconds: 75, Verdict: record.Later, URL: u + "busy", Status: 429, Put: 1, Again: 3},
-			"  1m15s           later         429  http://a.example/busy                       again in 3.0s (1 of 3)"},
-		{record.Record{Seconds: 75, Verdict: record.Later, URL: u + "slow", Again: 300},
-			"  1m15s           later              http://a.example/slow                       its turn is in 5m0s"},
-		{record.Record{Seconds: 80, Verdict: record.Missing, URL: u + "busy", Status: 503, Put: 3},
-			"  1m20s           missing       503  http://a.example/busy                       given up after 3 more tries"},
+		{record.Record{Seconds: 75, Verdict: record.PutOff, URL: u + "busy", Status: 429, Tries: 1, Again: 3},
+			"  1m15s           put off       429  http://a.example/busy                       asked for again in 3.0s (try 2 of 4)"},
+		{record.Record{Seconds: 76, Verdict: record.NotFound, URL: u + "gone", Status: 410},
+			"  1m16s           not found     410  http://a.example/gone"},
+		{record.Record{Seconds: 77, Verdict: record.Refused, URL: u + "staff", Status: 403},
+			"  1m17s           refused       403  http://a.example/staff"},
+		{record.Record{Seconds: 78, Verdict: record.Failed, URL: u + "cgi", Status: 500},
+			"  1m18s           failed        500  http://a.example/cgi"},
+		{record.Record{Seconds: 80, Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 4},
+			"  1m20s           given up      503  http://a.example/busy                       asked for 4 times"},
 		{record.Record{Seconds: 80, Verdict: record.Unreachable, URL: u, Error: "robots.txt: 503 Service Unavailable"},
 			"  1m20s           unreachable        http://a.example/                           robots.txt: 503 Service Unavailable"},
 	}
@@ -116,10 +120,10 @@ func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
 	p := livePrinter{&textPrinter{w: &out}}
 	p.progress(record.Summary{Fetched: 3, Blocked: 2, Seconds: 2}, frontier.State{Queued: 7, Out: 1, Hosts: 4, Next: "a.example", Wait: 1400 * time.Millisecond})
-	p.progress(record.Summary{}, frontier.State{Queued: 1, Next: strings.Repeat("a", 80) + ".example", Wait: time.Second})
+	p.progress(record.Summary{}, frontier.State{Queued: 1, Hosts: 1, Next: strings.Repeat("a", 80) + ".example", Wait: time.Second})
 	p.record(record.Record{Verdict: record.Fetched, Status: 200, URL: "http://a.example/"})
-	want := "\r\x1b[2K  3 fetched (1.5/s), 2 blocked, 8 left, 4 hosts waiting, next a.example in 1.4s\r" +
-		"\r\x1b[2K  0 fetched, 0 blocked, 1 left, 0 hosts waiting, next " + strings.Repeat("a", 25) + "\r" +
+	want := "\r\x1b[2K  3 fetched (1.5/s), 2 blocked, 8 queued, 4 hosts waiting; a.example in 1.4s\r" +
+		"\r\x1b[2K  0 fetched, 0 blocked, 1 queued, 1 host waiting; " + strings.Repeat("a", 29) + "\r" +
 		"\r\x1b[2K   0.0s           fetched       200  http://a.example/\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)

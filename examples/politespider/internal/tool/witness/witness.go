@@ -122,7 +122,10 @@ func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 
 // BackedOff takes down until when a host is left alone, as a
 // politeness.Observer.
-func (w *Witness) BackedOff(_ context.Context, e politeness.Event) { w.pauses.Store(e.Host, e.Until) }
+func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
+	w.pauses.Store(e.Host, e.Until)
+	w.ledger.Paused(e.Host, e.Until)
+}
 
 // Pause returns until when a host is left alone, in seconds since the crawl
 // began, if its latest answer is why; else 0.

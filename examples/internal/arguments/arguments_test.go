@@ -1,4 +1,4 @@
-package command
+package arguments
 
 import (
 	"flag"
@@ -7,7 +7,7 @@ import (
 )
 
 // Flags may stand before, between and after arguments, but not after "--".
-func TestParseFlags(t *testing.T) {
+func TestParse(t *testing.T) {
 	tests := []struct {
 		args []string
 		rest []string
@@ -21,7 +21,7 @@ func TestParseFlags(t *testing.T) {
 	for _, tt := range tests {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		a, b := flags.String("a", "", ""), flags.String("b", "", "")
-		rest, err := parseFlags(flags, tt.args)
+		rest, err := Parse(flags, tt.args)
 		if err != nil || !slices.Equal(rest, tt.rest) || *a != tt.a || *b != tt.b {
 			t.Errorf("%q: %q, -a %q, -b %q, %v; want %q, -a %q, -b %q", tt.args, rest, *a, *b, err, tt.rest, tt.a, tt.b)
 		}

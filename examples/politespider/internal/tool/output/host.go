@@ -1,0 +1,67 @@
+package output
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// host is what a Ledger knows of a host: of all its ports, which share one
+// pace.
+type host struct {
+	record.HostSummary
+	last    time.Time         // start of its latest page
+	paused  time.Time         // until when it is left alone
+	answers map[string]string // of each robots.txt that was asked for, by its address
+	decided bool              // by some robots.txt
+}
+
+// answered takes down how a robots.txt of the host answered.
+func (h *host) answered(r record.Record) {
+	if h.answers == nil {
+		h.answers = make(map[string]string)
+	}
+	address := r.URL
+	if u, err := url.Parse(r.URL); err == nil {
+		address = u.Scheme + "://" + u.Host
+	}
+	h.answers[address] = robotsSummary(r)
+}
+
+// summary is the host as it stands. If it has several robots.txt files, each is
+// named by its address.
+func (h *host) summary() record.HostSummary {
+	s := h.HostSummary
+	var answers []string
+	for _, address := range slices.Sorted(maps.Keys(h.answers)) {
+		if answer := h.answers[address]; len(h.answers) > 1 {
+			answers = append(answers, address+" "+answer)
+		} else {
+			answers = append(answers, answer)
+		}
+	}
+	s.RobotsTxt = strings.Join(answers, "; ")
+	if answers == nil && h.decided {
+		s.RobotsTxt = "kept from before"
+	}
+	s.Addresses = max(len(h.answers), 1)
+	return s
+}
+
+// robotsSummary says in a few words how a robots.txt answered.
+func robotsSummary(r record.Record) string {
+	switch {
+	case r.Error != "":
+		return "nothing allowed: " + record.Printable(r.Error)
+	case r.Status >= 400:
+		return fmt.Sprintf("%d: everything allowed", r.Status)
+	case r.Redirects > 0:
+		return fmt.Sprintf("%d after %s", r.Status, record.Count(r.Redirects, "redirect"))
+	}
+	return fmt.Sprint(r.Status)
+}
