@@ -147,8 +147,8 @@ func TestNginx_Spider(t *testing.T) {
 		"/config.bak":              "blocked",
 		"/search?q=a":              "blocked",
 		"/moved":                   "moved",
-		"/busy":                    "missing",
-		"/gone.html":               "fetched",
+		"/busy":                    "given up",
+		"/gone.html":               "not found",
 	} {
 		if verdicts[path] != want {
 			t.Errorf("the spider says of %s: %q, want %q", path, verdicts[path], want)

@@ -1,15 +1,38 @@
 // Politespider crawls websites as their robots.txt asks: the example of a
 // polite crawler built from colly and Courtesy.
 //
-//	politespider                      crawl a demo internet on loopback
 //	politespider [flags] URL...       crawl these sites
+//	politespider [flags] demo         crawl a demo internet on loopback
+//	politespider                      the same
 //
 // It obeys every robots.txt it meets, paces its requests to each host, does as
-// noindex and nofollow say, and comes back when a server asks for time. Each
-// URL that it finds is accounted for: fetched, blocked by a rule (and which),
-// or lost (and why). It follows links within the hosts of the URLs it was
-// given; -scope makes that wider or narrower, -depth ends it sooner, and
-// -sitemaps begins with what the sites list themselves.
+// noindex and nofollow say, and comes back when a server asks for time. It
+// follows links within the hosts of the URLs it was given; -scope makes that
+// wider or narrower, -depth ends it sooner, and -sitemaps begins with what the
+// sites list themselves.
+//
+// # What becomes of a URL
+//
+// Each URL that it finds is accounted for, in the same words wherever it is
+// spoken of:
+//
+//	fetched      the server sent the page: 2xx
+//	moved        it redirected: 3xx; where to is a URL of its own
+//	not found    there is no such page: 404 or 410
+//	refused      the server says no: another 4xx
+//	blocked      a rule of robots.txt says no, and which; nothing was sent
+//	unreachable  robots.txt could not be had, so that nothing is allowed
+//	put off      429 or 503: the page goes back into the queue
+//	given up     429 or 503 once too often
+//	failed       there is no answer, half of one, or another status, such as 500
+//
+// What is refused, unreachable, given up or failed is lost: there is nothing of
+// a page that may well be there.
+//
+// A page that was put off is asked for four times at most. With a Retry-After
+// its host is left alone until then. Without one the page waits by itself, for
+// some ten pages of its host, then 20, then 40, and the host goes on: it is
+// given up after the second try if its host answers others.
 //
 // Of each page it says what the page and its robots.txt ask for, and where they
 // do: directives such as noindex, and whether the owner agrees to search, to
@@ -48,7 +71,7 @@
 // over.
 //
 // The exit status is 0 if the crawl ran to its end, or to -max-pages or
-// -max-time; 1 if not a single page could be fetched, or if something could not
+// -max-time; 1 if not a single page was fetched, or if something could not
 // be kept, be it the output, the state of the crawl or a page; 2 if it was
 // called wrongly; and 130 if it was interrupted: by Ctrl-C or SIGTERM, after
 // which it still prints its summary, and how to go on.

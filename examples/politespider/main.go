@@ -22,7 +22,7 @@ func main() { tool.Main(crawl) }
 // nothing is sent that robots.txt disallows, or sooner than the host's pace.
 func crawl(ctx context.Context, job *tool.Job) error {
 	c := colly.NewCollector(colly.StdlibContext(ctx))
-	c.AllowURLRevisit = true        // the job knows what was fetched; 429 gets a second try
+	c.AllowURLRevisit = true        // the job knows what was fetched; 503 gets a second try
 	c.ParseHTTPErrorResponse = true // only a page without a response is an error
 	c.DisableCookies()
 	// A redirect leads to a URL of its own. The job queues it, so that no page
