@@ -19,12 +19,13 @@ import (
 //	{"add":[{"url":"http://a.example/"}]}                                             queued
 //	{"add":[{"url":"http://a.example/1","from":"http://a.example/"}]}
 //	{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}            done with, and when its host is free
-//	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}                put off by its server; "due" as well: it waits by itself
+//	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}
 //	{"done":"http://a.example/2","free":true}                                         done with, and not counted
 //
-// What was handed out leaves no line: a page is as good as queued until it is
-// done with. Opening a journal writes it anew, with no more than is still of
-// use:
+// A page that is put is one that its server has put off; with "due" it waits by
+// itself until then. What was handed out leaves no line: a page is as good as
+// queued until it is done with. Opening a journal writes it anew, with no more
+// than is still of use:
 //
 //	{"seen":["http://a.example/","http://a.example/2"],"spent":1}                     done with
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}

@@ -38,8 +38,10 @@ import (
 // An ACL user needs no more than
 //
 //	+eval +evalsha +time +exists +del +pexpire
-//	+hget +hmget +hset +hsetnx +hdel +hincrby +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
-//	+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel +xrevrange
+//	+hget +hmget +hset +hsetnx +hdel +hincrby
+//	+sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
+//	+xgroup|create +xadd +xreadgroup +xrevrange +xautoclaim +xclaim +xpending
+//	+xack +xdel
 //	~{politespider:*
 type Redis struct {
 	client redis.UniversalClient
