@@ -23,7 +23,7 @@ var arrows = map[string]struct {
 	because string
 }{
 	"robotsmw": {
-		[]string{"politeness", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
+		[]string{"politeness", "politeness/refusal", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
 	"robotsmw/internal/origin": {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
@@ -32,7 +32,7 @@ var arrows = map[string]struct {
 	"robotsmw/internal/store":  {[]string{"robotsmw/internal/origin", "robotsmw/internal/record"}, "shields from any Store, and knows none"},
 	"robotsmw/internal/fetch":  {[]string{"politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
 	"robotsmw/internal/load":   {[]string{"politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
-	"robotsmw/internal/page":   {[]string{"robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
+	"robotsmw/internal/page":   {[]string{"politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
 	"robotsmw/robotstxt": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
@@ -55,7 +55,7 @@ var arrows = map[string]struct {
 	"robotsmw/preference":          {[]string{"robotsmw/robotsmeta", "robotsmw/robotstxt"}, "reads parsed inputs: no I/O, no HTML"},
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
-		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/debug", "politeness", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
+		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/debug", "politeness", "politeness/refusal", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},

@@ -1,11 +1,13 @@
 package robotsmw
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
@@ -18,6 +20,10 @@ import (
 // (Not Modified) what the page said before holds on, and a redirect's header
 // is not its target's. Only the last hop's is told here.
 //
+// A refusal, such as the challenge of a wall, is told likewise: at once where
+// status and header say so, and where the HTML has the marks of one, as it is
+// read. What is surely a refusal says nothing else, for it is not the page.
+//
 // Of a response that came through no Transport it returns what the header
 // says to everybody, with PageNotExamined.
 //
@@ -27,30 +33,48 @@ func PageDirectives(resp *http.Response) Page {
 	if resp == nil {
 		return Page{}
 	}
-	tokens, body, state := lookedAt(resp)
+	tokens, body, refused, state := lookedAt(resp)
+	if refused != nil && refused.Sure {
+		return Page{Refusal: *refused}
+	}
 	d := robotsmeta.ParseHeader(resp.Header, tokens...)
 	if body != nil {
 		var found robotsmeta.Directives
-		found, state = body.Directives()
-		d = d.Union(found)
+		var marks *refusal.Refusal
+		found, marks, state = body.Says()
+		d, refused = d.Union(found), cmp.Or(refused, marks)
 	}
-	return Page{d, PageState(state)}
+	says := Page{Directives: d, State: PageState(state)}
+	if refused != nil {
+		says.Refusal = *refused
+	}
+	return says
 }
 
 // lookedAt finds what look left of a response through the context of the
 // request that was sent, because http.Client wraps the body.
-func lookedAt(resp *http.Response) (tokens []string, body *page.Body, state page.State) {
+func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
 			tokens = body.Tokens()
 		}
-		return tokens, body, page.NotExamined
+		return tokens, body, refusalOf(resp), page.NotExamined
 	}
 	s, _ := resp.Request.Context().Value(sentKey{}).(*sent)
 	if s == nil {
-		return nil, nil, page.NotExamined
+		return nil, nil, refusalOf(resp), page.NotExamined
 	}
-	return s.opts.Tokens, s.body, s.state
+	return s.opts.Tokens, s.body, s.refused, s.state
+}
+
+// refusalOf is refusal.Of, with nil for none.
+func refusalOf(resp *http.Response) *refusal.Refusal {
+	r, ok := refusal.Of(resp)
+	if !ok {
+		return nil
+	}
+	found := r // else r itself would be allocated for every response
+	return &found
 }
 
 // A sent is the state of one request. It is the context that the request is
@@ -61,6 +85,8 @@ type sent struct {
 	opts  *page.Options
 	state page.State // where body is nil
 	body  *page.Body // set where there is HTML to look at
+
+	refused *refusal.Refusal // by status and header; nil: no
 
 	tells      bool          // the Crawl-delay
 	crawlDelay time.Duration // 0, which is told too: none
@@ -98,5 +124,8 @@ func DecisionOf(ctx context.Context) *Decision {
 // look has resp, the answer to req, looked at while the caller reads it.
 // It replaces resp.Body at most.
 func (s *sent) look(resp *http.Response, req *http.Request) {
+	if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
+		return // it is not the page, whatever it says
+	}
 	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
 }

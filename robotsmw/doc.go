@@ -139,6 +139,14 @@
 // is PageNotExamined, and one that was closed early PagePartial: what those say
 // is unknown, which is not "nothing".
 //
+// It also tells, as Page.Refusal, that a response is no page: that a wall or
+// the server challenges, blocks, names a price or a licence, or limits the
+// rate. Such a response is not to be kept as content, and says nothing about
+// indexing; what follows for the pace of its host is package politeness's
+// part. A price, a licence and legal reasons are final for a URL: to ask again
+// brings the same answer. Nothing here solves a challenge, asks again at once,
+// or gets round a refusal.
+//
 // # What is not promised
 //
 // robots.txt is advice that a crawler takes, not access control: Courtesy

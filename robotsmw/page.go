@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
@@ -14,6 +15,13 @@ import (
 type Page struct {
 	robotsmeta.Directives
 	State PageState
+
+	// Refusal is not zero if the response is no page but a refusal: a
+	// challenge, a block, a price, a rate limit. If it is Sure, by status and
+	// header, there are no Directives, for it is a wall or a server that would
+	// speak in them, and its body is no content. If not, it is a guess by
+	// marks in the first 16 KiB of HTML, to be reported: nothing acts on it.
+	Refusal refusal.Refusal
 }
 
 // A PageState says how much of a page its directives were taken from.
@@ -23,8 +31,9 @@ type PageState uint8
 
 const (
 	// PageNotExamined: the body was not looked into. Its coding is unknown,
-	// PageOptions.Off is set, or the response did not come through a
-	// Transport. What an unexamined page says is unknown, not "nothing".
+	// PageOptions.Off is set, it is surely a refusal, or the response did not
+	// come through a Transport. What an unexamined page says is unknown, not
+	// "nothing".
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more.

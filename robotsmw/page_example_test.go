@@ -42,3 +42,30 @@ func ExamplePageDirectives() {
 	// pending noarchive true noindex false
 	// complete noarchive true noindex true
 }
+
+// A challenge comes in place of the page: it is reported, and not kept.
+func ExamplePageDirectives_refusal() {
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cf-Mitigated", "challenge")
+		http.Error(w, "Just a moment...", http.StatusForbidden)
+	}))
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Get("http://a.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if r := robotsmw.PageDirectives(resp).Refusal; r.Sure {
+		fmt.Println("not kept:", r)
+	}
+	// Output:
+	// not kept: Cloudflare: challenge (403, cf-mitigated: challenge)
+}

@@ -31,9 +31,14 @@ func ExampleOfPage() {
 
 // What a site wants to be paid is a value.
 func ExampleRefusal_price() {
-	resp := &http.Response{StatusCode: 402, Header: http.Header{"Crawler-Price": {"USD 0.01"}}}
+	resp := &http.Response{StatusCode: 402, Header: http.Header{
+		"Crawler-Price": {"USD 0.01"},
+		"Link":          {`<https://example.com/license.xml>; rel="license"`},
+	}}
 	r, _ := refusal.Of(resp)
-	fmt.Println(r.Kind, r.Price, r.Currency)
+	fmt.Println(r.Kind, r.Price, r.Currency, r.License)
+	fmt.Println(r)
 	// Output:
-	// payment 0.01 USD
+	// payment 0.01 USD https://example.com/license.xml
+	// Cloudflare: payment (402, crawler-price: USD 0.01)
 }

@@ -1,5 +1,7 @@
 package refusal
 
+import "fmt"
+
 // Kind says what a refusal asks for.
 type Kind uint8
 
@@ -29,4 +31,19 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return "none"
+}
+
+// MarshalText is String.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote, so that a program can read the
+// refusals in a log.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for known := range kindNames {
+		if string(text) == Kind(known).String() {
+			*k = Kind(known)
+			return nil
+		}
+	}
+	return fmt.Errorf("refusal: %q is no kind: write one of those that String returns, such as %q", text, Challenge)
 }

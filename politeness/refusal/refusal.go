@@ -36,22 +36,42 @@ const Window = 16 << 10
 type Refusal struct {
 	// By names who refuses, such as "Cloudflare". It is empty where the answer
 	// does not say.
-	By string
+	By string `json:"by,omitempty"`
 
 	// Kind says what the refusal asks for. The zero value is no refusal.
-	Kind Kind
+	Kind Kind `json:"kind"`
 
 	// Sure reports whether the status and a header that its maker documents, or
 	// that many sites have shown, say so. A mark in a page is not sure.
-	Sure bool
+	Sure bool `json:"sure"`
 
 	// Evidence is what was found, for a log: the header field or the mark. It
 	// is printable ASCII of at most 300 bytes.
-	Evidence string
+	Evidence string `json:"evidence,omitempty"`
 
 	// Price and Currency are what a Payment asks for, where the header field
 	// crawler-price says so: "0.01" and "USD". Both are empty otherwise.
-	Price, Currency string
+	Price    string `json:"price,omitempty"`
+	Currency string `json:"currency,omitempty"`
+
+	// License is where the terms are that a Payment or a License refers to: the
+	// target of a Link field with rel="license", as written (RSL 1.0), cut to
+	// 300 bytes of printable ASCII. It is empty where there is none.
+	License string `json:"license,omitempty"`
+}
+
+// String returns for example "Cloudflare: challenge (403, cf-mitigated:
+// challenge)", with "likely" where that is not Sure.
+func (r Refusal) String() string {
+	by := r.By
+	if by == "" {
+		by = "the server"
+	}
+	likely := ""
+	if !r.Sure {
+		likely = "likely "
+	}
+	return by + ": " + likely + r.Kind.String() + " (" + r.Evidence + ")"
 }
 
 // Of reports whether resp is a refusal, by its status and header alone. It
@@ -70,13 +90,14 @@ func Of(resp *http.Response) (Refusal, bool) {
 
 // findHeader returns the first sign that resp shows, and the field's value.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
+	signs, ok := signsOf[resp.StatusCode]
+	if !ok {
+		signs = signsOf[anyStatus]
+	}
 	var name string     // of the field looked up last: signs of one field follow each other
 	var values []string // of that field
-	for i := range headerSigns {
-		s := &headerSigns[i]
+	for _, s := range signs {
 		switch {
-		case len(s.statuses) > 0 && !slices.Contains(s.statuses, resp.StatusCode):
-			continue
 		case s.field.name == "":
 			return s, "" // the status says it all
 		case s.field.name != name:
@@ -91,6 +112,30 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	}
 	return nil, ""
 }
+
+// signsOf are the headerSigns that count with a status, for those statuses that
+// some sign names. The others have those of anyStatus, which count with every
+// status. Most answers are asked about a handful of fields only.
+var signsOf = func() map[int][]*headerSign {
+	of := map[int][]*headerSign{anyStatus: nil}
+	for _, s := range headerSigns {
+		for _, status := range s.statuses {
+			of[status] = nil
+		}
+	}
+	for i := range headerSigns {
+		s := &headerSigns[i]
+		for status := range of {
+			if len(s.statuses) == 0 || slices.Contains(s.statuses, status) {
+				of[status] = append(of[status], s)
+			}
+		}
+	}
+	return of
+}()
+
+// anyStatus is none.
+const anyStatus = 0
 
 // OfPage is [Of], and where that finds nothing it looks for the marks of walls
 // in begin, the decoded beginning of the body. It looks at [Window] bytes at
@@ -133,8 +178,11 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	switch s.kind {
 	case Payment:
 		r.Currency, r.Price = price(resp.Header.Get("Crawler-Price"))
+		r.License = linkTo(resp.Header, "license")
+	case License:
+		r.License = linkTo(resp.Header, "license")
 	case Legal:
-		r.By = printable(blockedBy(resp.Header))
+		r.By = linkTo(resp.Header, "blocked-by")
 	}
 	return r
 }
@@ -156,8 +204,8 @@ func (s *pageSign) isIn(text []byte) bool {
 	if s.atMost > 0 && len(text) > s.atMost || !bytes.HasPrefix(text, []byte(s.begins)) {
 		return false
 	}
-	for _, mark := range s.marks {
-		if !bytes.Contains(text, []byte(mark)) {
+	for _, m := range s.marks {
+		if !m.isIn(text) {
 			return false
 		}
 	}
@@ -165,11 +213,14 @@ func (s *pageSign) isIn(text []byte) bool {
 }
 
 func (s *pageSign) evidence(status int) string {
-	what := strings.Join(s.marks, " and ")
-	if what == "" {
-		what = s.begins
+	var what []string
+	for _, m := range s.marks {
+		what = append(what, m.text)
 	}
-	return printable(strconv.Itoa(status) + ", the page has " + what)
+	if what == nil {
+		what = []string{s.begins}
+	}
+	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
 }
 
 // price reads "USD 0.01". Anything else is no price.
@@ -188,18 +239,60 @@ func price(value string) (currency, amount string) {
 	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
 }
 
-// blockedBy returns the URL of the Link with rel="blocked-by" (RFC 7725 §4), or
+// linkTo returns the target of the first Link with a relation (RFC 8288 §3), or
 // nothing.
-func blockedBy(h http.Header) string {
+func linkTo(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
-		for link := range strings.SplitSeq(line, ",") {
-			target, params, ok := strings.Cut(strings.TrimSpace(link), ">")
-			if ok && strings.HasPrefix(target, "<") && strings.Contains(strings.ToLower(params), "blocked-by") {
-				return target[1:]
+		for line != "" {
+			_, rest, ok := strings.Cut(line, "<")
+			if !ok {
+				break
+			}
+			target, rest, ok := strings.Cut(rest, ">")
+			if !ok {
+				break
+			}
+			var params string
+			params, line = cutParams(rest)
+			if hasRelation(params, relation) {
+				return printable(target)
 			}
 		}
 	}
 	return ""
+}
+
+// cutParams parts what follows a link's target into its parameters and the
+// links after them, at the first comma that stands in no quotes.
+func cutParams(s string) (params, rest string) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+// hasRelation reports whether the parameters of a link name a relation.
+func hasRelation(params, relation string) bool {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
+			continue
+		}
+		for word := range strings.FieldsSeq(strings.Trim(strings.TrimSpace(value), `"`)) {
+			if strings.EqualFold(word, relation) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // printable returns s as printable ASCII of at most 300 bytes. It shares no

@@ -1,6 +1,8 @@
 package refusal
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -42,10 +44,18 @@ func TestOf(t *testing.T) {
 		{"Cloudflare forbids the crawler", answer(403, "crawler-error: CrawlerForbidden"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
 		{"Cloudflare wants a signature", answer(400, "crawler-error: StrongAuthRequired"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
 		{"Cloudflare does not like the signature", answer(400, "crawler-error: InvalidSignature"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
+		{"Cloudflare wants one price, not two", answer(400, "crawler-error: ConflictingPriceHeaders"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
 		{"x402, version 2", answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="), Refusal{Kind: Payment, Sure: true}},
 		{"RSL wants a licence", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
+		{"RSL wants a licence, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"}},
+		{"Cloudflare's price, with the terms", answer(402, "crawler-price: EUR 2", `link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "EUR", Price: "2", License: "https://a.example/a,b;c"}},
 		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
 		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
+		{"who blocks, after who does not", answer(451, `link: <http://a.example/blocked-by>; rel="next", <http://b.example/>; rel=blocked-by`), Refusal{By: "http://b.example/", Kind: Legal, Sure: true}},
+		{"the origin asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), Refusal{Kind: Block, Sure: true}},
+		{"DataDome's cookie, with a refusal", answer(403, "set-cookie: datadome=x; Path=/"), Refusal{By: "DataDome", Kind: Challenge}},
+		{"HUMAN's rate limit", answer(429, "set-cookie: _pxhd=1"), Refusal{Kind: RateLimit, Sure: true}},
+		{"Cloudflare's error 1015", answer(429, "server: cloudflare", "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 		{"Anubis' cookie", answer(200, "set-cookie: techaro.lol-anubis-cookie-verification=0198; Path=/"), Refusal{By: "Anubis", Kind: Challenge}},
 		{"Fastly's challenge begins", answer(406, "set-cookie: _fs_ch_st_x4=abc; Path=/"), Refusal{By: "Fastly", Kind: Challenge}},
 		{"go-away's challenge", answer(418, "refresh: 2; url=/?__goaway=1"), Refusal{By: "go-away", Kind: Challenge}},
@@ -105,6 +115,7 @@ func TestOfPage(t *testing.T) {
 		kind   Kind
 	}{
 		{"Anubis' challenge, with status 200", 200, challengeOfAnubis, "Anubis", Challenge},
+		{"Anubis' challenge, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' challenge, with a byte order mark", 200, "\ufeff\r\n" + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' denial, with status 200", 200, denialOfAnubis, "Anubis", Block},
 		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
@@ -140,7 +151,7 @@ func TestOfPage(t *testing.T) {
 	}
 	for i := range pageSigns {
 		if s := &pageSigns[i]; !covered[s] {
-			t.Errorf("the sign %s %s %q has no test", s.by, s.kind, s.marks)
+			t.Errorf("the sign %s %s %v has no test", s.by, s.kind, s.marks)
 		}
 	}
 }
@@ -182,6 +193,18 @@ func TestLookAlikes(t *testing.T) {
 		{"a page with a legal link", answer(200, `link: <https://example.com/>; rel="blocked-by"`), "<html>hello</html>"},
 		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
 		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
+		{"a page behind DataDome, with its cookie", answer(200, "set-cookie: datadome=x; Path=/"), "<html>hello</html>"},
+		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
+		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
+		{"a page with a licence", answer(200, `link: <https://a.example/license.xml>; rel="license"`), "<html>hello</html>"},
+		{"a page that the site has reserved", answer(401, `www-authenticate: Bearer realm="License"`), ""},
+		{"a page behind Vercel", answer(200, "server: Vercel", "x-vercel-id: fra1::1"), "<html>hello</html>"},
+		{"a page behind SiteGround's proxy", answer(200, "x-proxy-cache: HIT"), `<html><meta http-equiv="refresh" content="9;/next"></html>`},
+		{"an article on SiteGround's captcha", answer(200), strings.Replace(long, "<body>", `<body><pre>http-equiv="refresh" /.well-known/sgcaptcha/</pre>`, 1)},
+		{"a page with HUMAN's cookies", answer(200, "set-cookie: _pxhd=1", "set-cookie: _pxvid=2"), "<html>Access to this page has been denied, said the article</html>"},
+		{"a long article on Anubis, with its source", answer(200), "<html>" + strings.Repeat("<p>words</p>", 2000) + challengeOfAnubis},
+		{"a page about go-away", answer(200, "refresh: 2; url=/next"), "<html>hello</html>"},
+		{"gone for legal reasons, once", answer(410), "<html>451 Unavailable For Legal Reasons</html>"},
 		{"the server is down", answer(503, "retry-after: 30"), "<html>back soon</html>"},
 	}
 	for _, tt := range tests {
@@ -271,6 +294,50 @@ func TestGoodAnswersAllocateNothing(t *testing.T) {
 	}
 }
 
+func TestMarksAreFoundAnywhere(t *testing.T) {
+	for _, text := range []string{"a", "ab", "<_>", "xx/x", "_a_b"} {
+		m := marks(text)[0]
+		for _, page := range []string{"", "_", "a", "ab", "aab", "<_>", "<<_>>", "xx/x", "xxx/x", "x/x", "_a_a_b", "_a_", "b_a_b_"} {
+			if got, want := m.isIn([]byte(page)), strings.Contains(page, text); got != want {
+				t.Errorf("%q in %q: %v", text, page, got)
+			}
+		}
+	}
+}
+
+// What a program writes it can read.
+func TestJSON(t *testing.T) {
+	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1", Price: "1", Currency: "USD", License: "/license.xml"}
+	text, err := json.Marshal(want)
+	if err != nil || string(text) != `{"by":"Cloudflare","kind":"payment","sure":true,"evidence":"402, crawler-price: USD 1","price":"1","currency":"USD","license":"/license.xml"}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	var got Refusal
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for k := Kind(0); k <= RateLimit; k++ {
+		var back Kind
+		if err := back.UnmarshalText([]byte(k.String())); err != nil || back != k {
+			t.Errorf("%v: %v, %v", k, back, err)
+		}
+	}
+	if err := new(Kind).UnmarshalText([]byte("bloc")); err == nil {
+		t.Error(`"bloc" is a kind`)
+	}
+}
+
+func TestString(t *testing.T) {
+	for want, r := range map[string]Refusal{
+		"Cloudflare: challenge (403, cf-mitigated: challenge)": {By: "Cloudflare", Kind: Challenge, Sure: true, Evidence: "403, cf-mitigated: challenge"},
+		"the server: likely block (403, x)":                    {Kind: Block, Evidence: "403, x"},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func BenchmarkOf(b *testing.B) {
 	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "date: x", "etag: y", "content-length: 5", "cache-control: z")
 	page := []byte("<html>" + strings.Repeat("<p>words</p>", 2000))
@@ -279,12 +346,13 @@ func BenchmarkOf(b *testing.B) {
 			Of(resp)
 		}
 	})
-	b.Run("Page", func(b *testing.B) {
-		b.SetBytes(Window)
-		for b.Loop() {
-			OfPage(resp, page)
-		}
-	})
+	for _, size := range []int{2 << 10, 8 << 10, 15<<10 - 1, Window} {
+		b.Run(fmt.Sprintf("Page/%d", size), func(b *testing.B) {
+			for b.Loop() {
+				OfPage(resp, page[:size])
+			}
+		})
+	}
 }
 
 func FuzzOfPage(f *testing.F) {
@@ -300,7 +368,7 @@ func FuzzOfPage(f *testing.F) {
 		if ok && (r.Kind == 0 || r.Evidence == "") {
 			t.Fatalf("a refusal without kind or evidence: %+v", r)
 		}
-		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By+r.Price+r.Currency, printables()) != "" {
+		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By+r.Price+r.Currency+r.License, printables()) != "" {
 			t.Fatalf("not printable, or too long: %+v", r)
 		}
 		header, sure := Of(resp)

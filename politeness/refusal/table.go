@@ -33,9 +33,9 @@ type pageSign struct {
 	by       string
 	kind     Kind
 	statuses []int
-	begins   string   // what the body begins with, white space aside
-	marks    []string // all of them stand in it
-	atMost   int      // it has no more bytes than that; 0: any number
+	begins   string // what the body begins with, white space aside
+	marks    []mark // all of them stand in it
+	atMost   int    // it has no more bytes than that; 0: any number
 	source   string
 }
 
@@ -76,16 +76,23 @@ var headerSigns = [...]headerSign{
 		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
 	{"Cloudflare", Block, true, []int{400}, field{"Crawler-Error", equal, "InvalidSignature"},
 		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
+	{"Cloudflare", Payment, true, []int{400}, field{"Crawler-Error", equal, "ConflictingPriceHeaders"},
+		"Cloudflare docs, AI Crawl Control, pay per crawl, error codes"},
 	{"", Payment, true, []int{402}, field{"Payment-Required", present, ""},
 		"x402-foundation/x402, specs/transports-v2/http.md"},
 	{"", License, true, []int{401, 402}, field{"Www-Authenticate", begins, "License"},
 		"rslstandard.org/guide/web-crawlers"},
 	{"", Legal, true, []int{451}, field{},
 		"RFC 7725 §3"},
+	{"", Block, true, []int{403}, field{"Accept-Signature", present, ""},
+		"draft-ietf-webbotauth-httpsig-protocol-01 §5.3"},
 	// The cookie says that a challenge begins. Its name can be set, so it is a
 	// guess.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
+	// A site behind DataDome sets it when it says 403 itself, too.
+	{"DataDome", Challenge, false, []int{401, 403}, field{"Set-Cookie", begins, "datadome="},
+		"docs.datadome.co, Protection API"},
 	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", begins, "_fs_ch_st_"},
 		"Fastly docs, About client challenges"},
 	{"go-away", Challenge, false, []int{418}, field{"Refresh", present, ""},
@@ -99,34 +106,35 @@ var headerSigns = [...]headerSign{
 // pageSigns are tried from the first to the last. Scripts that walls put on
 // good pages (Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
 // Imperva's _Incapsula_Resource) are signs only with the status, or the length,
-// of a page that has nothing else.
+// of a page that has nothing else. A sign that counts with any status has a
+// length, so that a long page costs nothing.
 var pageSigns = [...]pageSign{
-	{"Anubis", Challenge, nil, "<", []string{`<script id="anubis_challenge"`}, 0,
+	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), 15 << 10,
 		"TecharoHQ/anubis, web/index.templ"},
-	{"Anubis", Block, nil, "<", []string{`="/.within.website/x/cmd/anubis/`}, 0,
+	{"Anubis", Block, nil, "<", marks(`="/.within.website/x/cmd/anubis/`), 15 << 10,
 		"TecharoHQ/anubis, lib/http.go"},
-	{"SiteGround", Challenge, nil, "<", []string{`http-equiv="refresh"`, "/.well-known/sgcaptcha/"}, 2 << 10,
+	{"SiteGround", Challenge, nil, "<", marks(`http-equiv="refresh"`, "/.well-known/sgcaptcha/"), 2 << 10,
 		"seen in eight repositories"},
-	{"Imperva", Block, nil, "<", []string{"Incapsula incident ID"}, 4 << 10,
+	{"Imperva", Block, nil, "<", marks("Incapsula incident ID"), 4 << 10,
 		"seen in frizman21/f-trellis#162"},
-	{"Imperva", Challenge, nil, "<", []string{"/_Incapsula_Resource?", "noindex"}, 2 << 10,
+	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "noindex"), 2 << 10,
 		"seen in frizman21/f-trellis#162"},
-	{"Imperva", Challenge, nil, "<", []string{"/_Incapsula_Resource?", "NOINDEX"}, 2 << 10,
+	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "NOINDEX"), 2 << 10,
 		"seen in frizman21/f-trellis#162"},
-	{"Cloudflare", Challenge, []int{403, 503}, "<", []string{"_cf_chl_opt"}, 0,
+	{"Cloudflare", Challenge, []int{403, 503}, "<", marks("_cf_chl_opt"), 0,
 		"cloudflare/cloudflare-docs#8590"},
-	{"Cloudflare", Block, []int{403}, "<", []string{`id="cf-error-details"`}, 0,
+	{"Cloudflare", Block, []int{403}, "<", marks(`id="cf-error-details"`), 0,
 		"Cloudflare docs, Error page types"},
 	{"Cloudflare", Block, []int{403, 409, 530}, "error code: 1", nil, 0,
 		"Cloudflare docs, Cloudflare 1xxx errors"},
-	{"HUMAN", Captcha, []int{403}, "<", []string{"px-captcha"}, 0,
+	{"HUMAN", Captcha, []int{403}, "<", marks("px-captcha"), 0,
 		"PerimeterX/perimeterx-node-core, templates/block_template.mustache"},
-	{"HUMAN", Block, []int{403}, "<", []string{"window._pxAppId"}, 0,
+	{"HUMAN", Block, []int{403}, "<", marks("window._pxAppId"), 0,
 		"PerimeterX/perimeterx-node-core, lib/pxenforcer.js"},
-	{"Akamai", Block, []int{403}, "<", []string{"Access Denied", "Reference&#32;&#35;18"}, 0,
+	{"Akamai", Block, []int{403}, "<", marks("Access Denied", "Reference&#32;&#35;18"), 0,
 		"seen in microsoft/playwright-python#1139"},
-	{"Akamai", Block, []int{403}, "<", []string{"Access Denied", "Reference #18."}, 0,
+	{"Akamai", Block, []int{403}, "<", marks("Access Denied", "Reference #18."), 0,
 		"seen in microsoft/playwright-python#1139"},
-	{"", Payment, []int{402}, "{", []string{`"x402Version"`}, 0,
+	{"", Payment, []int{402}, "{", marks(`"x402Version"`), 0,
 		"x402-foundation/x402, specs/transports-v1/http.md"},
 }

@@ -46,15 +46,15 @@ func (m *member) guard() {
 	if m.isMine(own) || err == errUnknownLayout && probe(m.c) {
 		return
 	}
-	if own != http.RoundTripper(refusal{}) {
-		m.c.SetClient(&http.Client{Transport: refusal{}})
+	if own != http.RoundTripper(refuser{}) {
+		m.c.SetClient(&http.Client{Transport: refuser{}})
 	}
 }
 
-// refusal is a RoundTripper that sends nothing.
-type refusal struct{}
+// refuser is a RoundTripper that sends nothing.
+type refuser struct{}
 
-func (refusal) RoundTrip(req *http.Request) (*http.Response, error) {
+func (refuser) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		req.Body.Close()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -33,9 +34,10 @@ func (m *member) onRequest(r *colly.Request) {
 }
 
 // onResponseHeaders acts on the header before any OnResponse handler may visit
-// links.
+// links. Those of a challenge lead to the wall, not into the site.
 func (m *member) onResponseHeaders(r *colly.Response) {
-	if m.header(r).NoFollow() {
+	refused, _ := refusal.Of(answerOf(r))
+	if refused.Sure || m.header(r).NoFollow() {
 		m.noFollow(r)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
@@ -16,9 +17,14 @@ import (
 // Directives are what a page says about itself to this crawler: its
 // X-Robots-Tag and, in HTML, its robots metas. Options such as HeadOnly are
 // those of Options.Page. The page counts as complete as colly has it: whether
-// MaxBodySize cut it cannot be seen.
+// MaxBodySize cut it cannot be seen. If it is no page but the challenge of a
+// wall, or another refusal, Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
-	said := robotsmw.Page{Directives: x.header(page), State: robotsmw.PageHeaderOnly}
+	refused, _ := refusal.Of(answerOf(page))
+	if refused.Sure {
+		return robotsmw.Page{Refusal: refused}
+	}
+	said := robotsmw.Page{Directives: x.header(page), State: robotsmw.PageHeaderOnly, Refusal: refused}
 	switch {
 	case !isHTML(page):
 		return said
@@ -34,7 +40,19 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 		said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	}
 	said.State = robotsmw.PageComplete
+	if refused.Kind == 0 {
+		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
+	}
 	return said
+}
+
+// answerOf is a page's status and header, as net/http has them.
+func answerOf(page *colly.Response) *http.Response {
+	answer := &http.Response{StatusCode: page.StatusCode}
+	if page.Headers != nil {
+		answer.Header = *page.Headers
+	}
+	return answer
 }
 
 func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
@@ -44,8 +62,12 @@ func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
 	return robotsmeta.ParseHeader(*page.Headers, x.tokens...)
 }
 
-// Indexable reports whether a page may be kept: it does not say noindex.
-func (x *Extension) Indexable(page *colly.Response) bool { return !x.Directives(page).NoIndex() }
+// Indexable reports whether a page may be kept: it does not say noindex, and is
+// not surely a refusal in the page's place.
+func (x *Extension) Indexable(page *colly.Response) bool {
+	said := x.Directives(page)
+	return !said.NoIndex() && !said.Refusal.Sure
+}
 
 // isHTML reports whether a page has HTML of which at least the beginning is
 // there.
@@ -87,13 +109,13 @@ func first(h http.Header, name string) string {
 }
 
 // Links are the links of an HTML page, in its order, and what page and link say
-// about following them; none, if it is no HTML. Links with rel="nofollow" count
-// as followed, but with ObeyRelNoFollow. robots.txt is not asked, for that
-// could wait; Visit, Follow and Checker ask it.
+// about following them; none, if it is no HTML or surely a refusal. Links with
+// rel="nofollow" count as followed, but with ObeyRelNoFollow. robots.txt is not
+// asked, for that could wait; Visit, Follow and Checker ask it.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body
-	if said.State == robotsmw.PageHeaderOnly || isEncoded(page) {
+	if said.State == robotsmw.PageHeaderOnly || said.Refusal.Sure || isEncoded(page) {
 		body = nil
 	}
 	return pagelinks.FromHTML(context.Background(), body, page.Request.URL, said,

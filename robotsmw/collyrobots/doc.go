@@ -90,6 +90,15 @@
 // noindex does not concern links. Extension.Indexable tells, in OnResponse or
 // OnScraped, whether a page may be kept.
 //
+// # Refusals
+//
+// Some walls answer with status 202, and colly takes their challenge for a
+// page. Extension.Directives tells it, as robotsmw.Page.Refusal; Indexable says
+// no; and no link of what is surely a refusal is followed, as if it said
+// nofollow. Others answer with an error status, and OnError gets the response:
+// ask Directives there. Nothing is asked again for it, and a price, a licence
+// or legal reasons are final: do not Retry.
+//
 // # Pace
 //
 // Without Options.Limiter each host is asked for one thing a second and one at

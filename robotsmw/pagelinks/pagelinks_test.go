@@ -315,3 +315,16 @@ func TestReadBodies(t *testing.T) {
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// The links of a challenge lead to the wall.
+func TestReadARefusal(t *testing.T) {
+	header := http.Header{"Content-Type": {"text/html"}, "Sg-Captcha": {"challenge"}}
+	resp, err := serve(t, header, "<a href=/captcha>x</a>").Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(t.Context(), resp, Options{})
+	if err != nil || len(p.Links) != 0 || !p.Says.Refusal.Sure {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

@@ -19,7 +19,8 @@ const defaultMaxBytes = 16 << 20
 
 // Read reads the HTML page in resp, which a robotsmw.Transport delivered,
 // closes its body, and returns its links. A response that has no HTML has none,
-// and is not read.
+// and is not read; nor is one that is surely a refusal (robotsmw.Page.Refusal),
+// for its links are the wall's.
 //
 // The error is that of the body, or ctx's while a Checker waited; then the
 // links judged so far are returned with it. That a single link could not be
@@ -31,7 +32,7 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 		return nil, errors.New("pagelinks: the response names no request, so its links lead nowhere: set Response.Request")
 	}
 	u := resp.Request.URL
-	if says := robotsmw.PageDirectives(resp); says.State == robotsmw.PageHeaderOnly {
+	if says := robotsmw.PageDirectives(resp); says.State == robotsmw.PageHeaderOnly || says.Refusal.Sure {
 		return &Page{URL: u, Base: u, Says: says, opts: opts}, nil
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {

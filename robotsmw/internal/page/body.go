@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
@@ -20,6 +22,7 @@ type Body struct {
 	io.ReadCloser
 	opts   *Options
 	decode decodeFunc // nil: the body is in no coding
+	status int        // of the response
 
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
@@ -32,6 +35,10 @@ type Body struct {
 	state   State
 	final   bool // nothing can be added; the copy of the page is dropped
 	decoded int  // how much of coded was looked at
+
+	// What marks of walls are in it.
+	refusal *refusal.Refusal // nil: none
+	marked  int              // how much of it was looked at
 
 	// What was read before the caller asked for it.
 	ahead    []byte
@@ -77,7 +84,7 @@ func (b *Body) Close() error {
 	if b.ended == notEnded {
 		b.ended = endedEarly
 		if b.decode == nil {
-			b.scanner.Finish()
+			b.finish()
 		}
 	}
 	b.mu.Unlock()
@@ -111,16 +118,37 @@ func (b *Body) saw(p []byte, err error) {
 		b.ended = endedEarly
 	}
 	if b.ended != notEnded && b.decode == nil {
-		b.scanner.Finish()
+		b.finish()
 	}
 }
 
-// Directives looks at what has been read since it was last called.
-func (b *Body) Directives() (robotsmeta.Directives, State) {
+// finish drops the copy of the page, after a last look at it.
+func (b *Body) finish() {
+	b.lookForMarks()
+	b.scanner.Finish()
+}
+
+// lookForMarks looks for the marks of walls in what is there of the page.
+func (b *Body) lookForMarks() {
+	page := b.scanner.Bytes()
+	page = page[:min(len(page), refusal.Window)]
+	if b.refusal != nil || len(page) == b.marked {
+		return
+	}
+	b.marked = len(page)
+	if r, ok := refusal.OfPage(&http.Response{StatusCode: b.status}, page); ok {
+		found := r // else r itself would be allocated for every page
+		b.refusal = &found
+	}
+}
+
+// Says looks at what has been read since it was last called: what the page says
+// to robots, and whose it is if it has the marks of a wall.
+func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.final {
-		return b.found, b.state
+		return b.found, b.refusal, b.state
 	}
 	b.state = Pending
 	switch b.ended {
@@ -132,6 +160,7 @@ func (b *Body) Directives() (robotsmeta.Directives, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
+	b.lookForMarks()
 	b.found = b.scanner.Directives()
 	if b.scanner.Done() {
 		b.state = Complete
@@ -139,7 +168,7 @@ func (b *Body) Directives() (robotsmeta.Directives, State) {
 	if b.state != Pending {
 		b.final, b.scanner, b.coded = true, htmlmeta.Scanner{}, nil
 	}
-	return b.found, b.state
+	return b.found, b.refusal, b.state
 }
 
 // scanCoded decodes the beginning of the body anew, as far as there is one.

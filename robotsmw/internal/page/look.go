@@ -24,7 +24,7 @@ func Look(ctx context.Context, resp *http.Response, method string, o *Options) (
 	if !known {
 		return nil, NotExamined
 	}
-	b := &Body{ReadCloser: resp.Body, opts: o, decode: decode, left: resp.ContentLength}
+	b := &Body{ReadCloser: resp.Body, opts: o, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
 	b.scanner = htmlmeta.Scanner{Tokens: o.Tokens, HeadOnly: o.HeadOnly, Charset: charset(resp.Header)}
 	if o.ReadAhead > 0 {
 		b.readAhead(ctx)

@@ -1,8 +1,8 @@
-// Package page looks for robots metas in the body of a response while the
-// caller reads it: Look puts a Body in the place of the response's, and
-// Body.Directives tells at any time what has been found so far. The body is
-// handed on as it is, and nothing is read that the caller did not ask for, but
-// by Options.ReadAhead.
+// Package page looks for robots metas, and for the marks of walls, in the body
+// of a response while the caller reads it: Look puts a Body in the place of the
+// response's, and Body.Says tells at any time what has been found so far. The
+// body is handed on as it is, and nothing is read that the caller did not ask
+// for, but by Options.ReadAhead.
 package page
 
 import (

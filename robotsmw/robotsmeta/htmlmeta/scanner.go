@@ -92,6 +92,12 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
+// Bytes returns what was written so far, up to Window, in UTF-8 if Charset or
+// the page's first bytes say that it is UTF-16. It holds until the next Write,
+// and is to be asked for before Finish, which drops the page. It must not be
+// changed.
+func (s *Scanner) Bytes() []byte { return s.buf }
+
 // Done reports that what is written from now on changes nothing: the window is
 // full, or with HeadOnly the head has been seen to end.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }

@@ -1,0 +1,91 @@
+package collyrobots_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// walledSite has a challenge in place of /walled, a price in place of /paid,
+// and of /marked only the page says that it is one.
+func walledSite() *robotstest.Internet {
+	web := new(robotstest.Internet)
+	mux := http.NewServeMux()
+	mux.Handle("/", robotstest.Site{
+		"/":       "<a href=/walled>1</a> <a href=/paid>2</a> <a href=/marked>3</a>",
+		"/marked": `<html><script id="anubis_challenge" type="application/json">{}</script><a href=/next>4</a></html>`,
+		"/next":   "<p>", "/captcha": "<p>",
+	})
+	mux.HandleFunc("/walled", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Sg-Captcha", "challenge")
+		w.Header().Set("X-Robots-Tag", "noindex")
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, "<html><a href=/captcha>prove it</a></html>")
+	})
+	mux.HandleFunc("/paid", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Crawler-Price", "USD 0.01")
+		w.WriteHeader(http.StatusPaymentRequired)
+	})
+	web.Handle("site.example", mux)
+	return web
+}
+
+func TestRefusals(t *testing.T) {
+	web := walledSite()
+	c := colly.NewCollector()
+	ext := attachUnpaced(t, c, web)
+	var seen notes
+	note := func(r *colly.Response) {
+		said := ext.Directives(r)
+		links, err := ext.Links(r)
+		if err != nil {
+			t.Error(err)
+		}
+		seen.add(fmt.Sprint(r.Request.URL.Path, " ", said.Refusal.Kind, " sure ", said.Refusal.Sure, ", noindex ", said.NoIndex(), ", keep ", ext.Indexable(r), ", links ", len(links.Links)))
+	}
+	c.OnResponse(note)
+	c.OnError(func(r *colly.Response, _ error) { note(r) })
+	c.OnHTML("a[href]", follow)
+	if err := c.Visit("http://site.example/"); err != nil {
+		t.Fatal(err)
+	}
+	got, want := seen.sorted(), []string{
+		"/ none sure false, noindex false, keep true, links 3",
+		"/marked challenge sure false, noindex false, keep true, links 1",
+		"/next none sure false, noindex false, keep true, links 0",
+		"/paid payment sure true, noindex false, keep false, links 0",
+		"/walled challenge sure true, noindex false, keep false, links 0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if asked := asked(web); slices.Contains(asked, "GET http://site.example/captcha") {
+		t.Errorf("the challenge's link was followed: %v", asked)
+	}
+}
+
+// A challenge with status 202 is a page to colly. It is none to Indexable, and
+// Directives says whose it is.
+func ExampleExtension_Directives_refusal() {
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: walledSite(), Limiter: &politeness.Limiter{Delay: -1}})
+	if err != nil {
+		panic(err)
+	}
+	c.OnResponse(func(r *colly.Response) {
+		fmt.Println("keep:", ext.Indexable(r), "because of", ext.Directives(r).Refusal)
+	})
+	c.Visit("http://site.example/walled")
+	// Output:
+	// keep: false because of SiteGround: challenge (202, sg-captcha: challenge)
+}
