@@ -167,9 +167,25 @@ func canonicalHost(host string) (string, error) {
 	if isTooLong(host) {
 		return "", errHostTooLong
 	}
+	// What one step hides, the next may see: an address behind a final dot, a
+	// capital letter that IDNA forbids and whose small one it knows.
+	for {
+		next := nextForm(host)
+		if !isName(next) {
+			return "", errHostTooLong
+		}
+		if next == host {
+			return host, nil
+		}
+		host = next
+	}
+}
+
+// nextForm is a step of a host to its one form, which is its own next.
+func nextForm(host string) string {
 	if strings.IndexByte(host, ':') >= 0 {
 		if addr, err := netip.ParseAddr(host); err == nil {
-			return canonicalAddr(host, addr), nil
+			return canonicalAddr(host, addr)
 		}
 	}
 	if !isASCII(host) {
@@ -177,17 +193,7 @@ func canonicalHost(host string) (string, error) {
 			host = ascii
 		}
 	}
-	host = strings.TrimRight(strings.ToLower(host), ".")
-	if !isName(host) {
-		return "", errHostTooLong
-	}
-	if strings.IndexByte(host, ':') >= 0 {
-		// A final dot, or what IDNA maps, hid an address until now.
-		if addr, err := netip.ParseAddr(host); err == nil {
-			return canonicalAddr(host, addr), nil
-		}
-	}
-	return host, nil
+	return strings.TrimRight(strings.ToLower(host), ".")
 }
 
 // isPlain reports whether a host is a name in its one form, or an IPv4 address.
