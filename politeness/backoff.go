@@ -8,9 +8,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// learnFrom lets g's host react to the outcome of a request, which says s. The
-// event is zero unless that began or prolonged a pause.
-func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign) (event Event) {
+// learnFrom lets g's host react to the outcome of a request, which says s, and
+// something of a quota if limited. The event is zero unless that began or
+// prolonged a pause.
+func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return Event{}
 	}
@@ -29,6 +30,13 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign) (event Event) {
 		}
 	}
 	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
+	if limited && !l.obeysRetryAfter(o, s) {
+		spent, spread := l.heed(g, o, l.now())
+		if spent.Status != 0 {
+			event = spent // it is the longer pause
+		}
+		slower = slower || spread
+	}
 	if slower || event.Status != 0 {
 		l.retime(g.host, l.now())
 	}
@@ -113,6 +121,41 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) Event {
 func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	wait, ok := RetryAfter(o.Header, time.Now())
 	return min(wait, l.set.maxRetryAfter), ok
+}
+
+// heed notes what a response says of its host's quota. The event is zero unless
+// that begins or prolongs a pause.
+func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event Event, slower bool) {
+	h := g.host
+	others := int64(h.inFlight)
+	if g.state == flying {
+		others--
+	}
+	q := quotaOf(o.Header, others, time.Now(), l.set.maxRetryAfter)
+	if q.pause > 0 {
+		if event = l.pause(g, o, q.pause, now); event.Status != 0 {
+			h.learnt.limited = h.learnt.until
+		}
+	}
+	if q.spread == 0 {
+		return event, false
+	}
+	k, until := h.learn(), later(now, q.until)
+	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
+		return event, false // what it said before is stricter, and still holds
+	}
+	k.spread, k.spreadUntil = q.spread, until
+	return event, true
+}
+
+// obeysRetryAfter reports whether a Retry-After with an outcome that says s
+// decides how long the host is left alone.
+func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
+	if s < doubtful && o.Status/100 != 3 {
+		return false
+	}
+	_, ok := l.retryAfter(o)
+	return ok
 }
 
 // intervalMore is how long it is until an interval after the next request could

@@ -19,7 +19,8 @@
 //
 //   - the interval since the latest start is over. It is the greatest of Delay,
 //     the host's Crawl-delay and the adaptive delay, lengthened by Jitter;
-//   - what rests the host is over (see Back-off);
+//   - what rests the host is over (see Back-off), and its quota lasts (see
+//     Quotas);
 //   - fewer than Concurrency requests to the host are in flight;
 //   - the limits on all hosts together agree: GlobalConcurrency, GlobalRate and
 //     the limiter Within.
@@ -43,10 +44,11 @@
 // # Why did my request wait?
 //
 // A [Reason] says it, for one of: the interval ("delay", "adaptive delay",
-// "crawl-delay"), a "back-off", earlier requests in the "queue", a busy "slot",
-// the "fleet", or a limit on all hosts. It comes with the Granted, Refused and
-// Cancelled events of an [Observer], in a [DelayError], and, while the request
-// still waits, to the [Trace] in its context.
+// "crawl-delay"), a "back-off", a "rate limit", earlier requests in the
+// "queue", a busy "slot", the "fleet", or a limit on all hosts. It comes with
+// the Granted, Refused and Cancelled events of an [Observer], in a
+// [DelayError], and, while the request still waits, to the [Trace] in its
+// context.
 //
 // Under package robotsmw, the first request to an origin also waits for its
 // robots.txt. That fetch is a request of its own, and its events are marked
@@ -114,6 +116,31 @@
 // 500 and the like are neither good nor bad. So one broken page among good ones
 // costs its host next to nothing. All refusals of requests that had started
 // before the first refusal was heard are one incident.
+//
+// # Quotas
+//
+// Servers that count requests say in each response how many they still take:
+// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and
+// the forms of its earlier versions), X-RateLimit-Remaining with X-RateLimit-
+// Reset or -Reset-After, and X-Rate-Limit-Remaining. They only ever lengthen an
+// interval:
+//
+//   - A quota that is spent rests the host until it is renewed, and a second
+//     more, for most servers count in whole seconds.
+//   - Otherwise what is left is spread over the time until then. Requests in
+//     flight count as made. RateLimit-Policy counts only where RateLimit does
+//     not say what is left of that policy; then the quota is spread over its
+//     window. Of one that counts something else than requests, only that it is
+//     spent counts.
+//   - Of several the strictest counts, and what a response says holds until its
+//     time is over, whatever later ones say.
+//   - A Retry-After that is obeyed outweighs them. The cap is the same,
+//     MaxRetryAfter.
+//   - A malformed field is ignored, and so is one that does not say when.
+//
+// X-RateLimit-Reset is a number of seconds below 1,000,000,000, and from there
+// on a time, in seconds since 1970 or milliseconds; or it is a date. Times are
+// by the server's own clock, as its Date tells it.
 //
 // # Fetching by other means
 //

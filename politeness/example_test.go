@@ -281,3 +281,31 @@ func ExampleLimiter_Stats() {
 	// 1 host, 1 in flight, 0 waiting
 	// 1 host backs off
 }
+
+// A server that says how many more requests it takes is asked at a pace that
+// lasts until its quota is renewed. Nothing has to be set for that.
+func ExampleTransport_rateLimit() {
+	left := 60
+	server := roundTrip(func(r *http.Request) (*http.Response, error) {
+		left--
+		h := http.Header{"Ratelimit": {fmt.Sprintf(`"default";r=%d;t=590`, left)}}
+		return &http.Response{StatusCode: 200, Header: h, Body: http.NoBody, Request: r}, nil
+	})
+	limiter := &politeness.Limiter{MaxWait: time.Second}
+	client := &http.Client{Transport: &politeness.Transport{Base: server, Limiter: limiter}}
+	if _, err := client.Get("http://api.example/items?page=1"); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	_, err := client.Get("http://api.example/items?page=2")
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		fmt.Println(delay.Reason, time.Until(delay.Until).Round(time.Second))
+	}
+	// Output:
+	// rate limit 10s
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -72,7 +72,7 @@ const (
 // An Outcome is what became of a request. Its zero value only frees the slot.
 type Outcome struct {
 	Status  int           // of the response; 0: none came. 429 and 503 pause the host
-	Header  http.Header   // of the response; Retry-After, Date and the signs of walls are read
+	Header  http.Header   // of the response; Retry-After, Date, RateLimit and its like, and the signs of walls are read
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
 }
@@ -87,13 +87,13 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return
 	}
-	l, s := g.limiter, signOf(o)
+	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, o, s)
+	event := l.learnFrom(g, o, s, limited)
 	l.release(g)
 	if o.Status != 0 {
 		g.status = o.Status
@@ -118,11 +118,11 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 // answered tells the limiter of a response whose body is still to come.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	g.response.Store(u)
-	l, s := g.limiter, signOf(o)
+	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
 	l.mu.Lock()
 	var event Event
 	if g.state != over {
-		event = l.learnFrom(g, o, s)
+		event = l.learnFrom(g, o, s, limited)
 		g.status = o.Status
 		g.host.pokeHeads() // it may now be held up by an unread body alone
 	}
@@ -184,7 +184,7 @@ func (g *Grant) setLeaving(leaving bool) {
 
 // paces reports whether an interval follows g, as far as is known.
 func (l *Limiter) paces(h *host, g *Grant) bool {
-	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0
+	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0 || h.learnt != nil && h.learnt.spread > 0
 }
 
 // isPaced reports whether anybody wants to know when the request leaves.

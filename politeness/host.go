@@ -38,6 +38,11 @@ type learnt struct {
 	level    uint8         // how many incidents in a row, less those recovered from
 	latest   sign          // of the latest incident, until it has recovered from that
 	clamped  bool          // a cut Crawl-delay has been reported
+
+	// What it says of its quota. Without one all are 0, which was long ago.
+	limited     time.Duration // the pause that ends then is because its quota is spent
+	spread      time.Duration // between starts, so that its quota lasts
+	spreadUntil time.Duration // until it is renewed
 }
 
 // A sign is what an outcome says about how its host bears us.

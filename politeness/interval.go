@@ -50,12 +50,12 @@ func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	return max(g.crawl, h.learnt.crawl)
 }
 
-// due is when g may start, as far as pace, Crawl-delay and back-off go.
+// due is when g may start, as far as pace, Crawl-delay, back-off and quota go.
 func (l *Limiter) due(h *host, g *Grant) time.Duration {
 	t := later(h.last, h.lengthen(l.pace(h)))
 	t = max(t, l.crawlDue(h, g))
 	if h.learnt != nil {
-		t = max(t, h.learnt.until)
+		t = max(t, h.learnt.until, h.quotaDue())
 	}
 	return t
 }
@@ -68,12 +68,23 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
+// quotaDue is when the next request may start, so that h's quota lasts until it
+// is renewed.
+func (h *host) quotaDue() time.Duration {
+	if h.learnt == nil || h.learnt.spread == 0 {
+		return never
+	}
+	return min(later(h.last, h.learnt.spread), h.learnt.spreadUntil)
+}
+
 // whyDue returns what due rests on.
 func (l *Limiter) whyDue(h *host, g *Grant) why {
 	due := l.due(h, g)
 	switch {
-	case h.learnt != nil && h.learnt.until == due:
+	case h.learnt != nil && h.learnt.until == due && h.learnt.limited != due:
 		return whyBackOff
+	case h.learnt != nil && (h.learnt.limited == due || h.quotaDue() == due):
+		return whyRateLimit
 	case l.crawlDue(h, g) == due:
 		return whyCrawlDelay
 	case l.pace(h) > l.set.delay:

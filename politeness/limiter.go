@@ -42,7 +42,8 @@ type Limiter struct {
 	ClampCrawlDelay bool
 
 	// MaxRetryAfter cuts a Retry-After that is longer, so that a slip of a
-	// server's operator does not end a crawl. 0: 24 h. Negative: no maximum.
+	// server's operator does not end a crawl; and likewise the time until a
+	// quota is renewed. 0: 24 h. Negative: no maximum.
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)

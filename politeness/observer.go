@@ -70,7 +70,7 @@ type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // how long
 	Until  time.Time     // until when
-	Status int           // of the response: 429, 503, 3xx, or that of a wall
+	Status int           // of the response: 429, 503, 3xx, that of a wall, or any with a quota that is spent
 	Reason Reason        // granted, refused, cancelled: what the request waited for longest
 	Exempt bool          // of the same: it is the fetch of robots.txt itself
 

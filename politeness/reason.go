@@ -8,6 +8,7 @@ import "time"
 //	adaptive delay      the delay that the host's response times ask for
 //	crawl-delay         the Crawl-delay of its robots.txt
 //	back-off            what a 429 or 503 began, or a Retry-After asked for
+//	rate limit          its quota, as RateLimit or X-RateLimit-Remaining say
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
 //	fleet               its owner among the fleet, or the fleet itself
@@ -28,6 +29,7 @@ const (
 	whyAdaptive
 	whyCrawlDelay
 	whyBackOff
+	whyRateLimit
 	whyQueue
 	whySlot
 	whyFleet
@@ -43,6 +45,7 @@ var reasons = [...]Reason{
 	whyAdaptive:    "adaptive delay",
 	whyCrawlDelay:  "crawl-delay",
 	whyBackOff:     "back-off",
+	whyRateLimit:   "rate limit",
 	whyQueue:       "queue",
 	whySlot:        "slot",
 	whyFleet:       "fleet",

@@ -23,15 +23,19 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 			if !ok {
 				continue
 			}
-			clock := now
-			if date, ok := parseDate(h.Get("Date")); ok {
-				clock = date
-			}
-			d = t.Sub(clock) // saturates
+			d = t.Sub(clockOf(h, now)) // saturates
 		}
 		longest = max(longest, d)
 	}
 	return longest, longest > 0
+}
+
+// clockOf is the time by the clock of the server that wrote a header, else now.
+func clockOf(h http.Header, now time.Time) time.Time {
+	if date, ok := parseDate(h.Get("Date")); ok {
+		return date
+	}
+	return now
 }
 
 // parseSeconds reads delay-seconds, a run of digits of any length: what does

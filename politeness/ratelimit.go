@@ -1,0 +1,224 @@
+package politeness
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A quota is what the fields of a response say of the requests that its host
+// still takes: of all that they say, the strictest.
+type quota struct {
+	pause  time.Duration // for so long none: it is spent
+	spread time.Duration // from start to start, so that it is not spent before it is renewed
+	until  time.Duration // for so long that holds, from now on
+}
+
+// quotaFields are those without which a response says nothing of a quota.
+var quotaFields = [...]string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Remaining", "X-Ratelimit-Remaining", "X-Rate-Limit-Remaining"}
+
+// tellsQuota reports whether there is anything to read for quotaOf.
+func tellsQuota(h http.Header) bool {
+	if len(h) == 0 {
+		return false
+	}
+	for _, name := range quotaFields {
+		if len(h[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// quotaOf reads the fields of a response. Of the requests in flight, others are
+// taken for those that the server has not counted yet. What would take longer
+// than most is cut to that.
+func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
+	var q quota
+	q.readLimits(h, others, most)
+	q.readPolicies(h, others, most)
+	for _, names := range [...][3]string{
+		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // the draft, up to its version 06
+		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
+		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
+	} {
+		left, ok := leastOf(h[names[0]])
+		if !ok {
+			continue
+		}
+		reset, ok := longestReset(h[names[2]], h, now)
+		if !ok {
+			reset, ok = longestReset(h[names[1]], h, now)
+		}
+		if ok {
+			q.add(left-others, min(reset, most))
+		}
+	}
+	return q
+}
+
+// add counts in that so many requests are left until the quota is renewed. Most
+// servers count in whole seconds, and some of them round down.
+func (q *quota) add(left int64, reset time.Duration) {
+	renewed := later(reset, time.Second)
+	if left <= 0 {
+		q.pause = max(q.pause, renewed)
+		return
+	}
+	if spread := reset / time.Duration(left); spread > q.spread {
+		q.spread, q.until = spread, renewed
+	}
+}
+
+// addAll counts in what another quota says.
+func (q *quota) addAll(other quota) {
+	q.pause = max(q.pause, other.pause)
+	if other.spread > q.spread {
+		q.spread, q.until = other.spread, other.until
+	}
+}
+
+// readLimits reads RateLimit. One whose time is not told is taken to be renewed
+// when the window of its policy is over.
+func (q *quota) readLimits(h http.Header, others int64, most time.Duration) {
+	var read quota
+	for item := range limits(h["Ratelimit"]) {
+		switch policy, ok := policyOf(h, item.name); {
+		case item.bad:
+			return
+		case item.left < 0 || item.resets < 0 && (!ok || policy.window < 0):
+			continue
+		case ok && !policy.requests && item.left > 0:
+			continue // so much of something else
+		case item.resets < 0:
+			read.add(item.left-others, min(seconds(policy.window), most))
+		default:
+			read.add(item.left-others, min(seconds(item.resets), most))
+		}
+	}
+	q.addAll(read)
+}
+
+// readPolicies reads RateLimit-Policy, where RateLimit does not say how much of
+// a policy's quota is left: spread evenly, it is not exceeded.
+func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
+	var read quota
+	for item := range limits(h["Ratelimit-Policy"]) {
+		if item.bad {
+			return
+		}
+		if item.quota >= 0 && item.window >= 0 && item.requests && !isTold(h, item.name) {
+			read.add(item.quota-others, min(seconds(item.window), most))
+		}
+	}
+	q.addAll(read)
+}
+
+// policyOf returns the policy of a name.
+func policyOf(h http.Header, name string) (found limit, ok bool) {
+	for item := range limits(h["Ratelimit-Policy"]) {
+		if item.bad {
+			return limit{}, false
+		}
+		if item.name == name {
+			found, ok = item, true
+		}
+	}
+	return found, ok
+}
+
+// isTold reports whether RateLimit says what is left of a policy's quota.
+func isTold(h http.Header, name string) bool {
+	told := false
+	for item := range limits(h["Ratelimit"]) {
+		if item.bad {
+			return false
+		}
+		told = told || item.name == name && item.left >= 0
+	}
+	return told
+}
+
+// leastOf returns the least number of a field of numbers.
+func leastOf(lines []string) (least int64, ok bool) {
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			value, _, _ = strings.Cut(value, ";")
+			n, isNumber := parseNumber(value)
+			if isNumber && (!ok || n < float64(least)) {
+				least, ok = int64(min(n, 1<<53)), true
+			}
+		}
+	}
+	return least, ok
+}
+
+// longestReset returns how long it takes until the last of the times of a field.
+func longestReset(lines []string, h http.Header, now time.Time) (longest time.Duration, ok bool) {
+	for _, line := range lines {
+		if d, isReset := parseReset(line, h, now); isReset {
+			longest, ok = max(longest, d), true
+			continue
+		}
+		for value := range strings.SplitSeq(line, ",") {
+			value, _, _ = strings.Cut(value, ";")
+			if d, isReset := parseReset(value, h, now); isReset {
+				longest, ok = max(longest, d), true
+			}
+		}
+	}
+	return longest, ok
+}
+
+// parseReset reads when a quota is renewed, as X-RateLimit-Reset has it: in so
+// many seconds, or at a time in seconds, or milliseconds, since 1970, or at a
+// date. No quota lasts for 30 years, so the numbers tell which it is. Times are
+// by the server's clock. One that is past says nothing.
+func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool) {
+	const isTime, isMilliseconds = 1e9, 1e11
+	n, ok := parseNumber(value)
+	switch {
+	case ok && n < isTime:
+		return time.Duration(math.Ceil(n*1000)) * time.Millisecond, true
+	case ok && n < isMilliseconds:
+		n *= 1000
+	case !ok:
+		t, ok := parseDate(strings.Trim(value, " \t\""))
+		if !ok {
+			return 0, false
+		}
+		d := t.Sub(clockOf(h, now))
+		return d, d >= 0
+	}
+	if n > 1e15 {
+		return 0, false // in 30,000 years
+	}
+	d := time.UnixMilli(int64(n)).Sub(clockOf(h, now))
+	return d, d >= 0
+}
+
+// parseNumber reads a number of digits, with or without a fraction.
+func parseNumber(s string) (n float64, ok bool) {
+	s = strings.Trim(s, " \t\"")
+	scale := 0.0 // of the next digit of the fraction; 0: there is no point yet
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:
+			scale = 0.1
+		case c < '0' || c > '9':
+			return 0, false
+		case scale > 0:
+			n += float64(c-'0') * scale
+			scale /= 10
+		default:
+			n = n*10 + float64(c-'0')
+		}
+	}
+	return n, s != ""
+}
+
+// seconds is so many of them.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(forever/time.Second))) * time.Second
+}

@@ -1,0 +1,438 @@
+package politeness
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// fields are a header of lines such as "RateLimit: x".
+func fields(lines ...string) http.Header {
+	h := make(http.Header)
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Add(name, value)
+	}
+	return h
+}
+
+func TestQuotaOf(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	epoch := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
+	spent := func(d time.Duration) quota { return quota{pause: d + time.Second} }
+	left := func(n int, d time.Duration) quota { return quota{spread: d / time.Duration(n), until: d + time.Second} }
+	const none = time.Duration(0)
+	for _, tt := range []struct {
+		name   string
+		header http.Header
+		want   quota
+	}{
+		// draft-ietf-httpapi-ratelimit-headers-11
+		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
+		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
+		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
+		{"a partition key, and an unknown parameter", fields(`RateLimit: "a, \"b\";c";pk=:cHsdsRa894==:;x="r=0";r=5;t=10;y=?1`), left(5, 10*time.Second)},
+		{"of a parameter given twice the last counts", fields(`RateLimit: "default";r=0;t=30;r=10`), left(10, 30*time.Second)},
+		{"the strictest of several", fields(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`), left(10, time.Hour)},
+		{"in several lines", fields(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`), left(10, time.Hour)},
+		{"one is spent, another is not", fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`), quota{pause: 61 * time.Second, spread: 6 * time.Minute, until: time.Hour + time.Second}},
+		{"a name that is a token, before version 10", fields(`RateLimit: default;r=50;t=30`), left(50, 30*time.Second)},
+		{"version 07", fields(`RateLimit: limit=100, remaining=50, reset=30`), left(50, 30*time.Second)},
+		{"version 07, spent", fields(`RateLimit: limit=100,remaining=0,reset=5`), spent(5 * time.Second)},
+		{"longer than the cap", fields(`RateLimit: "default";r=0;t=999999999999999`), spent(day)},
+		{"longer than the cap, not spent", fields(`RateLimit: "default";r=2;t=999999999999999`), left(2, day)},
+
+		{"a policy tells the window of what has no time", fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "default";q=10;w=60`), spent(time.Minute)},
+		{"another policy does not", fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "Default";q=10`), quota{}},
+		{"a policy alone is spread evenly", fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`), left(1000, day)},
+		{"a policy of whose quota we are told is not", fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`, `RateLimit: "daily";r=900;t=90`), left(100, time.Minute)},
+		{"a policy that lets nobody in", fields(`RateLimit-Policy: "default";q=0;w=60`), spent(time.Minute)},
+		{"a policy on bytes", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`), quota{}},
+		{"a policy on bytes, of which some are left", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`, `RateLimit: "default";r=1;t=30`), quota{}},
+		{"a policy on bytes, of which none is left", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`, `RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
+		{"a policy on requests, so named", fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`), left(10, time.Minute)},
+		{"a policy without a window", fields(`RateLimit-Policy: "default";q=10`), quota{}},
+
+		// The draft, up to its version 06, and what is older.
+		{"RateLimit-Remaining", fields("RateLimit-Limit: 100", "RateLimit-Remaining: 50", "RateLimit-Reset: 30"), left(50, 30*time.Second)},
+		{"RateLimit-Remaining, spent", fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"), spent(30 * time.Second)},
+		{"X-RateLimit in seconds", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
+		{"X-RateLimit as Reddit has it", fields("X-Ratelimit-Remaining: 598.0", "X-Ratelimit-Used: 2", "X-Ratelimit-Reset: 299"), left(598, 299*time.Second)},
+		{"X-RateLimit as GitHub has it", fields("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(10*time.Minute)), spent(10 * time.Minute)},
+		{"by the server's own clock", fields("Date: Sun, 22 Nov 2026 12:09:00 GMT", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(10*time.Minute)), spent(time.Minute)},
+		{"X-RateLimit in milliseconds since 1970", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)+"500"), spent(time.Minute + 500*time.Millisecond)},
+		{"X-RateLimit as Discord has it", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Hour)+".5", "X-RateLimit-Reset-After: 1.25"), spent(1250 * time.Millisecond)},
+		{"X-RateLimit with a date", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
+		{"X-RateLimit with a date of another form", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 2026-11-22T12:05:00Z"), spent(5 * time.Minute)},
+		{"X-Rate-Limit", fields("X-Rate-Limit-Remaining: 0", "X-Rate-Limit-Reset: "+epoch(time.Minute)), spent(time.Minute)},
+		{"the last second that is a delta", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 999999999"), spent(day)},
+		{"the first second that is a time, long past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"), quota{}},
+		{"a time beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)), spent(day)},
+		{"a date beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT"), spent(day)},
+		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), spent(time.Minute)},
+		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
+
+		// What says nothing.
+		{"nothing", fields("Content-Type: text/html"), quota{}},
+		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
+		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
+		{"no remaining", fields("X-RateLimit-Limit: 60", "X-RateLimit-Reset: 30"), quota{}},
+		{"no reset", fields("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0"), quota{}},
+		{"a time that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)), quota{}},
+		{"a date that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 11:59:59 GMT"), quota{}},
+		{"without limit", fields("X-RateLimit-Remaining: -1", "X-RateLimit-Reset: 30"), quota{}},
+		{"a word", fields("X-RateLimit-Remaining: unlimited", "X-RateLimit-Reset: soon"), quota{}},
+		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), quota{}},
+		{"an end that no clock has", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+strings.Repeat("9", 400)), quota{}},
+
+		// Malformed: no part of it counts.
+		{"a negative number", fields(`RateLimit: "default";r=-1;t=30`), quota{}},
+		{"a decimal", fields(`RateLimit: "default";r=0.5;t=30`), quota{}},
+		{"a string for a number", fields(`RateLimit: "default";r="0";t=30`), quota{}},
+		{"a parameter without a value", fields(`RateLimit: "default";r;t=30`), quota{}},
+		{"16 digits", fields(`RateLimit: "default";r=0;t=1000000000000000`), quota{}},
+		{"a number for a name", fields(`RateLimit: 5;r=0;t=30`), quota{}},
+		{"an inner list", fields(`RateLimit: ("default");r=0;t=30`), quota{}},
+		{"an open string", fields(`RateLimit: "default;r=0;t=30`), quota{}},
+		{"a comma at the end", fields(`RateLimit: "default";r=0;t=30,`), quota{}},
+		{"two items without a comma", fields(`RateLimit: "default";r=0;t=30 "other"`), quota{}},
+		{"a fault after a good item", fields(`RateLimit: "default";r=0;t=30, "other";r=x y`), quota{}},
+		{"a fault in another line", fields(`RateLimit: "default";r=0;t=30`, `RateLimit: ;`), quota{}},
+		{"an upper-case parameter", fields(`RateLimit: "default";R=0;t=30`), quota{}},
+		{"a byte that is not ASCII", fields("RateLimit: \"d\u00e9fault\";r=0;t=30"), quota{}},
+		{"more than anybody reads", fields(`RateLimit: "` + strings.Repeat("x", 4<<10) + `";r=0;t=30`), quota{}},
+		{"version 07, with a fault", fields(`RateLimit: limit=100, remaining=x, reset=5`), quota{}},
+		{"a malformed field, and a good one of another form", fields(`RateLimit: "default`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), spent(3 * time.Second)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := quotaOf(tt.header, 0, now, day); got != tt.want {
+				t.Errorf("%+v, want %+v", got, tt.want)
+			}
+			if tt.want != (quota{}) && !tellsQuota(tt.header) {
+				t.Error("nobody would have read it")
+			}
+		})
+	}
+}
+
+const day = 24 * time.Hour
+
+// Those in flight have not been counted yet, for all that is known.
+func TestQuotaOf_WithOthersInFlight(t *testing.T) {
+	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
+	for others, want := range map[int64]quota{
+		0: {spread: 12 * time.Second, until: 61 * time.Second},
+		1: {spread: 15 * time.Second, until: 61 * time.Second},
+		5: {pause: 61 * time.Second},
+		9: {pause: 61 * time.Second},
+	} {
+		if got := quotaOf(h, others, time.Now(), day); got != want {
+			t.Errorf("%d others: %+v, want %+v", others, got, want)
+		}
+		if got := quotaOf(policy, others, time.Now(), day); got != want {
+			t.Errorf("%d others, by the policy alone: %+v, want %+v", others, got, want)
+		}
+	}
+}
+
+// quotaServer answers so many requests a window, and counts those beyond.
+type quotaServer struct {
+	quota  int
+	window time.Duration
+	took   time.Duration // by each
+	tell   func(h http.Header, quota, left int, reset time.Duration)
+
+	mu           sync.Mutex
+	ends         time.Time
+	used, beyond int
+}
+
+func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	now := time.Now()
+	if !now.Before(s.ends) {
+		s.ends, s.used = now.Add(s.window), 0
+	}
+	if s.used++; s.used > s.quota {
+		s.beyond++
+	}
+	s.tell(w.Header(), s.quota, max(0, s.quota-s.used), s.ends.Sub(now))
+	over := s.used > s.quota
+	s.mu.Unlock()
+	time.Sleep(s.took)
+	if over {
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+}
+
+// A server that says what it takes, in whatever form, is never asked for more,
+// and is asked for most of that.
+func TestQuotasAreKept(t *testing.T) {
+	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
+	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
+	forms := map[string]func(h http.Header, quota, left int, reset time.Duration){
+		"RateLimit": func(h http.Header, _, left int, reset time.Duration) {
+			h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, left, up(reset)))
+		},
+		"RateLimit, rounded down, with its policy": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=60`, quota))
+			h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, left, down(reset)))
+		},
+		"RateLimit without a time": func(h http.Header, quota, left int, _ time.Duration) {
+			h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=60`, quota))
+			h.Set("RateLimit", fmt.Sprintf(`"default";r=%d`, left))
+		},
+		"RateLimit-Policy alone": func(h http.Header, quota, _ int, _ time.Duration) {
+			h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=60`, quota))
+		},
+		"RateLimit of version 07": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("RateLimit", fmt.Sprintf("limit=%d, remaining=%d, reset=%d", quota, left, up(reset)))
+		},
+		"RateLimit-Remaining": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("RateLimit-Limit", strconv.Itoa(quota))
+			h.Set("RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("RateLimit-Reset", strconv.FormatInt(down(reset), 10))
+		},
+		"X-RateLimit, a delta": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("X-RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("X-RateLimit-Reset", strconv.FormatInt(down(reset), 10))
+		},
+		"X-RateLimit, a time": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("X-RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Add(reset).Unix(), 10))
+		},
+		"X-RateLimit, after": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("X-RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", reset.Seconds()))
+		},
+		"only when it is spent": func(h http.Header, _, left int, reset time.Duration) {
+			if left == 0 {
+				h.Set("RateLimit", fmt.Sprintf(`"default";r=0;t=%d`, down(reset)))
+			}
+		},
+	}
+	for name, tell := range forms {
+		for _, limiter := range []*Limiter{
+			{},
+			{Delay: -1},
+			{Delay: -1, Concurrency: 4},
+			{Delay: 700 * time.Millisecond, EndToStart: true, Jitter: 0.3},
+		} {
+			if limiter.Concurrency > 1 && name == "only when it is spent" {
+				continue // nobody can know in time
+			}
+			t.Run(fmt.Sprintf("%s/%v/%d", name, limiter.Delay, limiter.Concurrency), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(27 * 365 * day) // a bubble begins in 2000, which a time must not
+					const requests = 70
+					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, tell: tell}
+					var web robotstest.Internet
+					web.Handle("a.example", server)
+					l := &Limiter{Delay: limiter.Delay, Concurrency: limiter.Concurrency, EndToStart: limiter.EndToStart, Jitter: limiter.Jitter}
+					client := &http.Client{Transport: &Transport{Base: &web, Limiter: l}}
+					start := time.Now()
+					var wg sync.WaitGroup
+					for range requests {
+						wg.Go(func() {
+							resp, err := client.Get("http://a.example/")
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							resp.Body.Close()
+						})
+					}
+					wg.Wait()
+					if server.beyond > 0 {
+						t.Errorf("%d requests beyond the quota", server.beyond)
+					}
+					if took := time.Since(start); took < 6*time.Minute || took > 20*time.Minute {
+						t.Errorf("took %v, and the quota is for 7 min", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// learnt is a Limiter whose host has answered so.
+func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Outcome{Status: status, Header: fields(lines...)})
+	return l
+}
+
+// next is when a.example may be asked.
+func next(t *testing.T, l *Limiter) time.Duration {
+	return time.Until(l.Next(mustURL(t, "http://a.example/")))
+}
+
+func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status int
+		lines  []string
+		want   time.Duration
+	}{
+		{"a quota that is none", 200, []string{`RateLimit: "default";r=1000;t=30`}, time.Second},
+		{"a quota that lasts", 200, []string{`RateLimit: "default";r=3;t=30`}, 10 * time.Second},
+		{"a quota that is spent", 200, []string{`RateLimit: "default";r=0;t=30`}, 31 * time.Second},
+		{"of a redirect", 302, []string{`RateLimit: "default";r=0;t=30`}, 31 * time.Second},
+		{"of an error of the server's", 500, []string{`RateLimit: "default";r=0;t=30`}, 31 * time.Second},
+		{"beyond the cap", 200, []string{`RateLimit: "default";r=0;t=999999`}, time.Hour + time.Second},
+		{"beyond the cap, not spent", 200, []string{`RateLimit: "default";r=2;t=999999`}, 30 * time.Minute},
+		{"malformed", 200, []string{`RateLimit: "default";r=0;t=`}, time.Second},
+		{"Retry-After wins", 429, []string{"Retry-After: 7", `RateLimit: "default";r=0;t=30`}, 7 * time.Second},
+		{"Retry-After wins with 503", 503, []string{"Retry-After: 7", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"}, 7 * time.Second},
+		{"Retry-After wins with a redirect", 301, []string{"Retry-After: 7", `RateLimit: "default";r=0;t=30`}, 7 * time.Second},
+		{"a Retry-After that is none does not", 429, []string{"Retry-After: soon", `RateLimit: "default";r=0;t=30`}, 31 * time.Second},
+		{"a 429 without, the longer one counts", 429, []string{`RateLimit: "default";r=0;t=30`}, 31 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := afterAnswer(t, &Limiter{MaxRetryAfter: time.Hour}, tt.status, tt.lines...)
+				if got := next(t, l); got != tt.want {
+					t.Errorf("next in %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// They only lengthen: neither a Crawl-delay nor a back-off is cut, nor what was
+// said before while it holds.
+func TestQuotasOnlyLengthen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 20 * time.Second}
+		afterAnswer(t, l, 200, `RateLimit: "default";r=10;t=60`)
+		if got := next(t, l); got != 20*time.Second {
+			t.Errorf("next in %v, but Delay is 20 s", got)
+		}
+		l = &Limiter{Concurrency: -1, Delay: -1}
+		afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=60`)
+		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // 30 s later
+		if err != nil {
+			t.Fatal(err)
+		}
+		old.Done(Outcome{Status: 200, Header: fields(`RateLimit: "other";r=100;t=60`)})
+		if got := next(t, l); got != 30*time.Second {
+			t.Errorf("next in %v, and the stricter quota holds for 30 s more", got)
+		}
+		time.Sleep(30 * time.Second)
+		afterAnswer(t, l, 200, `RateLimit: "other";r=60;t=60`)
+		if got := next(t, l); got != time.Second {
+			t.Errorf("next in %v, now that it is over", got)
+		}
+		afterAnswer(t, l, 200)
+		time.Sleep(time.Hour)
+		if got := next(t, l); got > 0 {
+			t.Errorf("next in %v, an hour later", got)
+		}
+	})
+}
+
+// A wait for a quota is told as such, and refused where it is too long.
+func TestQuotaIsAReason(t *testing.T) {
+	for _, line := range []string{`RateLimit: "default";r=0;t=59`, `RateLimit: "default";r=1;t=60`} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{MaxWait: 30 * time.Second}
+			afterAnswer(t, l, 200, line)
+			_, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+			delay, ok := errors.AsType[*DelayError](err)
+			if !ok || delay.Reason != "rate limit" || time.Until(delay.Until) != time.Minute {
+				t.Errorf("%s: %v, %+v", line, err, delay)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // a back-off that is longer is one
+		l := &Limiter{MaxWait: 30 * time.Second}
+		first, _ := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})
+		_, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		if delay, ok := errors.AsType[*DelayError](err); !ok || delay.Reason != "back-off" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A host that tells nothing costs a look at five fields.
+func TestQuotas_Allocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, h := range []http.Header{
+		fields("Content-Type: text/html", "Server: x"),
+		fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`),
+		fields("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"),
+	} {
+		now := time.Now()
+		if n := testing.AllocsPerRun(100, func() {
+			if tellsQuota(h) {
+				quotaOf(h, 0, now, day)
+			}
+		}); n > 0 {
+			t.Errorf("%v: %v allocations", h, n)
+		}
+	}
+}
+
+func BenchmarkQuota(b *testing.B) {
+	for name, h := range map[string]http.Header{
+		"none":      fields("Content-Type: text/html", "Server: x", "Date: y", "Etag: z", "Cache-Control: a", "Vary: b", "Age: c"),
+		"RateLimit": fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60`),
+		"X":         fields("X-RateLimit-Remaining: 598", "X-RateLimit-Reset: 299"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			now := time.Now()
+			for b.Loop() {
+				if tellsQuota(h) {
+					quotaOf(h, 0, now, day)
+				}
+			}
+		})
+	}
+}
+
+func FuzzQuotaOf(f *testing.F) {
+	f.Add("RateLimit", `"default";r=50;t=30, "day";r=0;t=3600`, "RateLimit-Policy", `"default";q=100;w=60`)
+	f.Add("RateLimit", `limit=100, remaining=50, reset=5`, "X-RateLimit-Remaining", "0")
+	f.Add("X-RateLimit-Remaining", "0, 1.5", "X-RateLimit-Reset", "1795348800")
+	f.Add("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "Sun, 22 Nov 2026 12:05:00 GMT")
+	f.Add("RateLimit-Policy", `a;q=0;w=1;qu="requests", b;x=%"\";y=?0;z=@1;v=:QQ==:`, "RateLimit-Remaining", "9")
+	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string) {
+		h := make(http.Header)
+		h.Add(name1, value1)
+		h.Add(name2, value2)
+		now := time.Unix(1_795_348_800, 0)
+		q := quotaOf(h, 0, now, day)
+		if q != (quota{}) && !tellsQuota(h) {
+			t.Fatalf("%+v, which nobody would have read", q)
+		}
+		if q.pause < 0 || q.pause > day+time.Second || q.spread < 0 || q.spread > q.until || q.until > day+time.Second || q.spread == 0 && q.until != 0 {
+			t.Fatalf("%+v", q)
+		}
+		if busy := quotaOf(h, 3, now, day); busy.pause < q.pause {
+			t.Fatalf("with others in flight %+v, without %+v", busy, q)
+		}
+		// A field with a fault says nothing, whatever it says before that.
+		if name1 == "RateLimit" {
+			h := http.Header{"Ratelimit": {value1, "\x00"}}
+			if q := quotaOf(h, 0, now, day); q != (quota{}) {
+				t.Fatalf("malformed, but %+v", q)
+			}
+		}
+	})
+}
