@@ -16,7 +16,8 @@
 //
 // The exit status is 0 for allowed or clean, 1 for disallowed or problems, and
 // 2 if that cannot be told: wrong usage, a file that cannot be read, a
-// robots.txt that cannot be had. "robotscheck help explain" tells more about a
+// robots.txt that cannot be had. It is 3 for an answer that holds for the file
+// as it is read, which is cut at 500 KiB, binary, or an HTML page. "robotscheck help explain" tells more about a
 // command, its flags and its JSON.
 package main
 
@@ -98,6 +99,6 @@ func printOverview(w io.Writer) {
 		fmt.Fprintf(w, "  robotscheck %-8s %s\n", c.Name, c.Short)
 	}
 	fmt.Fprint(w, "\nFILE may be \"-\" for standard input. A URL stands for the robots.txt in force there.\n"+
-		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell.\n"+
+		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell, 3 told, but of a file that was cut or is none.\n"+
 		"\"robotscheck help COMMAND\" tells more about a command.\n")
 }

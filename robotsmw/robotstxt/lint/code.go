@@ -27,6 +27,7 @@ const (
 	codeMissingColon    Code = "missing-colon"     // "Disallow /tmp"
 	codeMisspeltField   Code = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
 	codeUnknownField    Code = "unknown-field"     // a field that no known robot reads
+	codeWithdrawnField  Code = "withdrawn-field"   // a field that robots once read and read no more
 	codeKeywords        Code = "keywords"          // words for search engines, which read none here
 	codeLeadingBlanks   Code = "leading-blanks"    // white space before the field
 	codeGluedComment    Code = "glued-comment"     // "Disallow: /a#b": what follows "#" does not count

@@ -35,6 +35,7 @@
 //	missing-colon           "Disallow /tmp"
 //	misspelt-field          "Dissallow", "Useragent", "Allowed"
 //	unknown-field           a field that no known robot reads
+//	withdrawn-field         a field that robots once read and read no more
 //	keywords                words for search engines, which read none here
 //	leading-blanks          white space before the field
 //	glued-comment           "Disallow: /a#b": what follows "#" does not count

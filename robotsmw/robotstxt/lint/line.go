@@ -59,6 +59,9 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 	at := func(i int) int { return column(value.From) + i }
 	known := checkName(r, number, column(name.From), n, v)
+	if withdrawn, ok := withdrawnFields[known]; ok {
+		r.add(number, column(name.From), codeWithdrawnField, withdrawn.severity, "", "%s", withdrawn.why)
+	}
 	switch known {
 	case "user-agent":
 		checkAgent(r, number, at, v)
@@ -77,11 +80,25 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 }
 
-// knownFields are the fields that some robot reads, as they are usually
-// written.
+// knownFields are the fields that some robot reads or once read, as they are
+// usually written.
 var knownFields = []string{
 	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
-	"Noindex", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+}
+
+// withdrawnFields are those of them that have no effect any more, and why.
+var withdrawnFields = map[string]struct {
+	severity Severity
+	why      string
+}{
+	"noindex":       {Warning, "Google has not read Noindex here since September 2019; let robots fetch the page, and say noindex there or in X-Robots-Tag"},
+	"nofollow":      {Warning, "Google has not read Nofollow here since September 2019; say nofollow in the page or in X-Robots-Tag"},
+	"host":          {Info, "Host was Yandex's, which withdrew it in March 2018; redirect to the host that you prefer"},
+	"request-rate":  {Info, "Request-rate is of a draft of 1996; hardly a robot reads it, but some read Crawl-delay"},
+	"visit-time":    {Info, "Visit-time is of a draft of 1996; hardly a robot reads it"},
+	"robot-version": {Info, "Robot-version is of a draft of 1996; no robot reads it"},
+	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
 // knownField returns the known field that a name is or is meant to be, "" for

@@ -22,6 +22,7 @@ import (
 type batch struct {
 	cache      *rulesCache
 	disallowed atomic.Bool
+	doubtful   atomic.Bool
 	failed     atomic.Int64 // lines
 }
 
@@ -87,6 +88,8 @@ func (b *batch) status(err error) (command.Status, error) {
 		return 0, fmt.Errorf("read the questions: %w", err)
 	case n > 0:
 		return 0, fmt.Errorf("%s could not be answered", output.Count(n, "line"))
+	case b.doubtful.Load():
+		return command.Doubtful, nil
 	case b.disallowed.Load():
 		return command.No, nil
 	}
@@ -130,7 +133,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 			return out, false, err
 		}
 	}
-	rules, err := b.cache.rules(&q)
+	rules, doubt, err := b.cache.rules(&q)
 	if err != nil {
 		return out, false, err
 	}
@@ -142,6 +145,10 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	if v.Line > 0 {
 		out = appendString(append(out, `,"rule":`...), v.Rule)
 		out = strconv.AppendInt(append(out, `,"line":`...), int64(v.Line), 10)
+	}
+	if doubt != "" {
+		b.doubtful.Store(true)
+		out = appendString(append(out, `,"doubt":`...), doubt)
 	}
 	return append(out, "}\n"...), v.Allowed, nil
 }

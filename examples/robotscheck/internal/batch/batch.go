@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 )
 
@@ -30,6 +31,7 @@ and writes the verdicts in the same order, a JSON object a line (-json is always
   url       as asked
   agent     as asked
 ` + verdict.Help + `
+` + doubt.Help + `
 
 A line that cannot be answered gives an object with input_line, its number, and error, and the others go on. Memory is
 bounded: -cache is for files that were read, and a line has at most 16 MiB.
@@ -37,7 +39,8 @@ bounded: -cache is for files that were read, and a line has at most 16 MiB.
   {"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"https://example.com/a/b"}
   {"url":"https://example.com/a/b","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /a","line":2}
 
-Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be answered.`,
+Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be answered, 3 one was answered by a
+robots.txt that is cut at 500 KiB, binary, or an HTML page.`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
 		flags.Bool("json", true, "always on")

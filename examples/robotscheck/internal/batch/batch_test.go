@@ -164,7 +164,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 			rawRobots: appendString(nil, fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", i%5000, i%5000)),
 			agent:     fmt.Appendf(nil, "Bot%d", i%7),
 		}
-		rules, err := c.rules(&q)
+		rules, _, err := c.rules(&q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
@@ -28,6 +29,7 @@ type robotsKey struct {
 
 type cachedRobots struct {
 	file  *robotstxt.File
+	doubt string                      // see package doubt
 	rules map[string]*robotstxt.Rules // by agent
 	size  int64
 }
@@ -40,37 +42,38 @@ func newRulesCache(size int64) *rulesCache {
 }
 
 // rules returns the rules that a question is about.
-func (c *rulesCache) rules(q *question) (*robotstxt.Rules, error) {
+func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
 	var rules *robotstxt.Rules
 	if entry != nil {
-		rules = entry.rules[string(q.agent)]
+		rules, doubtful = entry.rules[string(q.agent)], entry.doubt
 	} else {
 		entry = c.old[robotsKey{string(q.rawRobots), q.isPath}]
 	}
 	c.mu.RUnlock()
 	if rules != nil {
-		return rules, nil
+		return rules, doubtful, nil
 	}
 	agent := string(q.agent)
 	if err := robot.Check(agent); err != nil {
-		return nil, fmt.Errorf(`"agent": %w`, err)
+		return nil, "", fmt.Errorf(`"agent": %w`, err)
 	}
 	if entry == nil {
 		text, err := q.robots()
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		entry = &cachedRobots{
 			file:  robotstxt.Parse(text),
+			doubt: doubt.Of(text),
 			rules: make(map[string]*robotstxt.Rules),
 			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // the text, and its lines
 		}
 	}
 	rules = entry.file.Rules(agent)
 	c.keep(robotsKey{string(q.rawRobots), q.isPath}, entry, agent, rules)
-	return rules, nil
+	return rules, entry.doubt, nil
 }
 
 // keep adds an agent's rules, and the file if it is new or of the old

@@ -25,6 +25,7 @@ const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
 	CannotTell Status = 2 // it cannot be told
+	Doubtful   Status = 3 // it is told, but of a robots.txt that was cut off, or is none
 )
 
 // A Command is a subcommand.

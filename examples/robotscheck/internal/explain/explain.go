@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
@@ -28,7 +29,8 @@ differs. PATH is "/path?query" or a whole URL. With a URL that has a path, and n
   robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
   robotscheck explain -agent Googlebot https://example.com/private/
 
-Exit status: 0 all are allowed, 1 one is disallowed, 2 it cannot be told.
+Exit status: 0 all are allowed, 1 one is disallowed, 2 it cannot be told, 3 it is told, but of a robots.txt that is cut at
+500 KiB, binary, or an HTML page.
 
 With -json, one object for each PATH and agent:
   source    the file, or the URL of the robots.txt
@@ -38,7 +40,7 @@ With -json, one object for each PATH and agent:
   group     the user-agent lines that select the group: [{"value", "line"}]
   runner_up what would decide without that rule: allowed, reason, rule, line
   dialects  what "google" (its parser) and "koster1996" (the draft of 1996) say: allowed, reason, rule, line
-` + fetchedHelp,
+` + doubt.Help + "\n" + fetchedHelp,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		agents := robot.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")

@@ -20,6 +20,7 @@ type explanation struct {
 	Group    []userAgentLine            `json:"group,omitempty"`
 	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // nil where no rule decides
 	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
+	Doubt    string                     `json:"doubt,omitempty"` // why the file is not what robots should be given
 	Fetched  *fetched                   `json:"fetched,omitempty"`
 }
 
@@ -38,16 +39,16 @@ var otherDialects = []struct {
 }
 
 func explain(s *source.Source, agent, target string) explanation {
-	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(robotstxt.RFC9309, agent, target), Fetched: fetchedOf(s)}
+	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(robotstxt.RFC9309, agent, target), Doubt: s.Doubt(), Fetched: fetchedOf(s)}
 	if _, none := s.Absent(); none {
 		return x
 	}
-	for _, a := range s.File(robotstxt.RFC9309).Rules(agent).Match(target).Group {
+	for _, a := range s.File(robotstxt.RFC9309).Rules(agent).Match(source.Sent(target)).Group {
 		x.Group = append(x.Group, userAgentLine(a))
 	}
 	if x.Reason == robotsmw.ByRule {
 		without := robotstxt.Parse(withoutRule(s.Text, x.Line))
-		v := verdict.Of(without.Rules(agent).Match(target))
+		v := verdict.Of(without.Rules(agent).Match(source.Sent(target)))
 		x.RunnerUp = &v
 	}
 	x.Dialects = make(map[string]verdict.Verdict)
@@ -61,6 +62,8 @@ func (x explanation) status() command.Status {
 	switch {
 	case x.Reason == robotsmw.Unreachable:
 		return command.CannotTell
+	case x.Doubt != "":
+		return command.Doubtful
 	case x.Allowed:
 		return command.OK
 	}

@@ -43,6 +43,9 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 	if _, none := s.Absent(); none {
 		return
 	}
+	if x.Doubt != "" {
+		fmt.Fprintf(w, "  doubtful    %s\n", output.Printable(x.Doubt))
+	}
 	if x.Reason == robotsmw.ByRule {
 		fmt.Fprintln(w)
 		for _, l := range linesAround(s.Text, x.Line, x.groupLine(), around) {

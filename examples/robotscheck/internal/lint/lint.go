@@ -31,6 +31,8 @@ and below it what the line should be, where that can be told. A problem of the f
 error has no effect, or one that nobody can want. A warning is read otherwise than it seems to be meant, or not by all
 robots alike. An info need not be wrong. The codes are those of package robotstxt/lint and do not change.
 
+Of what a file has more than three times, the first is shown, with the lines of the others; -all shows each.
+
 Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a file could not be read or does not exist.
 
 With -json, one object for each problem:
@@ -52,7 +54,8 @@ With -json, one object for each problem:
 			}
 			return errors.New("write info, warning or error")
 		})
-		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		all := flags.Bool("all", false, "show each problem, also of those that a file has many times")
+		asJSON := flags.Bool("json", false, "print JSON, an object a line, and all of them")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
@@ -61,6 +64,9 @@ With -json, one object for each problem:
 			var failed error
 			var found [lint.Error + 1]int
 			print := problemPrinter(e.Stdout, *asJSON)
+			if !*all && !*asJSON {
+				print = foldingPrinter(e.Stdout)
+			}
 			for _, arg := range args {
 				s, err := source.Read(ctx, e, arg, *userAgent)
 				if err == nil {
@@ -70,15 +76,17 @@ With -json, one object for each problem:
 					failed = errors.Join(failed, err)
 					continue
 				}
+				var problems []lint.Problem
 				for _, p := range lint.Check(s.Text) {
 					if p.Code == "too-large" && s.Decision != nil {
 						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // no more is fetched
 					}
 					if p.Severity >= least {
 						found[p.Severity]++
-						print(s.Name, p)
+						problems = append(problems, p)
 					}
 				}
+				print(s.Name, problems)
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
@@ -133,22 +141,30 @@ type problemJSON struct {
 }
 
 // problemPrinter returns what prints the problems of a file.
-func problemPrinter(w io.Writer, asJSON bool) func(file string, p lint.Problem) {
+func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {
+	one := printProblem
 	if asJSON {
 		enc := output.JSON(w)
-		return func(file string, p lint.Problem) {
+		one = func(_ io.Writer, file string, p lint.Problem) {
 			enc.Encode(problemJSON{file, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 		}
 	}
-	return func(file string, p lint.Problem) {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, output.Printable(p.Message), p.Severity)
-		if p.Fix == "" {
-			return
+	return func(file string, problems []lint.Problem) {
+		for _, p := range problems {
+			one(w, file, p)
 		}
-		lead := "  instead: "
-		for line := range strings.SplitSeq(p.Fix, "\n") {
-			fmt.Fprintf(w, "%s%s\n", lead, output.Printable(line))
-			lead = "           "
-		}
+	}
+}
+
+// printProblem prints a problem for a person.
+func printProblem(w io.Writer, file string, p lint.Problem) {
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, output.Printable(p.Message), p.Severity)
+	if p.Fix == "" {
+		return
+	}
+	lead := "  instead: "
+	for line := range strings.SplitSeq(p.Fix, "\n") {
+		fmt.Fprintf(w, "%s%s\n", lead, output.Printable(line))
+		lead = "           "
 	}
 }

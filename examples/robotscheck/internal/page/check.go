@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -76,10 +78,11 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
+	heard := &source.Recorder{Base: e.Base}
 	t, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent:     userAgent,
 		ProductTokens: p.tokens(),
-		Base:          e.Base,
+		Base:          heard,
 		Limiter:       new(politeness.Limiter),
 		KeepFiles:     true,
 		Logger:        slog.New(slog.DiscardHandler),
@@ -94,7 +97,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	resp, err := (&http.Client{Transport: t}).Do(req)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
-		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{}}, nil
+		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{}, Doubt: doubt.OfFetched(heard.Text(blocked.Decision.SHA256()))}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		Header: resp.Header,
 		Page:   says.Directives,
 	})
-	r.Status, r.Decision = resp.StatusCode, &decision
+	r.Status, r.Decision, r.Doubt = resp.StatusCode, &decision, doubt.OfFetched(heard.Text(decision.SHA256()))
 	if p.links && says.State == robotsmw.PageComplete {
 		return r, r.addLinks(ctx, text, page, says, t.Checker())
 	}

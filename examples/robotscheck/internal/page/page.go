@@ -26,7 +26,8 @@ the header is what -header gives.
   robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noarchive' page.html
   robotscheck page -links https://example.com/
 
-Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 it cannot be told.
+Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 it cannot be told, 3 it is told,
+but the robots.txt is cut at 500 KiB, binary, or an HTML page.
 
 With -json, one object:
   source       the file, or the URL after redirects
@@ -39,6 +40,7 @@ With -json, one object:
                or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
   licenses     [{"url", "where", "line"}]
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
+  doubt        of a URL, why its robots.txt is not what robots should be given; absent where it is
   decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		p := check{header: make(http.Header)}
@@ -68,6 +70,8 @@ With -json, one object:
 				r, err = p.fetch(ctx, e, args[0], *userAgent)
 			case p.links && *base == "":
 				return 0, command.Usagef("-links of a FILE needs its address: add -base with a URL")
+			case command.MeantURL(args[0]) != "":
+				return 0, command.Usagef("%q is no URL: did you mean %s?", args[0], command.MeantURL(args[0]))
 			default:
 				r, err = p.read(ctx, e, args[0], *base)
 			}

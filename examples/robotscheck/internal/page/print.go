@@ -12,6 +12,7 @@ import (
 )
 
 func (r *report) print(w io.Writer) {
+	defer r.printDoubt(w)
 	whom := "everybody"
 	if r.Agent != "" {
 		whom = r.Agent
@@ -45,6 +46,12 @@ func (r *report) print(w io.Writer) {
 		} else {
 			fmt.Fprintf(w, "  leave   %s (%s)\n", output.Printable(l.URL), output.Printable(l.Why))
 		}
+	}
+}
+
+func (r *report) printDoubt(w io.Writer) {
+	if r.Doubt != "" {
+		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", output.Printable(r.Decision.RobotsURL), output.Printable(r.Doubt))
 	}
 }
 

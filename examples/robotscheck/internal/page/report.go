@@ -25,6 +25,7 @@ type report struct {
 	Uses         []preference.Verdict `json:"uses,omitempty"`
 	Licenses     []preference.License `json:"licenses,omitempty"`
 	Links        []judgedLink         `json:"links,omitempty"`
+	Doubt        string               `json:"doubt,omitempty"` // about the robots.txt
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
 }
 
@@ -37,6 +38,9 @@ type judgedLink struct {
 }
 
 func (r *report) status() command.Status {
+	if r.Doubt != "" {
+		return command.Doubtful
+	}
 	denied := slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return v.Answer == preference.Deny })
 	if len(r.Restrictions) > 0 || denied || r.Decision != nil && !r.Decision.Allowed {
 		return command.No

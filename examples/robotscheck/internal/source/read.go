@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
@@ -12,6 +14,11 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 		return fetch(ctx, e, arg, userAgent)
 	}
 	text, err := e.ReadFile(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		if meant := command.MeantURL(arg); meant != "" {
+			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

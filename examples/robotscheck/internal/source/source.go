@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -47,6 +48,14 @@ func (s *Source) Unreachable() error {
 	return nil
 }
 
+// Doubt says why the file is not what robots should be given; "" for no reason.
+func (s *Source) Doubt() string {
+	if s.Decision != nil {
+		return doubt.OfFetched(s.Text)
+	}
+	return doubt.Of(s.Text)
+}
+
 // File returns the file as a dialect reads it.
 func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	if s.parsed == nil {
@@ -70,8 +79,28 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 	if v, none := s.NoFile(); none {
 		return v
 	}
-	return verdict.Of(s.File(dialect).Rules(agent).Match(target))
+	return verdict.Of(s.File(dialect).Rules(agent).Match(Sent(target)))
 }
+
+// Sent is a target as it is sent: what URLs cannot hold, such as letters beyond
+// ASCII, goes as percent-escapes of its UTF-8. RFC 9309 has both forms match;
+// other dialects know that one only.
+func Sent(target string) string {
+	if !strings.ContainsFunc(target, escaped) {
+		return target
+	}
+	var b strings.Builder
+	for i := range len(target) {
+		if c := target[i]; escaped(rune(c)) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func escaped(r rune) bool { return r <= ' ' || r >= 0x7f }
 
 // Governs returns an error if the robots.txt is not that of a target which
 // names its host.

@@ -1,0 +1,43 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMeantURL(t *testing.T) {
+	for s, want := range map[string]string{
+		"htp://a.example/":     "http://a.example/",
+		"htps://a.example/":    "https://a.example/",
+		"htttps://a.example/":  "https://a.example/",
+		"httsp://a.example/":   "https://a.example/",
+		"https:/a.example/":    "https://a.example/",
+		"https:a.example/":     "https://a.example/",
+		"http//a.example/x":    "http://a.example/x",
+		"HTTPS;//a.example":    "https://a.example",
+		"ftp://a.example/":     "",
+		"file:///robots.txt":   "",
+		"robots.txt":           "",
+		"http":                 "",
+		"https/robots.txt":     "",
+		"site/robots.txt":      "",
+		"a.example/robots.txt": "",
+		"C:robots.txt":         "",
+	} {
+		if got := MeantURL(s); got != want {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestParseURL_Scheme(t *testing.T) {
+	for s, want := range map[string]string{
+		"htps://a.example/":   `there is no scheme "htps": did you mean https://a.example/?`,
+		"gopher://a.example/": "with http or https",
+		"https://":            "a host",
+	} {
+		if _, err := ParseURL(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", s, err, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package lint
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
+)
+
+// few is how many problems of one code a file may have that are each shown, and
+// how many lines are named of those that are not.
+const few, mostLines = 3, 12
+
+// kind is what problems have in common that are shown as one.
+type kind struct {
+	code     lint.Code
+	severity lint.Severity
+}
+
+// foldingPrinter prints the problems of a file in their order, but of those
+// that it has many of the first alone.
+func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
+	return func(file string, problems []lint.Problem) {
+		all := make(map[kind][]lint.Problem)
+		for _, p := range problems {
+			k := kind{p.Code, p.Severity}
+			all[k] = append(all[k], p)
+		}
+		for _, p := range problems {
+			k := kind{p.Code, p.Severity}
+			same := all[k]
+			if len(same) == 0 {
+				continue // shown with the first
+			}
+			printProblem(w, file, p)
+			if len(same) > few {
+				fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", output.Thousands(len(same)-1), linesOf(same[1:]))
+				all[k] = nil
+			}
+		}
+	}
+}
+
+// linesOf names the lines of some problems.
+func linesOf(problems []lint.Problem) string {
+	var numbers []string
+	last := 0
+	for _, p := range problems {
+		if p.Line != last {
+			numbers = append(numbers, fmt.Sprint(p.Line))
+		}
+		last = p.Line
+	}
+	if more := len(numbers) - mostLines; more > 1 {
+		numbers = append(numbers[:mostLines], "…")
+	}
+	if len(numbers) == 1 {
+		return "in line " + numbers[0]
+	}
+	return "in lines " + strings.Join(numbers, ", ")
+}
