@@ -17,8 +17,8 @@
 // The exit status is 0 for allowed or clean, 1 for disallowed or problems, and
 // 2 if that cannot be told: wrong usage, a file that cannot be read, a
 // robots.txt that cannot be had. It is 3 for an answer that holds for the file
-// as it is read, which is cut at 500 KiB, binary, or an HTML page. "robotscheck help explain" tells more about a
-// command, its flags and its JSON.
+// as it is read, which is cut at 500 KiB, binary, or an HTML page. "robotscheck
+// help explain" tells more about a command, its flags and its JSON.
 package main
 
 import (
