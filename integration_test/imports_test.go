@@ -58,6 +58,7 @@ var arrows = map[string]struct {
 		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/debug", "politeness", "politeness/refusal", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
+	"robotsmw/evidence":     {[]string{"politeness", "robotsmw"}, "hears both, and needs no more to write WARC than the standard library"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},

@@ -150,6 +150,7 @@ type Pair[K any] struct { Key K }
 func TestExported_AreFew(t *testing.T) {
 	bounds := map[string]int{
 		"politeness/refusal":  23,
+		"robotsmw/evidence":   10,
 		"robotsmw/webbotauth": 27,
 	}
 	const others = 561

@@ -1,0 +1,87 @@
+package evidence
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A recorded crawl does what this does for each request: its decision is known,
+// it starts and it ends.
+func aRequest(tb testing.TB, rec *Recorder) func() {
+	tb.Helper()
+	var web robotstest.Internet
+	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\nCrawl-delay: 5\n"})
+	var ctx context.Context
+	opts := robotsmw.Options{UserAgent: agent, Logger: quiet(), Base: base(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/robots.txt" {
+			ctx = r.Context()
+		}
+		return web.RoundTrip(r)
+	}), Limiter: &politeness.Limiter{Delay: -1}}
+	if err := rec.Observe(&opts); err != nil {
+		tb.Fatal(err)
+	}
+	client, err := robotsmw.NewClient(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	get(tb, client, "http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
+	o := pace(&rec.queue, 1, time.Second)
+	u, _ := url.Parse("http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
+	e := politeness.Event{Host: "www.example.com", URL: u, At: time.Now(), Delay: time.Second, CrawlDelay: 5 * time.Second, Wait: 4 * time.Second, Reason: "crawl-delay"}
+	return func() {
+		e.Request++
+		o.Granted(ctx, e)
+		e.Status = 200
+		o.Answered(ctx, e)
+		o.Ended(ctx, e)
+	}
+}
+
+type base func(*http.Request) (*http.Response, error)
+
+func (f base) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What a request costs by being recorded, with the chain, the WARC file and the
+// disk.
+func BenchmarkRequest(b *testing.B) {
+	rec, err := Open(b.TempDir(), Options{MaxBytes: 1 << 30, Logger: quiet()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	request := aRequest(b, rec)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		request()
+		if n++; n%1000 == 0 {
+			rec.wait() // what is written counts too
+		}
+	}
+	rec.wait()
+	b.StopTimer()
+	if err := rec.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// What a request allocates by being recorded is its URL and the hash of its
+// robots.txt.
+func TestAllocationsOfARequest(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	rec := mustOpen(t, t.TempDir(), Options{})
+	defer rec.Close()
+	request := aRequest(t, rec)
+	if n := testing.AllocsPerRun(1000, request); n > 6 {
+		t.Errorf("%v allocations for a request", n)
+	}
+}

@@ -1,0 +1,102 @@
+package evidence
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+)
+
+// A link is where a chain of lines stands: the number and the hash of its last
+// line.
+type link struct {
+	n    uint64
+	hash [2 * sha256.Size]byte // in hex
+}
+
+// first is where every chain begins.
+func first() (l link) {
+	copy(l.hash[:], bytes.Repeat([]byte{'0'}, len(l.hash)))
+	return l
+}
+
+// sealed is how many bytes end each line that are not hashed: the member hash,
+// and the brace.
+const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
+
+// appendLine appends the line that follows l, whose members between n and prev
+// are given without a comma at either end, and returns where the chain stands
+// then.
+func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
+	start := len(b)
+	b = append(b, `{"n":`...)
+	b = append(strconv.AppendUint(b, l.n+1, 10), ',')
+	for _, m := range members {
+		b = append(b, m...)
+	}
+	b = append(b, `,"prev":"`...)
+	b = append(append(b, l.hash[:]...), '"')
+	sum := sha256.Sum256(b[start:])
+	l.n++
+	hex.Encode(l.hash[:], sum[:])
+	b = append(b, `,"hash":"`...)
+	b = append(append(b, l.hash[:]...), `"}`...)
+	return append(b, '\n'), l
+}
+
+// follows reports whether a line, with its newline, is whole and its hash is
+// right, and where the chain stands after it. It does not look at what it
+// follows.
+func follows(line []byte) (prev, next link, ok bool) {
+	body, found := bytes.CutSuffix(line, []byte("\n"))
+	if !found || len(body) < sealed {
+		return prev, next, false
+	}
+	text, seal := body[:len(body)-sealed], body[len(body)-sealed:]
+	sum := sha256.Sum256(text)
+	hex.Encode(next.hash[:], sum[:])
+	if string(seal) != `,"hash":"`+string(next.hash[:])+`"}` {
+		return prev, next, false
+	}
+	var v struct {
+		N    uint64 `json:"n"`
+		Prev string `json:"prev"`
+	}
+	if json.Unmarshal(body, &v) != nil || v.N == 0 || len(v.Prev) != len(prev.hash) {
+		return prev, next, false
+	}
+	next.n, prev.n = v.N, v.N-1
+	copy(prev.hash[:], v.Prev)
+	return prev, next, true
+}
+
+// scan reads a segment as far as its chain is good: where that stands, and how
+// many bytes are good of how many. A segment without one good line has none.
+func scan(path string) (end link, good, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return end, 0, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return end, 0, 0, err
+	}
+	r := bufio.NewReaderSize(f, 1<<16)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return end, good, info.Size(), err
+		}
+		prev, next, ok := follows(line)
+		if !ok || good > 0 && prev != end {
+			return end, good, info.Size(), nil
+		}
+		end, good = next, good+int64(len(line))
+	}
+}

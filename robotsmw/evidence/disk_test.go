@@ -1,0 +1,387 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// mapStore is a Store of one process.
+type mapStore map[string][]byte
+
+var storeMu sync.Mutex
+
+func (s mapStore) Get(_ context.Context, key string) ([]byte, error) {
+	storeMu.Lock()
+	defer storeMu.Unlock()
+	if v, ok := s[key]; ok {
+		return v, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (s mapStore) Put(_ context.Context, key string, value []byte, _ time.Duration) error {
+	storeMu.Lock()
+	defer storeMu.Unlock()
+	s[key] = value
+	return nil
+}
+
+func (s mapStore) Delete(_ context.Context, key string) error {
+	storeMu.Lock()
+	defer storeMu.Unlock()
+	delete(s, key)
+	return nil
+}
+
+// A fullDisk takes so many bytes, of all its files together.
+type fullDisk struct {
+	left atomic.Int64
+	slow atomic.Pointer[chan struct{}] // not nil: each write waits for it
+}
+
+func (d *fullDisk) create(path string) (file, error) {
+	f, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &fullFile{f, d}, nil
+}
+
+type fullFile struct {
+	file
+	disk *fullDisk
+}
+
+func (f *fullFile) Write(p []byte) (int, error) {
+	if c := f.disk.slow.Load(); c != nil {
+		<-*c
+	}
+	n := int64(len(p))
+	if left := f.disk.left.Add(-n); left < 0 {
+		f.disk.left.Add(-left) // none
+		n = max(n+left, 0)
+		n, _ := f.file.Write(p[:n])
+		return int(n), syscall.ENOSPC
+	}
+	return f.file.Write(p)
+}
+
+// quickly is a crawler's options without a pace, over a site without rules.
+func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
+	var web robotstest.Internet
+	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
+	return &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1, Concurrency: -1} }
+}
+
+// What a full disk loses is said once there is room again, with its span, and
+// the chain goes on.
+func TestAFullDisk(t *testing.T) {
+	for room := range 40 {
+		dir := t.TempDir()
+		var disk fullDisk
+		disk.left.Store(2500 + int64(room)*613)
+		rec, err := open(dir, Options{Logger: quiet()}, disk.create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		web, opts := quickly()
+		client := crawler(t, rec, web, opts)
+		for i := range 30 {
+			get(t, client, fmt.Sprint("http://a.example/", i))
+		}
+		rec.wait()
+		full := time.Now()
+		disk.left.Store(1 << 30)
+		rec.writer.retry = time.Time{}
+		for i := range 30 {
+			get(t, client, fmt.Sprint("http://a.example/again/", i))
+		}
+		if err := rec.Close(); err == nil {
+			t.Fatal("nothing lost")
+		}
+		lines := mustRead2(t, dir)
+		lost := 0
+		for _, l := range of(lines, "loss") {
+			from, err := time.Parse(time.RFC3339Nano, l.From)
+			if err != nil || from.After(full) || l.To.Before(from) || l.Cause == "" {
+				t.Errorf("a loss that is none: %+v", l)
+			}
+			lost += l.Lost["request"]
+		}
+		if n := len(of(lines, "request")); n+lost != 61 || lost == 0 || n < 30 {
+			t.Errorf("%d requests are there, %d are lost, of 61", n, lost)
+		}
+	}
+}
+
+// mustRead2 is mustRead of a record that lacks files.
+func mustRead2(t *testing.T, dir string) []recordLine {
+	t.Helper()
+	lines, tail, err := readAll(dir, false)
+	if err != nil || tail > 0 {
+		t.Fatalf("%v, and %d bytes at the end that are no line", err, tail)
+	}
+	return lines
+}
+
+// No request waits for a disk that hangs; what does not fit into memory is
+// lost, and said.
+func TestASlowDisk(t *testing.T) {
+	dir := t.TempDir()
+	var disk fullDisk
+	disk.left.Store(1 << 40)
+	rec, err := open(dir, Options{Logger: quiet()}, disk.create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.queue.most = 20_000
+	web, opts := quickly()
+	client := crawler(t, rec, web, opts)
+	hang := make(chan struct{})
+	disk.slow.Store(&hang)
+	for i := range 200 { // which end, though nothing is written
+		get(t, client, fmt.Sprint("http://a.example/", i))
+	}
+	disk.slow.Store(nil)
+	close(hang)
+	if err := rec.Close(); err == nil {
+		t.Error("nothing lost")
+	}
+	lines := mustRead2(t, dir)
+	lost := 0
+	for _, l := range of(lines, "loss") {
+		lost += l.Lost["request"]
+	}
+	if n := len(of(lines, "request")); n+lost != 201 || lost < 100 {
+		t.Errorf("%d requests are there, %d are lost, of 201", n, lost)
+	}
+}
+
+// A record that never fits is an error at its begin, and leaves nothing behind.
+func TestADiskThatIsFullFromTheStart(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := open(dir, Options{Logger: quiet()}, new(fullDisk).create); err == nil {
+		t.Fatal("no error")
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "lock" {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	rec := mustOpen(t, dir, Options{})
+	if err := rec.Close(); err != nil {
+		t.Error(err)
+	}
+	mustRead(t, dir)
+}
+
+// A record stays within its bound: it goes on in new segments, the oldest of
+// which are deleted, and each says who crawled.
+func TestARecordIsRotatedAndBounded(t *testing.T) {
+	dir := t.TempDir()
+	rec := mustOpen(t, dir, Options{MaxBytes: 200_000, SegmentBytes: 20_000})
+	web, opts := quickly()
+	client := crawler(t, rec, web, opts)
+	most := int64(0)
+	for i := range 400 {
+		get(t, client, fmt.Sprint("http://a.example/", i))
+		rec.wait()
+		most = max(most, size(t, dir))
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if most > 200_000 || most < 100_000 {
+		t.Errorf("it took %d bytes", most)
+	}
+	all, err := segments(dir)
+	if err != nil || len(all) < 5 || all[0] == 1 {
+		t.Fatalf("segments %v, %v", all, err)
+	}
+	var end link
+	for i, n := range all {
+		next, good, size, err := scan(filepath.Join(dir, linesName(n)))
+		if err != nil || good != size {
+			t.Fatalf("segment %d: %d bytes of %d are good, %v", n, good, size, err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, linesName(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []string
+		for line := range lines(text) {
+			prev, at, ok := follows(line)
+			if !ok || i > 0 && prev != end {
+				t.Fatalf("segment %d does not go on where the last one ended", n)
+			}
+			end = at
+			if len(events) < 3 {
+				events = append(events, eventOf(line))
+			}
+		}
+		if end != next || fmt.Sprint(events) != "[segment robot limiter]" {
+			t.Errorf("segment %d begins with %v", n, events)
+		}
+	}
+}
+
+// Twenty times a process is killed in the middle of its crawl. Each time the
+// chain is good up to the cut, and the next process goes on with it.
+func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
+	dir := t.TempDir()
+	seen := 0
+	for i := range 20 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "EVIDENCE_CRAWL="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Not before it has begun, and then at any moment.
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if all, _ := segments(dir); len(all) > i {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the process does not begin")
+			}
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(40 * time.Millisecond))))
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		var killed *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &killed) {
+			t.Fatalf("the process ended by itself: %v", err)
+		}
+		lines, tail, err := readRecord(dir)
+		if err != nil {
+			t.Fatalf("after %d: %v", i+1, err)
+		}
+		if len(lines) < seen {
+			t.Fatalf("after %d: %d lines, and there were %d", i+1, len(lines), seen)
+		}
+		seen = len(lines)
+		t.Logf("%d lines, and %d bytes that are cut", seen, tail)
+	}
+	rec := mustOpen(t, dir, Options{})
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := mustRead(t, dir)
+	sessions := 0
+	for _, l := range of(lines, "segment") {
+		if l.Why == "open" {
+			sessions++
+		}
+	}
+	// One may be killed before it has written its first line.
+	if n := len(of(lines, "request")); sessions < 15 || n < 20 {
+		t.Errorf("%d sessions, %d requests", sessions, n)
+	}
+}
+
+// crawlUntilKilled is what such a process does.
+func crawlUntilKilled(dir string) {
+	rec, err := Open(dir, Options{SegmentBytes: 1 << 30})
+	if err != nil {
+		panic(err)
+	}
+	web, edit := quickly()
+	opts := robotsmw.Options{UserAgent: agent, Base: web, Logger: quiet()}
+	edit(&opts)
+	if err := rec.Observe(&opts); err != nil {
+		panic(err)
+	}
+	client, err := robotsmw.NewClient(opts)
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; ; i++ {
+		if resp, err := client.Get(fmt.Sprint("http://a.example/", i)); err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+// What a machine that lost its power leaves is a cut too: half a line, nothing,
+// zeros, a hole.
+func TestACutIsSaidAndSkipped(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(text []byte) []byte
+	}{
+		{"half a line", func(text []byte) []byte { return text[:len(text)-100] }},
+		{"no newline", func(text []byte) []byte { return text[:len(text)-1] }},
+		{"nothing", func([]byte) []byte { return nil }},
+		{"not even the first line", func(text []byte) []byte { return text[:50] }},
+		{"zeros at the end", func(text []byte) []byte { return append(text, make([]byte, 4096)...) }},
+		{"zeros in between", func(text []byte) []byte { clear(text[len(text)/2:][:200]); return text }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			web, opts := quickly()
+			for range 2 {
+				rec := mustOpen(t, dir, Options{})
+				get(t, crawler(t, rec, web, opts), "http://a.example/page")
+				if err := rec.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := filepath.Join(dir, linesName(2))
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, tt.edit(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rec := mustOpen(t, dir, Options{})
+			get(t, crawler(t, rec, web, opts), "http://a.example/page")
+			if err := rec.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if lines := mustRead(t, dir); lines[len(lines)-1].Event != "close" {
+				t.Errorf("it ends with %+v", lines[len(lines)-1])
+			}
+		})
+	}
+}
+
+func size(t *testing.T, dir string) (total int64) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// wait waits until all that has come is written.
+func (r *Recorder) wait() {
+	r.queue.mu.Lock()
+	defer r.queue.mu.Unlock()
+	for r.queue.running {
+		r.queue.idle.Wait()
+	}
+}

@@ -1,0 +1,515 @@
+package evidence
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+const agent = "ExampleBot/1.0 (+https://example.com/bot)"
+
+// A recordLine is a line as a reader of the record has it.
+type recordLine struct {
+	N       uint64    `json:"n"`
+	Event   string    `json:"event"`
+	Time    time.Time `json:"time"`
+	Prev    string    `json:"prev"`
+	Hash    string    `json:"hash"`
+	Segment int       `json:"segment"`
+	Why     string    `json:"why"`
+	Cut     *struct {
+		Segment       int
+		Offset, Bytes int64
+	} `json:"cut"`
+	SHA256      string         `json:"sha256"`
+	Text        string         `json:"text"`
+	Base64      string         `json:"base64"`
+	URL         string         `json:"url"`
+	Host        string         `json:"host"`
+	Robots      bool           `json:"robots"`
+	Start       time.Time      `json:"start"`
+	End         time.Time      `json:"end"`
+	Interval    float64        `json:"interval"`
+	IntervalWhy string         `json:"interval_why"`
+	PausedUntil time.Time      `json:"paused_until"`
+	Until       time.Time      `json:"until"`
+	Status      int            `json:"status"`
+	From        string         `json:"from"`
+	To          time.Time      `json:"to"`
+	RetryAfter  string         `json:"retry_after"`
+	Asks        float64        `json:"asks"`
+	Cause       string         `json:"cause"`
+	Lost        map[string]int `json:"lost"`
+	Decision    *struct {
+		Allowed          bool
+		Reason           string
+		Rule             string
+		Line             int
+		Group            []string
+		GroupLines       []int  `json:"group_lines"`
+		RobotsURL        string `json:"robots_url"`
+		SHA256           string
+		Decided, Fetched time.Time
+	} `json:"decision"`
+	WARC struct {
+		File                       string
+		SHA256                     string
+		Bytes                      int64
+		Request, Response, Revisit *struct {
+			Offset, Length int64
+			SHA256         string
+		}
+	} `json:"warc"`
+}
+
+// readRecord checks a record as its documentation says, with nothing of the code
+// that wrote it, and returns its lines. tail is how many bytes at its very end
+// are no whole line.
+func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
+
+// readAll is readRecord of a record that may lack files.
+func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
+	prev, n := strings.Repeat("0", 64), uint64(0)
+	files := make(map[string]string) // by hash
+	for segment := 1; ; segment++ {
+		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("evidence-%06d.jsonl", segment)))
+		if err != nil && segment > 1 {
+			break
+		} else if err != nil {
+			return nil, 0, err
+		}
+		good := int64(0)
+		rest := text
+		for len(rest) > 0 {
+			line, after, ok := bytes.Cut(rest, []byte("\n"))
+			if !ok {
+				break
+			}
+			var v recordLine
+			if len(line) < 75 || json.Unmarshal(line, &v) != nil {
+				break
+			}
+			if sum := sha256.Sum256(line[:len(line)-75]); hex.EncodeToString(sum[:]) != v.Hash || !bytes.HasSuffix(line, []byte(`,"hash":"`+v.Hash+`"}`)) {
+				break
+			}
+			if v.Prev != prev || v.N != n+1 {
+				break
+			}
+			prev, n = v.Hash, v.N
+			good += int64(len(line)) + 1
+			rest = after
+			if v.Event == "segment" && v.Cut != nil {
+				if tail != v.Cut.Bytes || v.Cut.Segment >= segment {
+					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes", n, *v.Cut, tail)
+				}
+				tail = 0
+			}
+			if v.Event == "file" {
+				text := v.Text
+				if v.Base64 != "" {
+					b, err := base64.StdEncoding.DecodeString(v.Base64)
+					if err != nil {
+						return nil, 0, err
+					}
+					text = string(b)
+				}
+				if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != v.SHA256 {
+					return nil, 0, fmt.Errorf("line %d: the file is not %s", n, v.SHA256)
+				}
+				files[v.SHA256] = text
+			}
+			for _, hash := range v.needs() {
+				if _, ok := files[hash]; whole && hash != "" && !ok {
+					return nil, 0, fmt.Errorf("line %d: no file %s before it", n, hash)
+				}
+			}
+			if err := v.checkWARC(dir); err != nil {
+				return nil, 0, fmt.Errorf("line %d: %w", n, err)
+			}
+			lines = append(lines, v)
+		}
+		if tail > 0 && len(text) > 0 {
+			return nil, 0, fmt.Errorf("%d bytes before segment %d follow nothing, and nobody says so", tail, segment)
+		}
+		tail += int64(len(text)) - good
+	}
+	return lines, tail, nil
+}
+
+func (v *recordLine) needs() []string {
+	switch {
+	case v.Event == "robots":
+		return []string{v.SHA256}
+	case v.Decision != nil:
+		return []string{v.Decision.SHA256}
+	}
+	return nil
+}
+
+func (v *recordLine) checkWARC(dir string) error {
+	if v.WARC.File == "" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, v.WARC.File))
+	if err != nil {
+		return err
+	}
+	check := func(data []byte, want string) error {
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
+			return fmt.Errorf("%s is not what it was", v.WARC.File)
+		}
+		return nil
+	}
+	if v.WARC.SHA256 != "" {
+		if v.WARC.Bytes != int64(len(text)) {
+			return fmt.Errorf("%s has %d bytes, not %d", v.WARC.File, len(text), v.WARC.Bytes)
+		}
+		return check(text, v.WARC.SHA256)
+	}
+	for _, p := range []*struct {
+		Offset, Length int64
+		SHA256         string
+	}{v.WARC.Request, v.WARC.Response, v.WARC.Revisit} {
+		if p != nil {
+			if p.Offset+p.Length > int64(len(text)) {
+				return fmt.Errorf("%s ends before %d", v.WARC.File, p.Offset+p.Length)
+			}
+			if err := check(text[p.Offset:p.Offset+p.Length], p.SHA256); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mustRead is readRecord of a record that is good to its end.
+func mustRead(t testing.TB, dir string) []recordLine {
+	t.Helper()
+	lines, tail, err := readRecord(dir)
+	if err != nil || tail > 0 {
+		t.Fatalf("%v, and %d bytes at the end that are no line", err, tail)
+	}
+	return lines
+}
+
+// of returns the lines of a kind.
+func of(lines []recordLine, event string) (some []recordLine) {
+	for _, l := range lines {
+		if l.Event == event {
+			some = append(some, l)
+		}
+	}
+	return some
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// crawler returns a client whose crawl is recorded.
+func crawler(t testing.TB, rec *Recorder, web http.RoundTripper, edit ...func(*robotsmw.Options)) *http.Client {
+	t.Helper()
+	opts := robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter), Logger: quiet()}
+	for _, f := range edit {
+		f(&opts)
+	}
+	if err := rec.Observe(&opts); err != nil {
+		t.Fatal(err)
+	}
+	client, err := robotsmw.NewClient(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func mustOpen(t testing.TB, dir string, opts Options) *Recorder {
+	t.Helper()
+	opts.Logger = quiet()
+	rec, err := Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+func get(t testing.TB, client *http.Client, url string) {
+	resp, err := client.Get(url)
+	if err == nil {
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("EVIDENCE_CRAWL"); dir != "" {
+		crawlUntilKilled(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// An operator who gets a complaint finds in the record of each request what let
+// it go, how long its host had been left alone, and why.
+func TestARequestIsRecordedWithItsReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		rec := mustOpen(t, dir, Options{})
+		var web robotstest.Internet
+		calls := 0
+		web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				io.WriteString(w, "User-agent: ExampleBot\nDisallow: /cart\nAllow: /cart/help\nCrawl-delay: 7\n")
+			case "/busy":
+				if calls++; calls == 1 {
+					w.Header().Set("Retry-After", "40")
+					w.WriteHeader(429)
+				}
+			}
+		}))
+		client := crawler(t, rec, &web)
+		for _, path := range []string{"/", "/cart", "/cart/help", "/busy", "/busy", "/cart"} {
+			get(t, client, "http://shop.example"+path)
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		lines := mustRead(t, dir)
+
+		var got []string
+		for _, l := range of(lines, "request") {
+			s := fmt.Sprintf("%s every %v: %s", strings.TrimPrefix(l.URL, "http://shop.example"), l.Interval, l.IntervalWhy)
+			if l.Decision != nil {
+				s += fmt.Sprintf(", %s %q %d of %v %v", l.Decision.Reason, l.Decision.Rule, l.Decision.Line, l.Decision.Group, l.Decision.GroupLines)
+			}
+			if !l.PausedUntil.IsZero() {
+				s += fmt.Sprintf(", rested until %v before", l.Start.Sub(l.PausedUntil))
+			}
+			got = append(got, s)
+		}
+		want := []string{
+			`/robots.txt every 1: delay`,
+			`/ every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1]`,
+			`/cart/help every 7: crawl-delay, rule "Allow: /cart/help" 3 of [ExampleBot] [1]`,
+			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1]`,
+			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1], rested until 0s before`,
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+
+		refused := of(lines, "decision")
+		if len(refused) != 1 || refused[0].Decision.Allowed || refused[0].Decision.Rule != "Disallow: /cart" || refused[0].Decision.Line != 2 {
+			t.Errorf("refusals: %+v", refused)
+		}
+		answers, pauses := of(lines, "answer"), of(lines, "pause")
+		if len(answers) != 1 || answers[0].Status != 429 || answers[0].RetryAfter != "40" || answers[0].Asks != 40 {
+			t.Errorf("answers: %+v", answers)
+		}
+		if len(pauses) != 1 || pauses[0].Until.Sub(pauses[0].Time).Round(time.Millisecond) != 40*time.Second {
+			t.Errorf("pauses: %+v", pauses)
+		}
+		if n := len(of(lines, "done")); n != len(want) {
+			t.Errorf("%d requests ended, of %d", n, len(want))
+		}
+		if fetched := of(lines, "robots"); len(fetched) != 1 || fetched[0].From != "fetch" {
+			t.Errorf("robots: %+v", fetched)
+		}
+		if last := lines[len(lines)-1]; last.Event != "close" || last.Hash != rec.Head() {
+			t.Errorf("the last line is %+v, the head %s", last, rec.Head())
+		}
+	})
+}
+
+// The bytes of a robots.txt are there once, whoever serves it, and exact.
+func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
+	dir := t.TempDir()
+	rec := mustOpen(t, dir, Options{})
+	texts := map[string]string{
+		"a": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n",
+		"b": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n", // as a's
+		"c": "\xff\xfe\x00U\x00",
+		"d": strings.Repeat("\x01\x02", 1000),
+		"e": "",
+		"f": "User-agent: *\r\nDisallow: /\t# tab, \x7f and \x0b\r\n",
+		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // longer than is read
+	}
+	var web robotstest.Internet
+	for host, text := range texts {
+		web.Handle(host+".example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, text) }))
+	}
+	client := crawler(t, rec, &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1} })
+	for host := range texts {
+		get(t, client, "http://"+host+".example/page")
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]int)
+	for _, l := range of(mustRead(t, dir), "file") {
+		text := l.Text
+		if l.Base64 != "" {
+			b, _ := base64.StdEncoding.DecodeString(l.Base64)
+			text = string(b)
+		}
+		files[text]++
+	}
+	for host, text := range texts {
+		if text = text[:min(len(text), 512_001)]; files[text] != 1 {
+			t.Errorf("the file of %s is there %d times", host, files[text])
+		}
+	}
+	if len(files) != len(texts)-1 {
+		t.Errorf("%d files", len(files))
+	}
+}
+
+// A robots.txt that another process fetched is recorded with its bytes, and as
+// the Store's.
+func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
+	dir := t.TempDir()
+	var web robotstest.Internet
+	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n", "/": "page"})
+	store := make(mapStore)
+	with := func(o *robotsmw.Options) {
+		o.Store, o.Limiter = store, &politeness.Limiter{Delay: -1}
+		o.Override = map[string]string{"http://mine.example": "User-agent: *\nDisallow: /x\n"}
+	}
+	for range 2 {
+		rec := mustOpen(t, dir, Options{})
+		client := crawler(t, rec, &web, with)
+		get(t, client, "http://a.example/")
+		get(t, client, "http://mine.example/x")
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond) // the record is put into the Store after the answer
+	}
+	var from []string
+	for _, l := range of(mustRead(t, dir), "robots") { // which checks that each file is there
+		from = append(from, l.From)
+	}
+	if fmt.Sprint(from) != "[fetch store]" {
+		t.Errorf("from %v", from)
+	}
+}
+
+// Whoever flips a byte anywhere is noticed: of a line, of a hash, of a newline,
+// of a robots.txt, of a WARC file.
+func TestAnyFlippedByteIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	var web robotstest.Internet
+	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n", "/": "page"})
+	rec := mustOpen(t, dir, Options{})
+	get(t, crawler(t, rec, &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1} }), "http://a.example/")
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := len(mustRead(t, dir))
+	for _, name := range []string{linesName(1), warcName(1)} {
+		path := filepath.Join(dir, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := 1
+		if raceEnabled {
+			step = 11
+		}
+		for i := 0; i < len(text); i += step {
+			bit := byte(1) << (i % 8)
+			text[i] ^= bit
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if lines, tail, err := readRecord(dir); err == nil && tail == 0 && len(lines) == whole {
+				t.Fatalf("byte %d of %s: not noticed", i, name)
+			}
+			text[i] ^= bit
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustRead(t, dir)
+}
+
+// One record is that of one crawler and one process, and requests are in it.
+func TestOpenAndObserveRefuse(t *testing.T) {
+	dir := t.TempDir()
+	rec := mustOpen(t, dir, Options{})
+	defer rec.Close()
+	tests := []struct {
+		name string
+		err  func() error
+		want string
+	}{
+		{"another process", func() error { _, err := Open(dir, Options{}); return err }, "give each its own directory"},
+		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "give a size in bytes"},
+		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot make the directory"},
+		{"no Limiter", func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) }, "call Pace"},
+		{"no User-Agent", func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) }, "UserAgent is empty"},
+		{"another crawler", func() error {
+			if err := rec.Observe(&robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}); err != nil {
+				t.Fatal(err)
+			}
+			return rec.Observe(&robotsmw.Options{UserAgent: "OtherBot/1.0", Limiter: new(politeness.Limiter)})
+		}, "another crawler"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.err(); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want one that says %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Pace twice for one Limiter, as for a client and a checker that share it,
+// records each request once.
+func TestPaceTwice(t *testing.T) {
+	dir := t.TempDir()
+	rec := mustOpen(t, dir, Options{})
+	var web robotstest.Internet
+	web.Handle("a.example", robotstest.Site{"/": "page"})
+	limiter := &politeness.Limiter{Delay: -1}
+	rec.Pace(limiter)
+	client := crawler(t, rec, &web, func(o *robotsmw.Options) { o.Limiter = limiter })
+	get(t, client, "http://a.example/")
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+	get(t, client, "http://a.example/late") // not recorded, and no harm
+	if n := len(of(mustRead(t, dir), "request")); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// lines yields the lines of a text, each with its newline.
+func lines(text []byte) iter.Seq[[]byte] { return bytes.Lines(text) }
+
+func eventOf(line []byte) string {
+	var v recordLine
+	json.Unmarshal(line, &v)
+	return v.Event
+}

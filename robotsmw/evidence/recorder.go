@@ -1,0 +1,255 @@
+package evidence
+
+import (
+	"bytes"
+	"cmp"
+	crand "crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// Options say how much a record may take. The zero value is for use.
+type Options struct {
+	// MaxBytes bounds the record, all its files together. When it would become
+	// larger, its oldest segment is deleted. A request takes about 2 KB.
+	// 0: 4 GiB. Negative: no bound.
+	MaxBytes int64
+
+	// SegmentBytes is about how large the files of the record become before
+	// the next ones are begun. 0: 64 MiB, or a quarter of MaxBytes if that is
+	// less.
+	SegmentBytes int64
+
+	// Logger hears when something is lost to the record. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// A Recorder writes the record of one crawler into a directory. It is safe for
+// concurrent use. No request ever waits for it: see the package's
+// documentation for what becomes of events that a disk does not take.
+type Recorder struct {
+	queue  queue
+	writer writer
+	lock   *os.File
+	head   atomic.Pointer[link]
+
+	mu       sync.Mutex
+	robot    []byte // what its line says, but for the time; nil: none yet
+	limiters []*politeness.Limiter
+}
+
+// Open begins a session of the record in a directory, which it makes if need
+// be. A record that is there already goes on: its chain is continued, and if
+// the process before died in the middle of a line, that line is said to be cut
+// off. The error says what is wrong with the directory or the options; another
+// process that writes there is one.
+//
+// Call Close at the end.
+func Open(dir string, opts Options) (*Recorder, error) {
+	return open(dir, opts, create)
+}
+
+func open(dir string, opts Options, create func(string) (file, error)) (*Recorder, error) {
+	most := cmp.Or(opts.MaxBytes, 4<<30)
+	segment := opts.SegmentBytes
+	switch {
+	case segment < 0:
+		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: give a size in bytes, or 0 for 64 MiB", segment)
+	case segment == 0 && most < 0:
+		segment = 64 << 20
+	case segment == 0:
+		segment = min(64<<20, most/4)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("evidence: cannot make the directory of the record: %w", err)
+	}
+	held, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	var entropy [32]byte
+	crand.Read(entropy[:]) // which never fails
+	random := rand.NewChaCha8(entropy)
+	r := &Recorder{lock: held}
+	r.queue.idle.L = &r.queue.mu
+	r.queue.most, r.queue.write = longestQueue, r.writer.write
+	r.writer = writer{
+		dir: dir, create: create, most: most, segment: segment, session: newUUID(random),
+		logger: cmp.Or(opts.Logger, slog.Default()), forget: r.queue.forget,
+		told: func(l link) { r.head.Store(&l) },
+	}
+	r.writer.warc.random = random
+	if err := r.writer.resume(); err != nil {
+		held.Close()
+		return nil, fmt.Errorf("evidence: cannot read the record that is there: %w", err)
+	}
+	if !r.writer.open(time.Now()) {
+		held.Close()
+		return nil, fmt.Errorf("evidence: cannot begin the record: %s", r.writer.lost.cause)
+	}
+	return r, nil
+}
+
+// Observe records what a Transport or Checker does that is made of the options
+// afterwards, and the Limiter in them: it joins its observers to those that are
+// there. Call it before NewTransport, NewClient, NewChecker or
+// collyrobots.Attach.
+//
+// Where the Limiter is not among the options, because it stands in their Base,
+// call Pace with it first. Without one, requests could not be recorded, which
+// is an error. So are options that nothing can be made of, and those of another
+// crawler than before: a record is that of one.
+func (r *Recorder) Observe(opts *robotsmw.Options) error {
+	if opts.Limiter == nil && len(r.attached()) == 0 {
+		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
+	}
+	text, err := robotText(opts)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	known := r.robot
+	if known == nil {
+		r.robot = text
+	}
+	r.mu.Unlock()
+	if known != nil && !bytes.Equal(known, text) {
+		return errors.New("evidence: the record is that of another crawler: its agent, tokens or options differ; give each a directory of its own")
+	}
+	if known == nil {
+		r.queue.tell(kindRobot, time.Now(), text)
+	}
+	if opts.Limiter != nil {
+		r.Pace(opts.Limiter)
+	}
+	opts.Observer = robotsmw.Join(opts.Observer, robots(&r.queue))
+	return nil
+}
+
+// Pace records the requests of a Limiter, which has to be one that has not been
+// used yet. A second call for the same one does nothing. Observe calls it for
+// the Limiter of its options.
+//
+// What a Transport sends is recorded with the decision that let it go. What a
+// crawler sends itself, having asked a Checker, is not: whoever checks the
+// record judges its URL by the robots.txt that was in force.
+func (r *Recorder) Pace(l *politeness.Limiter) {
+	r.mu.Lock()
+	if slices.Contains(r.limiters, l) {
+		r.mu.Unlock()
+		return
+	}
+	r.limiters = append(r.limiters, l)
+	number := int64(len(r.limiters))
+	r.mu.Unlock()
+	r.queue.tell(kindLimiter, time.Now(), limiterText(number, l))
+	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number, delayOf(l)))
+}
+
+func (r *Recorder) attached() []*politeness.Limiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limiters
+}
+
+// Head is the hash of the last line that was written, in hex. Whoever deposits
+// it elsewhere can prove later that nothing before it was changed since.
+func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
+
+// Close waits until all is written, and ends the session. What happens
+// afterwards is not recorded. The error says if something was lost, or if the
+// end could not be written; the record is of use all the same. A second call
+// does nothing.
+func (r *Recorder) Close() error {
+	if !r.queue.close() {
+		return nil
+	}
+	err := r.writer.close(time.Now())
+	return errors.Join(err, r.lock.Close())
+}
+
+// robotText is what a record says of who crawls.
+func robotText(opts *robotsmw.Options) ([]byte, error) {
+	plain := *opts
+	plain.Observer = nil
+	checker, err := robotsmw.NewChecker(plain)
+	if err != nil {
+		return nil, err
+	}
+	b := appendText(nil, "user_agent", opts.UserAgent)
+	b = append(appendMember(b, "tokens"), '[')
+	for i, token := range checker.Tokens() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, token)
+	}
+	b = append(b, ']')
+	b = appendTrue(b, "disallow_forbidden", opts.DisallowForbidden)
+	b = appendTrue(b, "allow_after_30_days", opts.AllowAfter30Days)
+	b = appendTrue(b, "dry_run", opts.DryRun)
+	b = appendNumber(b, "max_redirects", int64(cmp.Or(opts.MaxRedirects, 5)))
+	if len(opts.Override) > 0 {
+		b = append(appendMember(b, "override"), '{')
+		comma := false
+		for _, origin := range slices.Sorted(maps.Keys(opts.Override)) {
+			if comma {
+				b = append(b, ',')
+			}
+			comma = true
+			sum := sha256.Sum256([]byte(opts.Override[origin]))
+			b = append(appendQuoted(b, origin), `:"`...)
+			b = append(hex.AppendEncode(b, sum[:]), '"')
+		}
+		b = append(b, '}')
+	}
+	return b, nil
+}
+
+// limiterText is what a record says of how a Limiter is set.
+func limiterText(number int64, l *politeness.Limiter) []byte {
+	b := appendNumber(nil, "limiter", number)
+	b = appendSeconds(b, "delay", delayOf(l))
+	b = appendNumber(b, "concurrency", int64(orDefault(l.Concurrency, 1, -1)))
+	b = appendTrue(b, "end_to_start", l.EndToStart)
+	b = appendSeconds(b, "max_crawl_delay", orDefault(l.MaxCrawlDelay, time.Minute, -time.Second))
+	b = appendTrue(b, "clamp_crawl_delay", l.ClampCrawlDelay)
+	b = appendSeconds(b, "max_retry_after", orDefault(l.MaxRetryAfter, 24*time.Hour, -time.Second))
+	b = appendSeconds(b, "back_off", orDefault(l.BackOff, 5*time.Second, 0))
+	b = appendSeconds(b, "max_back_off", orDefault(l.MaxBackOff, time.Hour, -time.Second))
+	b = appendSeconds(b, "lease", orDefault(l.Lease, 10*time.Minute, -time.Second))
+	b = appendWait(b, "jitter", time.Duration(l.Jitter*float64(time.Second)))
+	b = appendTrue(b, "adaptive", l.Adaptive.Factor > 0)
+	key := "host"
+	if l.Key != nil {
+		key = "custom"
+	}
+	b = appendText(b, "key", key)
+	return appendTrue(b, "fleet", l.Fleet != nil)
+}
+
+func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
+
+// orDefault returns v, zero if v is 0 and negative if v is below.
+func orDefault[T int | time.Duration](v, zero, negative T) T {
+	switch {
+	case v == 0:
+		return zero
+	case v < 0:
+		return negative
+	}
+	return v
+}

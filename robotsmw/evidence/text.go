@@ -1,0 +1,149 @@
+package evidence
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// What a line is written with, appended to a buffer: package encoding/json
+// would take longer than all the rest of a request's events.
+
+// appendMember appends a comma and a member's name.
+func appendMember(b []byte, name string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	return append(b, '"', ':')
+}
+
+// appendText appends a member that is a text, if it is not empty.
+func appendText(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return appendQuoted(appendMember(b, name), text)
+}
+
+// appendNumber appends a member that is a whole number, if it is not 0.
+func appendNumber(b []byte, name string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendInt(appendMember(b, name), n, 10)
+}
+
+// appendTrue appends a member that is true, if it is.
+func appendTrue(b []byte, name string, is bool) []byte {
+	if !is {
+		return b
+	}
+	return append(appendMember(b, name), "true"...)
+}
+
+// appendTime appends a member that is a time, if it is one.
+func appendTime(b []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	b = append(appendMember(b, name), '"')
+	return append(appendRFC3339(b, t), '"')
+}
+
+// appendSeconds appends a member that is a duration, also 0, in seconds.
+func appendSeconds(b []byte, name string, d time.Duration) []byte {
+	b = appendMember(b, name)
+	if d < 0 {
+		b = append(b, '-')
+		d = -max(d, -1<<63+1)
+	}
+	b = strconv.AppendInt(b, int64(d/time.Second), 10)
+	if part := d % time.Second; part != 0 {
+		b = appendPadded(append(b, '.'), int(part), 9)
+		for b[len(b)-1] == '0' {
+			b = b[:len(b)-1]
+		}
+	}
+	return b
+}
+
+// appendWait is appendSeconds of a duration that is not 0.
+func appendWait(b []byte, name string, d time.Duration) []byte {
+	if d == 0 {
+		return b
+	}
+	return appendSeconds(b, name, d)
+}
+
+// appendRFC3339 appends a time in UTC with nine digits after the second.
+func appendRFC3339(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	b = append(appendPadded(b, min(max(year, 0), 9999), 4), '-')
+	b = append(appendPadded(b, int(month), 2), '-')
+	b = append(appendPadded(b, day, 2), 'T')
+	b = append(appendPadded(b, hour, 2), ':')
+	b = append(appendPadded(b, minute, 2), ':')
+	b = append(appendPadded(b, second, 2), '.')
+	return append(appendPadded(b, t.Nanosecond(), 9), 'Z')
+}
+
+// appendPadded appends n with so many digits.
+func appendPadded(b []byte, n, digits int) []byte {
+	b = append(b, "000000000"[:digits]...)
+	for i := len(b) - 1; n > 0 && i >= len(b)-digits; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
+}
+
+// plain are the bytes that a JSON string has as they are.
+var plain = func() (is [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
+
+// appendQuoted appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
+func appendQuoted[T string | []byte](b []byte, text T) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	done := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		size := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			r, size = utf8.DecodeRuneInString(string(text[i:min(i+utf8.UTFMax, len(text))]))
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+		}
+		b = append(b, text[done:i]...)
+		switch {
+		case c >= utf8.RuneSelf:
+			b = append(b, "\ufffd"...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\r':
+			b = append(b, '\\', 'r')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i += size
+		done = i
+	}
+	b = append(b, text[done:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,64 @@
+package evidence
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// What is written by hand is what encoding/json reads.
+func FuzzText(f *testing.F) {
+	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
+	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))
+	f.Add("", int64(1_500_000_000), int64(1<<62))
+	f.Fuzz(func(t *testing.T, text string, ns, seconds int64) {
+		seconds %= 253402300799 // the year 9999
+		at := time.Unix(seconds, ns%1e9)
+		if y := at.UTC().Year(); y < 0 || y > 9999 {
+			t.Skip()
+		}
+		b := appendText([]byte(`{"x":0`), "text", text)
+		b = appendSeconds(b, "seconds", time.Duration(ns))
+		b = appendTime(b, "time", at)
+		b = append(b, '}')
+		var v struct {
+			Text    string
+			Seconds json.Number
+			Time    string
+		}
+		if err := json.Unmarshal(b, &v); err != nil {
+			t.Fatalf("%s: %v", b, err)
+		}
+		want := text
+		if !utf8.ValidString(text) {
+			j, _ := json.Marshal(text)
+			json.Unmarshal(j, &want)
+		}
+		if v.Text != want {
+			t.Errorf("%q came back as %q", want, v.Text)
+		}
+		if d, err := time.ParseDuration(v.Seconds.String() + "s"); err != nil || d != time.Duration(ns) && ns != -1<<63 {
+			t.Errorf("%d ns came back as %v, %v", ns, d, err)
+		}
+		if got, err := time.Parse(time.RFC3339Nano, v.Time); !at.IsZero() && (err != nil || !got.Equal(at)) {
+			t.Errorf("%v came back as %v, %v", at, v.Time, err)
+		}
+	})
+}
+
+// Rubbish in place of a segment is never taken for a line, and never a panic.
+func FuzzFollows(f *testing.F) {
+	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
+	f.Add(line)
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		prev, next, ok := follows(line)
+		if !ok {
+			return
+		}
+		if next.n != prev.n+1 || json.Unmarshal(line, new(map[string]any)) != nil {
+			t.Errorf("%q follows %d", line, prev.n)
+		}
+	})
+}

@@ -1,0 +1,434 @@
+package evidence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"hash/crc32"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An exchange is a question for a robots.txt and its answer, as they go into
+// the WARC file.
+type exchange struct {
+	url       string
+	host      string // asked for, if not the URL's
+	time      time.Time
+	request   []byte // with its header, as HTTP/1.1
+	header    []byte // of the response, with its status line; nil: none came
+	body      []byte
+	protocol  string // h2; "": that which the records show
+	truncated string
+	renewed   bool // 304, to a conditional question
+	whole     bool // 2xx: what a 304 may refer to later
+}
+
+func (x *exchange) size() int {
+	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
+}
+
+// exchangeOf keeps what the WARC file will have of a response, whose body was
+// read as far as it is given.
+func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
+	req := resp.Request
+	x := &exchange{url: req.URL.String(), time: now}
+	if req.Host != "" && req.Host != req.URL.Host {
+		x.host = req.Host
+	}
+	var b bytes.Buffer
+	b.WriteString(req.Method + " " + req.URL.RequestURI() + " HTTP/1.1\r\n")
+	host := req.URL.Host
+	if req.Host != "" {
+		host = req.Host
+	}
+	writeField(&b, "Host", host)
+	writeHeader(&b, req.Header, nil)
+	b.WriteString("\r\n")
+	x.request = bytes.Clone(b.Bytes())
+	if resp.StatusCode == 0 {
+		return x
+	}
+
+	b.Reset()
+	if resp.ProtoMajor == 2 {
+		x.protocol = "h2"
+	}
+	text := strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
+	if text == "" {
+		text = http.StatusText(resp.StatusCode)
+	}
+	b.WriteString("HTTP/1.1 " + strconv.Itoa(resp.StatusCode) + " " + clean(text) + "\r\n")
+	// What net/http and we have undone is told under another name, as other
+	// crawlers tell it: the body is decoded, and may be cut.
+	renamed := map[string]string{"Transfer-Encoding": "X-Crawler-Transfer-Encoding"}
+	coded := len(resp.Header["Content-Encoding"]) > 0
+	if coded && resp.StatusCode < 500 {
+		renamed["Content-Encoding"] = "X-Crawler-Content-Encoding"
+	}
+	if resp.Header.Get("Content-Length") != strconv.Itoa(len(body)) {
+		renamed["Content-Length"] = "X-Crawler-Content-Length"
+	}
+	writeHeader(&b, resp.Header, renamed)
+	if resp.StatusCode != http.StatusNotModified && resp.StatusCode != http.StatusNoContent && renamed["Content-Length"] != "" {
+		writeField(&b, "Content-Length", strconv.Itoa(len(body)))
+	}
+	b.WriteString("\r\n")
+	x.header, x.body = bytes.Clone(b.Bytes()), bytes.Clone(body)
+	switch {
+	case err != nil:
+		x.truncated = "disconnect"
+	case !coded && resp.ContentLength > int64(len(body)), len(body) > longestBody:
+		x.truncated = "length"
+	}
+	conditional := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
+	x.renewed = resp.StatusCode == http.StatusNotModified && conditional
+	x.whole = resp.StatusCode >= 200 && resp.StatusCode <= 299 && err == nil
+	return x
+}
+
+// longestBody is how much of a robots.txt is read: robotstxt.MaxSize.
+const longestBody = 500 << 10
+
+// longestField bounds each field that is kept of a header, and all of them.
+const longestField, longestHeader = 8 << 10, 64 << 10
+
+func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		as := name
+		if renamed[name] != "" {
+			as = renamed[name]
+		}
+		for _, value := range h[name] {
+			if len(name)+len(value) <= longestField && b.Len()+len(value) <= longestHeader {
+				writeField(b, as, value)
+			}
+		}
+	}
+}
+
+func writeField(b *bytes.Buffer, name, value string) {
+	b.WriteString(clean(name))
+	b.WriteString(": ")
+	b.WriteString(clean(value))
+	b.WriteString("\r\n")
+}
+
+// clean returns a text as one line.
+func clean(text string) string {
+	if !strings.ContainsAny(text, "\r\n\x00") {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\r' || r == '\n' || r == 0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// A warcFile is the WARC file of the segment that is open.
+type warcFile struct {
+	name   string
+	info   string        // the id of its warcinfo
+	out    []byte        // on its way to the disk
+	good   int64         // bytes on the disk
+	sum    hash.Hash     // of these
+	random *rand.ChaCha8 // of the records' ids
+	known  map[string]earlier
+	gzip   *gzip.Writer
+	packed bytes.Buffer
+}
+
+// An earlier response is what a revisit refers to.
+type earlier struct {
+	id   string
+	time time.Time
+}
+
+// mostKnown bounds how many responses are remembered for a revisit.
+const mostKnown = 100_000
+
+// begin begins a file.
+func (w *warcFile) begin(name string, now time.Time) {
+	w.name, w.good, w.sum, w.out, w.info = name, 0, sha256.New(), w.out[:0], w.id()
+	head := w.appendHead(nil, "warcinfo", w.info, now)
+	head = appendField(head, "WARC-Filename", name)
+	w.member(head, []byte("software: "+software()+"\r\n"+
+		"format: WARC File Format 1.1\r\n"+
+		"conformsTo: https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"+
+		"robots: obeyed as RFC 9309 says\r\n"+
+		"description: robots.txt as the crawl saw it; the metadata records are lines of "+strings.Replace(strings.TrimSuffix(name, ".warc.gz"), "robots", "evidence", 1)+".jsonl\r\n"),
+		"application/warc-fields")
+}
+
+// whole is where all of the file is, as far as it is on the disk.
+func (w *warcFile) whole() *whole {
+	return &whole{w.name, w.good, [sha256.Size]byte(w.sum.Sum(nil))}
+}
+
+// A whole is what is known of a WARC file that has ended.
+type whole struct {
+	name  string
+	bytes int64
+	hash  [sha256.Size]byte
+}
+
+// wholeOf reads a WARC file; it returns nil if that cannot be had.
+func wholeOf(dir, name string) *whole {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return nil
+	}
+	return &whole{name, n, [sha256.Size]byte(sum.Sum(nil))}
+}
+
+// appendWhole appends the member that tells of a WARC file as a whole.
+func appendWhole(b []byte, f *whole) []byte {
+	if f == nil {
+		return b
+	}
+	b = append(appendMember(b, "warc"), `{"file":"`...)
+	b = append(append(b, f.name...), '"')
+	b = appendNumber(b, "bytes", f.bytes)
+	b = append(appendMember(b, "sha256"), '"')
+	return append(hex.AppendEncode(b, f.hash[:]), `"}`...)
+}
+
+// id returns a new id of a record.
+func (w *warcFile) id() string { return "urn:uuid:" + newUUID(w.random) }
+
+// newUUID returns a random UUID (RFC 9562 §5.4).
+func newUUID(random *rand.ChaCha8) string {
+	var b [16]byte
+	random.Read(b[:]) // which never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	var text [36]byte
+	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+		const hex = "0123456789abcdef"
+		text[at], text[at+1] = hex[b[i]>>4], hex[b[i]&15]
+	}
+	for _, at := range [...]int{8, 13, 18, 23} {
+		text[at] = '-'
+	}
+	return string(text[:])
+}
+
+// A place is where a record is.
+type place struct {
+	offset, length int64
+	hash           [sha256.Size]byte
+}
+
+// exchange appends the records of an exchange, and returns the member that
+// says where they are.
+func (w *warcFile) exchange(x *exchange) []byte {
+	b := append(appendMember(nil, "warc"), `{"file":"`...)
+	b = append(append(b, w.name...), '"')
+	id, other := w.id(), w.id()
+
+	head := w.appendHead(nil, "request", other, x.time)
+	head = appendField(head, "WARC-Target-URI", uri(x.url))
+	if x.header != nil {
+		head = appendField(head, "WARC-Concurrent-To", "<"+id+">")
+	}
+	head = appendDigest(head, "WARC-Block-Digest", x.request)
+	b = appendPlace(b, "request", w.member(head, x.request, "application/http;msgtype=request"))
+	if x.header == nil {
+		return append(b, '}')
+	}
+
+	kind := "response"
+	if x.renewed {
+		kind = "revisit"
+	}
+	block := slices.Concat(x.header, x.body)
+	head = w.appendHead(nil, kind, id, x.time)
+	head = appendField(head, "WARC-Target-URI", uri(x.url))
+	head = appendField(head, "WARC-Concurrent-To", "<"+other+">")
+	if x.protocol != "" {
+		head = appendField(head, "WARC-Protocol", x.protocol)
+	}
+	key := x.url + " " + x.host
+	if x.renewed {
+		block = x.header
+		head = appendField(head, "WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/server-not-modified")
+		if e, ok := w.known[key]; ok {
+			head = appendField(head, "WARC-Refers-To", "<"+e.id+">")
+			head = appendField(head, "WARC-Refers-To-Target-URI", uri(x.url))
+			head = appendField(head, "WARC-Refers-To-Date", string(appendRFC3339(nil, e.time)))
+		}
+	} else {
+		if x.truncated != "" {
+			head = appendField(head, "WARC-Truncated", x.truncated)
+		}
+		head = appendDigest(head, "WARC-Payload-Digest", x.body)
+		if x.whole {
+			if w.known == nil || len(w.known) >= mostKnown {
+				w.known = make(map[string]earlier)
+			}
+			w.known[key] = earlier{id, x.time}
+		}
+	}
+	head = appendDigest(head, "WARC-Block-Digest", block)
+	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
+}
+
+// fact appends a line of the record as a metadata record of the URL that it is
+// about. It is not compressed, for there is one for each request: it is a gzip
+// member of one stored block (RFC 1952, RFC 1951 §3.2.4). A line that is longer
+// than such a block is left out.
+func (w *warcFile) fact(about string, now time.Time, line []byte) {
+	start := len(w.out)
+	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
+	from := len(b)
+	b = w.appendHead(b, "metadata", w.id(), now)
+	b = appendField(b, "WARC-Target-URI", uri(about))
+	b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
+	b = append(strconv.AppendInt(b, int64(len(line)), 10), "\r\n\r\n"...)
+	b = append(append(b, line...), "\r\n\r\n"...)
+	n := len(b) - from
+	if n > 0xffff {
+		w.out = b[:start]
+		return
+	}
+	binary.LittleEndian.PutUint16(b[from-4:], uint16(n))
+	binary.LittleEndian.PutUint16(b[from-2:], ^uint16(n))
+	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[from:]))
+	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
+}
+
+// member appends a record, in a gzip member of its own.
+func (w *warcFile) member(head, block []byte, kind string) place {
+	w.packed.Reset()
+	if w.gzip == nil {
+		w.gzip = gzip.NewWriter(&w.packed)
+	} else {
+		w.gzip.Reset(&w.packed)
+	}
+	head = appendField(head, "Content-Type", kind)
+	head = appendField(head, "Content-Length", strconv.Itoa(len(block)))
+	head = append(head, "\r\n"...)
+	w.gzip.Write(head) // into memory, which never fails
+	w.gzip.Write(block)
+	w.gzip.Write([]byte("\r\n\r\n"))
+	w.gzip.Close()
+	p := place{w.good + int64(len(w.out)), int64(w.packed.Len()), sha256.Sum256(w.packed.Bytes())}
+	w.out = append(w.out, w.packed.Bytes()...)
+	return p
+}
+
+// flush brings what is on its way to the disk.
+func (w *warcFile) flush(f io.Writer) error {
+	if len(w.out) == 0 {
+		return nil
+	}
+	n, err := f.Write(w.out)
+	if err == nil && n < len(w.out) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return err
+	}
+	w.good += int64(len(w.out))
+	w.sum.Write(w.out)
+	if w.out = w.out[:0]; cap(w.out) > 1<<20 {
+		w.out = nil
+	}
+	return nil
+}
+
+func (w *warcFile) appendHead(b []byte, kind, id string, at time.Time) []byte {
+	b = append(b, "WARC/1.1\r\nWARC-Type: "...)
+	b = append(b, kind...)
+	b = append(b, "\r\nWARC-Record-ID: <"...)
+	b = append(b, id...)
+	b = append(b, ">\r\nWARC-Date: "...)
+	b = append(appendRFC3339(b, at), "\r\n"...)
+	if kind != "warcinfo" {
+		b = append(b, "WARC-Warcinfo-ID: <"...)
+		b = append(b, w.info...)
+		b = append(b, ">\r\n"...)
+	}
+	return b
+}
+
+func appendField(b []byte, name, value string) []byte {
+	b = append(append(b, name...), ": "...)
+	return append(append(b, value...), "\r\n"...)
+}
+
+// appendDigest appends the hash of what a record has.
+func appendDigest(b []byte, name string, data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return appendField(b, name, "sha256:"+hex.EncodeToString(sum[:]))
+}
+
+// appendPlace appends a member that says where a record is.
+func appendPlace(b []byte, name string, p place) []byte {
+	b = appendMember(b, name)
+	b = append(b, `{"offset":`...)
+	b = strconv.AppendInt(b, p.offset, 10)
+	b = append(b, `,"length":`...)
+	b = strconv.AppendInt(b, p.length, 10)
+	b = append(b, `,"sha256":"`...)
+	b = hex.AppendEncode(b, p.hash[:])
+	return append(b, `"}`...)
+}
+
+// uri returns a URL as a URI, in ASCII.
+func uri(url string) string {
+	for i := range len(url) {
+		if url[i] <= ' ' || url[i] >= 0x7f {
+			return escape(url)
+		}
+	}
+	return url
+}
+
+func escape(url string) string {
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(url)+32)
+	for i := range len(url) {
+		if c := url[i]; c <= ' ' || c >= 0x7f {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// software names the version of this module.
+var software = sync.OnceValue(func() string {
+	const path = "github.com/goodbots/courtesy"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return path
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == path && m.Version != "" {
+			return path + " " + m.Version
+		}
+	}
+	return path
+})

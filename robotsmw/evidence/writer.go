@@ -1,0 +1,388 @@
+package evidence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A writer puts lines into segments. Only the goroutine of the queue, or who
+// has closed the queue, calls it.
+type writer struct {
+	dir     string
+	create  func(path string) (file, error)
+	most    int64 // bytes of all segments; negative: no bound
+	segment int64 // bytes of one
+	logger  *slog.Logger
+	session string
+	lines   file // nil: no segment is open
+	warcs   file
+	number  int // of the newest segment
+	oldest  int
+	end     link  // of the chain, as far as it is on disk
+	good    int64 // bytes of the segment that are on disk whole
+	warc    warcFile
+	ended   *whole // the WARC file of the segment before
+	cut     *cut   // how the segment before ended, if not well
+	why     string
+
+	standing [][]byte // lines that each segment repeats
+	out      []byte   // lines on their way to the disk
+	begun    []entry  // room for write
+	ahead    link     // of the chain, with those
+	lost     loss
+	all      int       // lines that were lost in the session
+	retry    time.Time // when a disk that failed may be tried again
+	forget   func()    // lets what was lost be written again
+	told     func(link)
+}
+
+// A file is what a segment is written to.
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// create makes a new file of the operating system's.
+func create(path string) (file, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// A cut is where the good part of a segment ends that does not end well.
+type cut struct {
+	segment      int
+	offset, rest int64
+}
+
+func linesName(n int) string { return fmt.Sprintf("evidence-%06d.jsonl", n) }
+func warcName(n int) string  { return fmt.Sprintf("robots-%06d.warc.gz", n) }
+
+// segments lists the numbers of a directory's segments, in order.
+func segments(dir string) ([]int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, e := range entries {
+		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "evidence-"), ".jsonl")
+		if n, err := strconv.Atoi(digits); err == nil && n > 0 && e.Name() == linesName(n) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// resume finds where the record in the directory ends.
+func (w *writer) resume() error {
+	w.end, w.why = first(), "open"
+	all, err := segments(w.dir)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		w.oldest, w.number = all[0], all[len(all)-1]
+	}
+	for i, n := range slices.Backward(all) {
+		end, good, size, err := scan(filepath.Join(w.dir, linesName(n)))
+		if err != nil {
+			return err
+		}
+		if i == len(all)-1 && good < size {
+			w.cut = &cut{n, good, size - good}
+		}
+		if good > 0 {
+			w.end = end
+			break
+		}
+	}
+	w.ahead = w.end
+	if w.number > 0 {
+		w.ended = wholeOf(w.dir, warcName(w.number))
+	}
+	return nil
+}
+
+// write writes a batch. What cannot be written is lost, and told by a loss when
+// something can be again.
+func (w *writer) write(b *batch) {
+	for _, e := range b.entries {
+		if e.kind.stands() {
+			w.standing = append(w.standing, slices.Clone(b.text[e.from:e.to]))
+		}
+	}
+	begun := w.begun[:0] // entries whose lines are on their way
+	opened := false
+	for i, e := range b.entries {
+		if w.lines == nil {
+			if !w.open(e.time) {
+				w.lose(b.entries[i:])
+				break
+			}
+			opened = true
+		}
+		if !opened || !e.kind.stands() { // else it stands at the segment's beginning
+			w.add(&e, b.text[e.from:e.to])
+			begun = append(begun, e)
+		}
+		if len(w.out) >= 64<<10 || len(w.warc.out) >= 256<<10 || i == len(b.entries)-1 {
+			if kept, ok := w.flush(); !ok {
+				w.lose(begun[min(kept, len(begun)):])
+			} else if w.good >= w.segment || w.warc.good >= w.segment {
+				w.rotate()
+			}
+			begun = begun[:0]
+		}
+	}
+	clear(begun[:cap(begun)])
+	w.begun = begun
+	if b.lost.any() {
+		w.lost.merge(&b.lost)
+		for _, n := range b.lost.counts {
+			w.all += n
+		}
+		w.logger.Warn("evidence: the disk is too slow for the record; a span of it is lost", "dir", w.dir, "from", b.lost.from, "to", b.lost.to)
+		if w.lines != nil {
+			w.flush()
+		}
+	}
+}
+
+// add appends an entry to what is on its way.
+func (w *writer) add(e *entry, text []byte) {
+	var more []byte
+	if e.exchange != nil {
+		more = w.warc.exchange(e.exchange)
+	}
+	start := len(w.out)
+	w.out, w.ahead = w.ahead.appendLine(w.out, text, more)
+	if e.kind == kindRequest {
+		w.warc.fact(e.uri, e.time, w.out[start:])
+	}
+}
+
+// flush brings what is on its way to the disk, and after it what was lost. If
+// that fails, the segment is over, and so many lines are on the disk whole.
+func (w *writer) flush() (kept int, ok bool) {
+	if w.lost.any() {
+		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
+	}
+	if err := w.warc.flush(w.warcs); err != nil {
+		w.fail(err)
+		return 0, false
+	}
+	n, err := w.lines.Write(w.out)
+	if err == nil && n < len(w.out) {
+		err = io.ErrShortWrite
+	}
+	if err != nil && n < len(w.out) {
+		whole := bytes.LastIndexByte(w.out[:n], '\n') + 1
+		if whole > 0 {
+			last := bytes.LastIndexByte(w.out[:whole-1], '\n') + 1
+			_, w.end, _ = follows(w.out[last:whole])
+			w.good += int64(whole)
+			kept = bytes.Count(w.out[:whole], []byte{'\n'})
+		}
+		if n > whole {
+			w.cut = &cut{w.number, w.good, int64(n - whole)}
+		}
+		w.told(w.end)
+		w.fail(err)
+		return kept, false
+	}
+	if w.lost.any() {
+		w.lost = loss{}
+	}
+	w.good += int64(len(w.out))
+	if w.out, w.end = w.out[:0], w.ahead; cap(w.out) > 1<<20 {
+		w.out = nil
+	}
+	w.told(w.end)
+	return 0, true
+}
+
+// fail gives up a segment. The next one is tried in a second at the earliest.
+func (w *writer) fail(err error) {
+	if !w.lost.any() {
+		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)
+	}
+	w.lost.cause = err.Error()
+	if w.lines != nil {
+		w.lines.Close()
+		w.ended = wholeOf(w.dir, warcName(w.number))
+	}
+	if w.warcs != nil {
+		w.warcs.Close()
+	}
+	w.lines, w.warcs, w.out, w.ahead = nil, nil, nil, w.end
+	w.warc.out = nil
+	w.retry = time.Now().Add(time.Second)
+	if w.why != "open" {
+		w.why = "error"
+	}
+}
+
+// lose counts entries that did not reach the disk.
+func (w *writer) lose(entries []entry) {
+	cause := w.lost.cause
+	for i := range entries {
+		w.lost.add(entries[i].kind, entries[i].time, cause)
+	}
+	w.all += len(entries)
+	w.forget()
+}
+
+// rotate ends a segment that is full.
+func (w *writer) rotate() {
+	w.warcs.Sync()
+	w.lines.Sync()
+	err := errors.Join(w.warcs.Close(), w.lines.Close())
+	w.lines, w.warcs, w.why, w.retry, w.ended = nil, nil, "full", time.Time{}, w.warc.whole()
+	if err != nil {
+		w.logger.Warn("evidence: a segment could not be closed", "dir", w.dir, "error", err)
+	}
+}
+
+// open begins the next segment, and says whether that went well.
+func (w *writer) open(now time.Time) bool {
+	if time.Now().Before(w.retry) {
+		return false
+	}
+	w.shrink()
+	number := w.number + 1
+	path := filepath.Join(w.dir, linesName(number))
+	lines, err := w.create(path)
+	if err != nil {
+		w.fail(err)
+		return false
+	}
+	w.lines = lines
+	warcs, err := w.create(filepath.Join(w.dir, warcName(number)))
+	if err != nil {
+		os.Remove(path)
+		w.fail(err)
+		return false
+	}
+	w.warcs, w.number, w.good = warcs, number, 0
+	if w.oldest == 0 {
+		w.oldest = number
+	}
+	w.warc.begin(warcName(number), now)
+	w.out, w.ahead = w.ahead.appendLine(w.out[:0], w.segmentText(now))
+	for _, text := range w.standing {
+		w.out, w.ahead = w.ahead.appendLine(w.out, text)
+	}
+	before, ended := w.cut, w.ended
+	end := w.end
+	if _, ok := w.flush(); !ok { // as if it had never been
+		os.Remove(path)
+		os.Remove(filepath.Join(w.dir, warcName(number)))
+		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
+		return false
+	}
+	w.cut, w.why = nil, "error" // the next one's, if no other is known
+	return true
+}
+
+// segmentText is the first line of a segment.
+func (w *writer) segmentText(now time.Time) []byte {
+	b := begin(nil, kindSegment, now)
+	b = appendNumber(b, "format", 1)
+	b = appendNumber(b, "segment", int64(w.number))
+	b = appendText(b, "session", w.session)
+	b = appendText(b, "why", w.why)
+	b = appendText(b, "software", software())
+	b = appendNumber(b, "oldest", int64(w.oldest))
+	if c := w.cut; c != nil {
+		b = appendMember(b, "cut")
+		b = append(b, `{"segment":`...)
+		b = strconv.AppendInt(b, int64(c.segment), 10)
+		b = append(b, `,"offset":`...)
+		b = strconv.AppendInt(b, c.offset, 10)
+		b = append(b, `,"bytes":`...)
+		b = append(strconv.AppendInt(b, c.rest, 10), '}')
+	}
+	return appendWhole(b, w.ended)
+}
+
+// lossText is a line that tells a loss.
+func lossText(l *loss, now time.Time) []byte {
+	b := begin(nil, kindLoss, now)
+	b = appendTime(b, "from", l.from)
+	b = appendTime(b, "to", l.to)
+	b = append(appendMember(b, "lost"), '{')
+	comma := false
+	for k, n := range l.counts {
+		if n == 0 {
+			continue
+		}
+		if comma {
+			b = append(b, ',')
+		}
+		comma = true
+		b = append(appendQuoted(b, kindNames[k]), ':')
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return appendText(append(b, '}'), "cause", l.cause)
+}
+
+// shrink deletes the oldest segments of a record that has become too large.
+func (w *writer) shrink() {
+	if w.most < 0 {
+		return
+	}
+	all, err := segments(w.dir)
+	if err != nil {
+		return // the segment that comes next says what is wrong
+	}
+	var total int64
+	sizes := make([]int64, len(all))
+	for i, n := range all {
+		for _, name := range []string{linesName(n), warcName(n)} {
+			if info, err := os.Stat(filepath.Join(w.dir, name)); err == nil {
+				sizes[i] += info.Size()
+			}
+		}
+		total += sizes[i]
+	}
+	// What comes next needs room, too. The segment before it always stays.
+	for i := 0; i < len(all)-1 && total+2*w.segment > w.most; i++ {
+		os.Remove(filepath.Join(w.dir, warcName(all[i])))
+		if os.Remove(filepath.Join(w.dir, linesName(all[i]))) != nil {
+			return
+		}
+		total -= sizes[i]
+		w.oldest = all[i+1]
+		w.forget() // the files in it
+	}
+}
+
+// close ends the session.
+func (w *writer) close(now time.Time) error {
+	w.retry = time.Time{}
+	if w.lines == nil && !w.open(now) {
+		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
+	}
+	text := appendText(begin(nil, kindClose, now), "session", w.session)
+	text = appendWhole(text, w.warc.whole())
+	w.write(&batch{text: text, entries: []entry{{kind: kindClose, time: now, to: len(text)}}})
+	if w.lines == nil && w.why != "full" {
+		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
+	}
+	if w.lines != nil {
+		w.rotate()
+	}
+	if w.all > 0 {
+		return fmt.Errorf("evidence: %d lines of the record in %s are lost; it says which span", w.all, w.dir)
+	}
+	return nil
+}
