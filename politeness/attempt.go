@@ -20,8 +20,9 @@ import (
 // all that an attempt needs is in one piece; so a body that nobody closes is
 // kept for as long as its slot.
 type attempt struct {
-	context.Context // the caller's, and a trace
+	context.Context // the caller's
 	grant           Grant
+	wire            wire        // of an attempt that is paced
 	body            body        // of the response
 	left            func() bool // stops waiting for the caller's context; nil: that never ends
 	switched        bool        // to another protocol: no longer timed
@@ -37,6 +38,10 @@ type attempt struct {
 	again  bool          // that was a replay, before it was sent
 	done   chan struct{} // nil: nobody has asked for it
 	ending *ending       // what is to be done when it ends
+	first  struct {      // the first of them: net/http has one
+		ending
+		taken bool // once and for all: who asked for it may stop it twice
+	}
 }
 
 // An ending is what AfterFunc has been asked to call.
@@ -52,6 +57,14 @@ func (a *attempt) Deadline() (time.Time, bool) {
 		return d, ok
 	}
 	return a.deadline, true
+}
+
+// Value has the hooks of an attempt that is paced.
+func (a *attempt) Value(key any) any {
+	if a.wire.attempt != nil && key == clientTraceKey {
+		return &a.wire.trace
+	}
+	return a.Context.Value(key)
 }
 
 func (a *attempt) Done() <-chan struct{} {
@@ -81,14 +94,19 @@ func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	e := &ending{f, a.ending}
+	e := &a.first.ending
+	if a.first.taken {
+		e = new(ending)
+	}
+	a.first.taken = true
+	e.f, e.next = f, a.ending
 	a.ending = e
 	return func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for at := &a.ending; *at != nil; at = &(*at).next {
 			if *at == e {
-				*at, e.next = e.next, nil
+				*at, e.f, e.next = e.next, nil, nil
 				return true
 			}
 		}
@@ -112,6 +130,7 @@ func (a *attempt) cancel(err error, late bool) {
 	a.mu.Unlock()
 	for ; e != nil; e = e.next {
 		e.f() // of package context, which starts a goroutine for what may take long
+		e.f = nil
 	}
 }
 

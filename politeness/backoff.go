@@ -48,7 +48,7 @@ func signOf(o Outcome) sign {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
 		return plain
-	case o.Status == http.StatusServiceUnavailable, isWall(o):
+	case o.Status == http.StatusServiceUnavailable, len(o.Header) > 0 && isWall(o):
 		return doubtful
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		return good
@@ -59,9 +59,6 @@ func signOf(o Outcome) sign {
 // isWall reports whether a wall has certainly answered in the site's place, to
 // keep us out or to test us.
 func isWall(o Outcome) bool {
-	if len(o.Header) == 0 {
-		return false
-	}
 	r, ok := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
 	return ok && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }

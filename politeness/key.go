@@ -64,6 +64,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // label of over 63 in the form that is returned. The length comes first,
 // because to convert a long name takes its time squared.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
+	if isPlain(u.Host) {
+		return u.Host, nil // nearly always
+	}
 	if len(u.Host) > maxHost {
 		return "", errHostTooLong
 	}
@@ -162,7 +165,7 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 // "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
-		return host, nil // nearly always
+		return host, nil
 	}
 	if isTooLong(host) {
 		return "", errHostTooLong
@@ -203,12 +206,19 @@ func isPlain(host string) bool {
 		return false
 	}
 	for i := range len(host) {
-		if b := host[i]; (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '.' && b != '-' && b != '_' {
+		if !plainBytes[host[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+var plainBytes = func() (plain [256]bool) {
+	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789.-_") {
+		plain[b] = true
+	}
+	return plain
+}()
 
 // canonicalAddr returns the form of an IPv6 address that is written as host. A
 // zone says over which link a link-local address is reached; the kernel does

@@ -20,8 +20,8 @@ import (
 // requests, or lose this one with its connection. So a wire ends the attempt
 // before anything is sent, and the Transport tries again under a new grant.
 type wire struct {
-	attempt *attempt
-	plainH2 bool // connections without TLS carry HTTP/2
+	attempt *attempt // which it is a part of
+	plainH2 bool     // connections without TLS carry HTTP/2
 	trace   httptrace.ClientTrace
 
 	mu      sync.Mutex
@@ -29,11 +29,35 @@ type wire struct {
 	wrote   bool   // the headers of a request to it, and nothing was answered
 }
 
-// withTrace returns ctx with the hooks of w.
-func (w *wire) withTrace(ctx context.Context) context.Context {
+// hook sets the hooks, for an attempt under ctx. It returns the context to derive
+// the attempt from, which has the hooks where the attempt's Value has not.
+func (w *wire) hook(ctx context.Context) context.Context {
 	w.trace.GetConn, w.trace.GotConn = w.getConn, w.gotConn
 	w.trace.WroteHeaders, w.trace.GotFirstResponseByte = w.wroteHeaders, w.answered
-	return httptrace.WithClientTrace(ctx, &w.trace)
+	if clientTraceKey == nil || httptrace.ContextClientTrace(ctx) != nil { // which w.trace has to call, too
+		return httptrace.WithClientTrace(ctx, &w.trace)
+	}
+	return ctx
+}
+
+// clientTraceKey is the key that httptrace looks a trace up by, so that an
+// attempt can be the context that has it. One more, for each request, would cost
+// as much as all four hooks.
+var clientTraceKey = func() any {
+	var asked keyOf
+	httptrace.ContextClientTrace(&asked)
+	return asked.key
+}()
+
+// keyOf is a context that keeps what it was last asked for.
+type keyOf struct {
+	context.Context
+	key any
+}
+
+func (k *keyOf) Value(key any) any {
+	k.key = key
+	return nil
 }
 
 // getConn is called before a connection is dialled, or taken from the pool. For

@@ -119,8 +119,8 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	grant := &a.grant
 	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
 	if grant.isPaced() {
-		w := &wire{attempt: a, plainH2: sendsPlainHTTP2(t.base())}
-		a.Context = w.withTrace(ctx)
+		a.wire.attempt, a.wire.plainH2 = a, sendsPlainHTTP2(t.base())
+		a.Context = a.wire.hook(ctx)
 	}
 	if a.timeout > 0 {
 		grant.keep(a.timeout)

@@ -1,0 +1,5 @@
+//go:build race
+
+package robotsmw
+
+const raceEnabled = true

@@ -1,0 +1,150 @@
+package robotsmw
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// A cannedConn is a connection on which each request is answered by the same
+// response at once, robots.txt by its own. It costs next to nothing, so that
+// what is measured is the client.
+type cannedConn struct {
+	net.Conn     // nil: nothing else is called
+	page, robots []byte
+	answers      chan []byte
+	closed       chan struct{}
+	left         []byte // of the answer that is read
+}
+
+func (c *cannedConn) Write(p []byte) (int, error) {
+	answer := c.page
+	if bytes.HasPrefix(p, []byte("GET /robots.txt ")) {
+		answer = c.robots
+	}
+	c.answers <- answer
+	return len(p), nil
+}
+
+func (c *cannedConn) Read(p []byte) (int, error) {
+	if len(c.left) == 0 {
+		select {
+		case c.left = <-c.answers:
+		case <-c.closed:
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, c.left)
+	c.left = c.left[n:]
+	return n, nil
+}
+
+func (c *cannedConn) Close() error {
+	close(c.closed)
+	return nil
+}
+
+func (c *cannedConn) SetDeadline(time.Time) error      { return nil }
+func (c *cannedConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
+
+// cannedTransport is net/http's, over connections that answer with a page.
+func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
+	answer := func(kind, body string) []byte {
+		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
+	}
+	text := answer("text/plain", typicalRobots())
+	canned := answer(kind, page)
+	t := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return &cannedConn{page: canned, robots: text, answers: make(chan []byte, 1), closed: make(chan struct{})}, nil
+	}}
+	tb.Cleanup(t.CloseIdleConnections)
+	return t
+}
+
+// wholeRequests are a bare http.Transport, and others that add to it. The pace
+// is a nanosecond: no request waits, but each is watched as one that is paced.
+func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
+	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
+	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
+		"bare":         cannedTransport(tb, kind, page),
+		"robots":       newTestTransport(tb, cannedTransport(tb, kind, page)),
+		"paced":        &politeness.Transport{Base: cannedTransport(tb, kind, page), Limiter: &politeness.Limiter{Delay: time.Nanosecond}},
+		"robots+paced": newTestTransport(tb, cannedTransport(tb, kind, page), limiter),
+	}
+}
+
+// fetchWhole makes a request and reads its page to the end.
+func fetchWhole(tb testing.TB, rt http.RoundTripper, req *http.Request, buf []byte) {
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for err == nil {
+		_, err = resp.Body.Read(buf)
+	}
+	resp.Body.Close()
+	if err != io.EOF {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkWhole is a whole request, from RoundTrip to its body's end, over a
+// connection that costs nothing.
+func BenchmarkWhole(b *testing.B) {
+	for _, page := range []struct{ name, kind, body string }{
+		{"text", "text/plain", strings.Repeat("x", 1000)},
+		{"html", "text/html", benchPage(4<<10, "")},
+	} {
+		req, _ := http.NewRequest("GET", "http://example.com/section-7/public/page.html", nil)
+		req.Header.Set("User-Agent", testAgent)
+		names, by := wholeRequests(b, page.kind, page.body)
+		buf := make([]byte, 32<<10)
+		for _, name := range names {
+			b.Run(page.name+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					fetchWhole(b, by[name], req, buf)
+				}
+			})
+		}
+	}
+}
+
+// What robots.txt, the pace and the state of the page add to the allocations of
+// a bare http.Transport. Four of them are for its own watch over a context that
+// can end, which the bare one's cannot.
+func TestAllocationsOfAWholeRequest(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has net/http's pools drop what they hold")
+	}
+	req, _ := http.NewRequest("GET", "http://example.com/section-7/public/page.html", nil)
+	req.Header.Set("User-Agent", testAgent)
+	buf := make([]byte, 32<<10)
+	for _, page := range []struct {
+		name, kind, body string
+		most             map[string]float64
+	}{
+		{"text", "text/plain", "a page", map[string]float64{"robots": 2, "paced": 10, "robots+paced": 12}},
+		{"html", "text/html", "<p>a page</p>", map[string]float64{"robots": 4, "paced": 10, "robots+paced": 14}},
+	} {
+		names, by := wholeRequests(t, page.kind, page.body)
+		cost := func(name string) float64 {
+			return testing.AllocsPerRun(200, func() { fetchWhole(t, by[name], req, buf) })
+		}
+		bare := cost("bare")
+		for _, name := range names[1:] {
+			if n := cost(name) - bare; n > page.most[name] {
+				t.Errorf("%s, %s: %v allocations more than the %v of a bare http.Transport, want at most %v", page.name, name, n, bare, page.most[name])
+			}
+		}
+	}
+}
