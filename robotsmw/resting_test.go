@@ -34,9 +34,10 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // goroutinesSince is how many more goroutines there are than before, when those
-// that are about to end have done so.
+// that are about to end have done so. On a busy machine a thread may be kept
+// from that for a while, and in fake time nothing but turns can be waited for.
 func goroutinesSince(before int) int {
-	for range 10_000 {
+	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
 			break
 		}
