@@ -26,9 +26,10 @@
 //	noai, noimageai  X-Robots-Tag and meta   a convention begun by DeviantArt
 //	noml             the same                noml.info
 //	policy tokens    robots.txt              Google-Extended and its like: names that no crawler sends
+//	RSL              a file of its own       rslstandard.org, if the caller has it
 //
-// [Input.Licenses] lists the licences that RSL 1.0 (Really Simple Licensing)
-// attaches; they are not read.
+// [Input.Licenses] lists the addresses of RSL files; [ParseRSL] reads one that
+// the caller has fetched.
 //
 // noindex is not among these: it says what may be shown, and package robotsmeta
 // tells it.
@@ -53,11 +54,24 @@
 // KiB says nothing.
 //
 // Content-Signal is read likewise, but leniently: yes and no in any case, 1 and
-// 0, and without commas between.
+// 0, and without commas between. A key that has no meaning here, such as use,
+// says nothing about the uses here; [Input.Says] lists it.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta
 // supersedes the header, and the header the file, in which the first matching
 // location counts.
+//
+// RSL: of the content elements whose url matches, as a pattern of robots.txt
+// does, those with the longest count; an empty url matches everything. A url of
+// another host than Input.Target's is not meant, if the target says its host.
+// Of usage the words all, ai-all, ai-train (also train-ai), ai-input and search
+// are known. What a licence prohibits is denied. What it permits is allowed if
+// it is free and for everybody. If it is paid for (by attribution, too), needs
+// a licence from a server, is limited to users or countries, or wants reports,
+// the answer is unknown, and the evidence names the condition. Within a licence
+// prohibits outweighs permits. Among the licences of a content there is a
+// choice, so one that permits outweighs those that prohibit. What no licence
+// names is not answered.
 //
 // A policy token is evaluated like a robot's name in robots.txt. If a group
 // names it, the verdict for the target is the owner's answer. If none does, the

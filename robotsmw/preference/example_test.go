@@ -70,6 +70,34 @@ func ExampleParseTDMRep() {
 	// / true https://example.com/terms true
 }
 
+// An RSL file says what an owner permits and prohibits, and for what in return.
+// Input.Licenses says where it is; the caller fetches it.
+func ExampleParseRSL() {
+	terms, err := preference.ParseRSL([]byte(`<rsl xmlns="https://rslstandard.org/rsl">
+  <content url="/">
+    <license>
+      <permits type="usage">search</permits>
+      <prohibits type="usage">ai-train</prohibits>
+    </license>
+    <license>
+      <permits type="usage">ai-input</permits>
+      <payment type="use"><custom>https://example.com/terms</custom></payment>
+    </license>
+  </content>
+</rsl>`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	in := preference.Input{RSL: []*preference.RSL{terms}, Target: "/article"}
+	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.AIInput} {
+		fmt.Println(use, "-", in.For(use))
+	}
+	// Output:
+	// search - allow by RSL in RSL file, line 4: permits search
+	// train-ai - deny by RSL in RSL file, line 5: prohibits ai-train
+	// ai-input - unknown by RSL in RSL file, line 8: permits ai-input, payment use
+}
+
 // Policy tokens are names that no crawler sends: an owner uses them to address
 // a use.
 func ExampleInput_policyTokens() {

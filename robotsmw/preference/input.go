@@ -26,6 +26,10 @@ type Input struct {
 	PolicyTokens map[Use][]string
 
 	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: there is none, or it is not asked
+
+	// RSL are the files that Licenses names, by ParseRSL, as far as the caller
+	// has fetched them. None: there are none, or they are not asked.
+	RSL []*RSL
 }
 
 func (in Input) target() string {
@@ -50,11 +54,11 @@ type Statement struct {
 	Use    Use    `json:"use"`
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
-	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta" or "tdmrep.json"
-	Line   int    `json:"line,omitempty"`   // of robots.txt or the page, or among the header's lines of that field; 0: not known
-	Path   string `json:"path,omitempty"`   // what a line of robots.txt or tdmrep.json is limited to, as written; empty: nothing
+	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
+	Line   int    `json:"line,omitempty"`   // of robots.txt, the page or the RSL file, or among the header's lines of that field; 0: not known
+	Path   string `json:"path,omitempty"`   // what a line of robots.txt, of tdmrep.json or of an RSL file is limited to, as written; empty: nothing
 	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
-	Policy string `json:"policy,omitempty"` // TDMRep's tdm-policy, the address of the terms; empty: none
+	Policy string `json:"policy,omitempty"` // the address of the terms: TDMRep's tdm-policy, RSL's custom or standard; empty: none
 }
 
 // String returns for example "deny by Content-Usage in robots.txt, line 2:

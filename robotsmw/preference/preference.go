@@ -67,6 +67,8 @@ const (
 	NoImageAI      Signal = "noimageai"
 	NoML           Signal = "noml"
 	PolicyToken    Signal = "policy token"
+
+	ReallySimpleLicensing Signal = "RSL"
 )
 
 // Draft names the documents that a signal is read by, with their versions,

@@ -2,9 +2,12 @@ package preference
 
 import "strings"
 
+// signalKeys are the keys of Content-Signal.
+var signalKeys = map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}
+
 // contentSignal reads Content-Signal.
 func (in Input) contentSignal(use Use) (all []Statement) {
-	key := map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}[general(use)]
+	key := signalKeys[general(use)]
 	if key == "" {
 		return nil
 	}
@@ -25,6 +28,23 @@ func (in Input) contentSignal(use Use) (all []Statement) {
 		}
 	}
 	in.eachSignal(say)
+	return all
+}
+
+// unknownSignals returns what Content-Signal says by other keys.
+func (in Input) unknownSignals() (all []Statement) {
+	in.eachSignal(func(text, where string, line int, path string) {
+		for name, value := range signals(text) {
+			name = strings.ToLower(name)
+			known := false
+			for _, key := range signalKeys {
+				known = known || name == key
+			}
+			if !known && name != "" && len(all) < maxFields {
+				all = append(all, Statement{Use: Use(name), Signal: ContentSignal, Where: where, Line: line, Path: path, Raw: name + "=" + value})
+			}
+		}
+	})
 	return all
 }
 

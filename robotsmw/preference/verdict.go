@@ -28,13 +28,15 @@ func (in Input) For(use Use) Verdict {
 	return v
 }
 
-// Says returns all that was said about the uses that have names here.
+// Says returns all that was said about the uses that have names here. What
+// Content-Signal says by a key without a meaning here, such as "use=reference",
+// is told as an Unknown about a use of that name.
 func (in Input) Says() []Statement {
 	var all []Statement
 	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {
 		all = append(all, in.statements(use)...)
 	}
-	return all
+	return append(all, in.unknownSignals()...)
 }
 
 func (in Input) statements(use Use) []Statement {
@@ -44,5 +46,6 @@ func (in Input) statements(use Use) []Statement {
 	all = append(all, in.tdm(use)...)
 	all = append(all, in.directives(use)...)
 	all = append(all, in.policyTokens(use)...)
+	all = append(all, in.rsl(use)...)
 	return all
 }

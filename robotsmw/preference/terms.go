@@ -1,0 +1,84 @@
+package preference
+
+import (
+	"slices"
+	"strings"
+)
+
+// rslUses are the uses that a word of RSL stands for. train-ai is what its
+// guides say for ai-train.
+var rslUses = map[string][]Use{
+	"all":      {Search, TrainAI, TrainAIImages, AIInput},
+	"ai-all":   {TrainAI, TrainAIImages, AIInput},
+	"ai-train": {TrainAI, TrainAIImages},
+	"train-ai": {TrainAI, TrainAIImages},
+	"ai-input": {AIInput},
+	"search":   {Search},
+}
+
+func (t rslTerm) isAbout(use Use) bool {
+	return slices.ContainsFunc(t.tokens, func(token string) bool { return slices.Contains(rslUses[token], use) })
+}
+
+// rsl reads the RSL files. Of the licences of a content any may be taken: so a
+// use is denied if one prohibits it and none permits it.
+func (in Input) rsl(use Use) (all []Statement) {
+	for _, f := range in.RSL {
+		if f == nil {
+			continue
+		}
+		for _, c := range f.inForce(in.target()) {
+			var permitted, denied []Statement
+			for _, l := range c.licenses {
+				switch said := c.says(l, use); {
+				case len(said) == 0:
+				case said[0].Answer == Deny: // within a licence that outweighs
+					denied = append(denied, said...)
+				default:
+					permitted = append(permitted, said...)
+				}
+			}
+			if len(permitted) > 0 {
+				denied = nil
+			}
+			all = append(append(all, permitted...), denied...)
+		}
+	}
+	return all
+}
+
+// says returns what a licence says about a use: what prohibits it, or else what
+// permits it. A permission that wants something in return, or is not for
+// everybody, is no answer; but it is said.
+func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
+	var permits []Statement
+	for _, t := range l.terms {
+		if !t.isAbout(use) {
+			continue
+		}
+		s := Statement{Use: use, Signal: ReallySimpleLicensing, Where: "RSL file", Line: t.line, Path: c.url, Policy: l.address}
+		if !t.permits {
+			s.Answer, s.Raw = Deny, "prohibits "+strings.Join(t.tokens, " ")
+			prohibits = append(prohibits, s)
+			continue
+		}
+		s.Answer, s.Raw = Allow, "permits "+strings.Join(t.tokens, " ")
+		for _, condition := range []struct {
+			holds bool
+			words string
+		}{
+			{l.payment != "" && l.payment != "free", "payment " + l.payment},
+			{c.server != "", "licence from " + c.server},
+			{l.limited, "and other conditions"},
+		} {
+			if condition.holds {
+				s.Answer, s.Raw = Unknown, s.Raw+", "+condition.words
+			}
+		}
+		permits = append(permits, s)
+	}
+	if len(prohibits) > 0 {
+		return prohibits
+	}
+	return permits
+}
