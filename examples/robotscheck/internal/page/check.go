@@ -27,6 +27,7 @@ type check struct {
 	agent  string // empty: everybody
 	header http.Header
 	links  bool
+	terms  []string // names of RSL files
 }
 
 func (p *check) addHeader(line string) error {
@@ -57,7 +58,18 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		Directives: robotsmeta.ParseHeader(p.header, p.tokens()...).Union(htmlmeta.Scan(text, p.tokens()...)),
 		State:      robotsmw.PageComplete,
 	}
-	in := preference.Input{Tokens: p.tokens(), Header: p.header, Page: says.Directives}
+	in := preference.Input{Tokens: p.tokens(), Target: base, Header: p.header, Page: says.Directives}
+	for _, name := range p.terms {
+		text, err := e.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		terms, err := preference.ParseRSL(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", command.ShownName(name), err)
+		}
+		in.RSL = append(in.RSL, terms)
+	}
 	r := p.report(command.ShownName(name), says, in)
 	if p.links {
 		u, err := command.ParseURL(base)
@@ -103,6 +115,9 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		return nil, err
 	}
 	defer resp.Body.Close()
+	if refused := robotsmw.PageDirectives(resp).Refusal; refused.Sure {
+		return nil, fmt.Errorf("%s: %v: there is no page to look at", resp.Request.URL, refused)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, output.Printable(resp.Status))
 	}
@@ -119,13 +134,21 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	r := p.report(page.String(), says, preference.Input{
+	in := preference.Input{
 		Robots: decision.File(),
 		Tokens: t.Checker().Tokens(),
-		Target: page.RequestURI(),
+		Target: page.String(),
 		Header: resp.Header,
 		Page:   says.Directives,
-	})
+	}
+	terms := fetchTerms(ctx, t, page, in.Licenses())
+	for _, f := range terms {
+		in.RSL = append(in.RSL, f.RSL)
+	}
+	r := p.report(page.String(), says, in)
+	for i := range r.Licenses {
+		r.Licenses[i].Error = errorOf(terms, r.Licenses[i].URL)
+	}
 	r.Status, r.Decision, r.Doubt = resp.StatusCode, &decision, doubt.OfFetched(heard.Text(decision.SHA256()))
 	if p.links && says.State == robotsmw.PageComplete {
 		return r, r.addLinks(ctx, text, page, says, t.Checker())
@@ -141,7 +164,12 @@ func (p *check) report(source string, says robotsmw.Page, in preference.Input) *
 		Examined:     says.State.String(),
 		Restrictions: restrictions(says.Directives),
 		Directives:   slices.Collect(says.Rules()),
-		Licenses:     in.Licenses(),
+	}
+	if says.Refusal.Kind != 0 {
+		r.Refusal = &says.Refusal
+	}
+	for _, l := range in.Licenses() {
+		r.Licenses = append(r.Licenses, license{License: l})
 	}
 	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
 		r.Uses = append(r.Uses, in.For(use))

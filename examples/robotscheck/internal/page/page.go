@@ -20,8 +20,9 @@ var Command = command.Command{
 	Help: `
 Page lists what an HTML page and its response header tell robots (noindex, nofollow and their like), what the owner says
 about uses of the page (search, AI), and where each of it is said. A URL is fetched if its robots.txt allows that to
--agent, or to whom -user-agent names where there is none; what that robots.txt says about uses counts, too. Of a FILE,
-the header is what -header gives.
+-agent, or to whom -user-agent names where there is none; what that robots.txt says about uses counts, too, and so do
+the RSL files that its License lines and the header's Link name, which are fetched likewise. Of a FILE, the header is what
+-header gives, and the RSL files are those of -rsl.
 
   robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noarchive' page.html
   robotscheck page -links https://example.com/
@@ -34,11 +35,12 @@ With -json, one object:
   agent        who it is said to; absent for what a FILE says to everybody
   status       of a URL's response
   examined     "complete", "header only" (no HTML)
+  refusal      {"by", "kind", "sure", "evidence"}, if it has the marks of a wall's page rather than of the site's
   restrictions what it comes to: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
   directives   [{"name", "value", "known", "source", "scope", "line", "raw"}], all that was said
   uses         [{"use", "answer", "evidence"}]: "search", "train-ai", "train-ai-images", "ai-input" are "allow", "deny"
                or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
-  licenses     [{"url", "where", "line"}]
+  licenses     [{"url", "where", "line", "error"}]; with an error, its terms could not be read
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
   doubt        of a URL, why its robots.txt is not what robots should be given; absent where it is
   decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
@@ -51,6 +53,10 @@ With -json, one object:
 			return robot.Check(s)
 		})
 		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
+		flags.Func("rsl", "`file` of RSL 1.0 with the terms for a FILE, which -base places; may be repeated", func(name string) error {
+			p.terms = append(p.terms, name)
+			return nil
+		})
 		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
 		base := flags.String("base", "", "`URL` of the page in a FILE, which -links needs")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
@@ -64,6 +70,8 @@ With -json, one object:
 			switch isPage := command.IsURL(args[0]); {
 			case isPage && len(p.header) > 0:
 				return 0, command.Usagef("-header is for a FILE: a URL's header is fetched")
+			case isPage && len(p.terms) > 0:
+				return 0, command.Usagef("-rsl is for a FILE: those of a URL are fetched")
 			case isPage && *base != "":
 				return 0, command.Usagef("-base is for a FILE: %s has its own", args[0])
 			case isPage:

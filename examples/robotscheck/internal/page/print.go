@@ -29,6 +29,9 @@ func (r *report) print(w io.Writer) {
 	if r.Examined != robotsmw.PageComplete.String() {
 		fmt.Fprintf(w, "(%s)\n", r.Examined)
 	}
+	if r.Refusal != nil {
+		fmt.Fprintf(w, "(it may be no page but a refusal: %s)\n", output.Printable(r.Refusal.String()))
+	}
 	r.printDirectives(w)
 	r.printUses(w)
 	for i, l := range r.Licenses {
@@ -36,6 +39,9 @@ func (r *report) print(w io.Writer) {
 			fmt.Fprintln(w, "\nlicenses")
 		}
 		fmt.Fprintf(w, "  %s (%s, line %d)\n", output.Printable(l.URL), l.Where, l.Line)
+		if l.Error != "" {
+			fmt.Fprintf(w, "    not read: %s\n", output.Printable(l.Error))
+		}
 	}
 	for i, l := range r.Links {
 		if i == 0 {

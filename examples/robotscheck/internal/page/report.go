@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -20,13 +21,19 @@ type report struct {
 	Agent        string               `json:"agent,omitempty"`
 	Status       int                  `json:"status,omitempty"`
 	Examined     string               `json:"examined,omitempty"`
+	Refusal      *refusal.Refusal     `json:"refusal,omitempty"`
 	Restrictions []string             `json:"restrictions"`
 	Directives   []robotsmeta.Rule    `json:"directives,omitempty"`
 	Uses         []preference.Verdict `json:"uses,omitempty"`
-	Licenses     []preference.License `json:"licenses,omitempty"`
+	Licenses     []license            `json:"licenses,omitempty"`
 	Links        []judgedLink         `json:"links,omitempty"`
 	Doubt        string               `json:"doubt,omitempty"` // about the robots.txt
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
+}
+
+type license struct {
+	preference.License
+	Error string `json:"error,omitempty"` // why its terms are not among the uses
 }
 
 type judgedLink struct {

@@ -38,6 +38,26 @@ func Internet() *robotstest.Internet {
 		io.WriteString(w, r.UserAgent())
 	})
 	web.Handle("site.example", site)
+	terms := http.NewServeMux()
+	terms.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "License: https://terms.example/license.xml\nLicense: /gone.xml\nUser-agent: *\nDisallow: /private/\n")
+	})
+	terms.HandleFunc("/license.xml", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `<rsl xmlns="https://rslstandard.org/rsl">
+<content url="/">
+<license><permits type="usage">search</permits><prohibits type="usage">ai-train</prohibits></license>
+<license><permits type="usage">ai-input</permits><payment type="use"/></license>
+</content></rsl>`)
+	})
+	terms.HandleFunc("/page.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>A page</title>") })
+	terms.HandleFunc("/marked.html", func(w http.ResponseWriter, _ *http.Request) {
+		page(w, `<title>Making sure</title><script id="anubis_challenge" type="application/json">{}</script>`)
+	})
+	terms.HandleFunc("/paid.html", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Crawler-Price", "USD 0.01")
+		w.WriteHeader(http.StatusPaymentRequired)
+	})
+	web.Handle("terms.example", terms)
 	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
 	}))
