@@ -181,13 +181,18 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 	c := readCorpus(t)
 	agree, all := 0, 0
 	for _, v := range c.verdicts {
-		rules, want := dialect.Parse(c.robots[v.id]).Rules(v.token), column(v)
+		f, want := dialect.Parse(c.robots[v.id]), column(v)
+		compiled, scanned := f.Rules(v.token), f.Rules(v.token)
+		compiled.set.Compile()
 		for i, url := range c.urls[v.id] {
 			all++
-			if got := rules.Allowed(url); got == (want[i] == '1') {
+			if _, _, done := scanned.set.Spent(); done {
+				scanned = f.Rules(v.token)
+			}
+			if got := scanned.Allowed(url); got == (want[i] == '1') && got == compiled.Allowed(url) {
 				agree++
 			} else if all-agree <= 20 {
-				t.Errorf("%s: token %q, URL %q: %+v, want %c", v.id, v.token, url, rules.Match(url), want[i])
+				t.Errorf("%s: token %q, URL %q: %+v, compiled %+v, want %c", v.id, v.token, url, scanned.Match(url), compiled.Match(url), want[i])
 			}
 		}
 	}

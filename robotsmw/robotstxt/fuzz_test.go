@@ -2,6 +2,7 @@ package robotstxt
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -84,10 +85,16 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// compareWithTwin checks one verdict for "*".
+// compareWithTwin checks one verdict for "*": of rules that are scanned, and of
+// compiled ones.
 func compareWithTwin(t *testing.T, f *File, target string) {
 	t.Helper()
-	got := f.Rules().Match(target)
+	scanned, compiled := f.Rules(), f.Rules()
+	compiled.set.Compile()
+	got := scanned.Match(target)
+	if m := compiled.Match(target); fmt.Sprint(m) != fmt.Sprint(got) || compiled.Allowed(target) != f.Rules().Allowed(target) {
+		t.Errorf("%q: %+v by scanning, %+v compiled", target, got, m)
+	}
 	want, ok := twinMatch(twinRules(f), target)
 	canon, _ := twinTarget(target)
 	switch {
@@ -173,13 +180,16 @@ func TestMatchesTwinInLargeGroups(t *testing.T) {
 			b.WriteString(pick(pool, 4) + words(3) + []string{"", "", "$", "*"}[rng.IntN(4)] + "\n")
 		}
 		f := parse(b.String())
-		rules, twin := f.Rules(), twinRules(f)
+		compiled, twin := f.Rules(), twinRules(f)
+		compiled.set.Compile()
 		for range 100 {
 			target := "/" + pick(pool, 6) + words(3)
-			got := rules.Match(target)
 			want, ok := twinMatch(twin, target)
-			if ok != (got.Line > 0) || got.Line != want.line || rules.Allowed(target) != (want.allow || !ok) {
-				t.Fatalf("%q: %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
+			for _, rules := range []*Rules{f.Rules(), compiled} {
+				got := rules.Match(target)
+				if ok != (got.Line > 0) || got.Line != want.line || rules.Allowed(target) != (want.allow || !ok) {
+					t.Fatalf("%q: %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
+				}
 			}
 		}
 	}

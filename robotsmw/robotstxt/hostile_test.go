@@ -66,15 +66,19 @@ func hostileFiles() []hostile {
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
+			scanned := parse(h.robots).Rules().Match(h.target)
 			rules := parse(h.robots).Rules()
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // package doc, Cost
-			best, steps := rules.set.DecideForm(target)
+			_, without, steps := rules.set.DecideForm(target)
 			longest := len(target) + MaxSize // what the last step too many may be
-			if (best == match.TooMuch) != (steps > most) || steps > most+longest {
-				t.Errorf("decided by %d, in %d of %d steps", best, steps, most)
+			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
+				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}
 			m := rules.Match(h.target)
+			if fmt.Sprint(m) != fmt.Sprint(scanned) {
+				t.Errorf("%+v, and %+v on the first question", m, scanned)
+			}
 			if m.Reason == TooMuchWork && !h.endless {
 				t.Errorf("%+v: this is to be decided", m)
 			}

@@ -52,19 +52,18 @@ func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 // Match is Allowed with the reason.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
-	switch decides := r.set.Decide(target); {
-	case decides == match.Itself:
+	switch rule, without := r.set.Decide(target); {
+	case without == match.Itself:
 		m.Reason = IsRobotsTxt
 	case r.agents == nil:
 		m.Reason = NoGroup
 	case r.set.IsEmpty():
 		m.Reason = EmptyGroup
-	case decides == match.None:
+	case without == match.None:
 		m.Reason = NoMatch
-	case decides == match.TooMuch:
+	case without == match.TooMuch:
 		m.Reason, m.Allowed = TooMuchWork, false
 	default:
-		rule := r.set.Rule(decides)
 		m.Reason, m.Kind, m.Pattern, m.Line = ByRule, Allow, rule.Written, rule.Line
 		if m.Allowed = rule.Allow; !m.Allowed {
 			m.Kind = Disallow

@@ -33,10 +33,24 @@ func TestMemoryOfRules(t *testing.T) {
 				b.WriteString("disallow: " + pattern(i) + "\n")
 			}
 			f := parse(b.String())
-			if size, limit := f.Rules().Size(), 2*patternBytes(f)+200; size > limit {
+			rules := f.Rules()
+			if size, limit := rules.Size(), 2*patternBytes(f)+200; size > limit {
 				t.Errorf("%d %s rules take %d bytes, want at most %d", n, kind, size, limit)
 			}
+			checkSize(t, rules)
 		}
+	}
+}
+
+// checkSize checks that Size says at once what rules will take in the end, as
+// caches that add and subtract it have to rely on.
+func checkSize(t *testing.T, rules *Rules) {
+	t.Helper()
+	before, kept := rules.Size(), rules.besides()+rules.set.Kept()
+	rules.set.Compile()
+	compiled := rules.besides() + rules.set.Kept()
+	if after := rules.Size(); after != before || kept > before || compiled > before {
+		t.Errorf("Size: %d bytes, and %d of compiled rules; they take %d bytes, and compiled %d", before, after, kept, compiled)
 	}
 }
 
@@ -47,11 +61,13 @@ func TestMemoryOfRules(t *testing.T) {
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
-	agents, forms, total, budget := 0, 0, 0, 0
+	agents, forms, total, kept, budget := 0, 0, 0, 0, 0
 	for _, v := range c.verdicts {
 		f := Parse(c.robots[v.id])
 		rules := f.Rules(v.token)
 		size, limit := rules.Size(), 2*patternBytes(f, v.token)+200
+		checkSize(t, rules)
+		kept += rules.besides() + rules.set.Kept()
 		sizes = append(sizes, size)
 		total += size
 		budget += limit
@@ -78,8 +94,8 @@ func TestSharedCorpusMemory(t *testing.T) {
 	}
 	slices.Sort(sizes)
 	median := sizes[len(sizes)/2]
-	t.Logf("median %d bytes, 90%% up to %d, most %d, all together %.0f%% of twice their patterns plus 200; of %d groups, %d take more for their user-agent lines, %d for patterns in another form",
-		median, sizes[len(sizes)*9/10], sizes[len(sizes)-1], 100*float64(total)/float64(budget), len(sizes), agents, forms)
+	t.Logf("median %d bytes, 90%% up to %d, most %d, all together %.0f%% of twice their patterns plus 200, and %.0f%% are taken; of %d groups, %d take more for their user-agent lines, %d for patterns in another form",
+		median, sizes[len(sizes)*9/10], sizes[len(sizes)-1], 100*float64(total)/float64(budget), 100*float64(kept)/float64(budget), len(sizes), agents, forms)
 	if median >= 1024 {
 		t.Errorf("the median file takes %d bytes, want less than 1 KiB", median)
 	}

@@ -142,13 +142,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 	example := exampleOf(c.file.Value(r))
 	target := string(match.AppendTarget(nil, example, syntax.RFC9309))
-	winner, steps := g.compiled.DecideForm(target)
+	rule, without, steps := g.compiled.DecideForm(target)
 	c.work += steps + len(target)
-	if winner < 0 {
-		return
-	}
-	rule := g.compiled.Rule(winner)
-	if rule.Allow == (r.Field == syntax.Allow) {
+	if without != 0 || rule.Allow == (r.Field == syntax.Allow) {
 		return
 	}
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
@@ -182,8 +178,8 @@ func exampleOf(pattern string) string {
 // checkAccess tells when a robot is let in by name, or shut out.
 func (c *groupChecker) checkAccess(groups []group) {
 	shut := func(g group) bool {
-		at := g.compiled.Decide("/")
-		return at >= 0 && !g.compiled.Rule(at).Allow && !hasAllow(g)
+		rule, without := g.compiled.Decide("/")
+		return without == 0 && !rule.Allow && !hasAllow(g)
 	}
 	var all *group
 	for i := range groups {

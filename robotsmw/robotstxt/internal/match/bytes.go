@@ -6,6 +6,9 @@ import (
 	"unsafe"
 )
 
+// A word of eight bytes of which each is 1, or has its highest bit set.
+const ones, highs = 0x0101010101010101, 0x8080808080808080
+
 // load64 returns the first eight bytes of s, the first in the lowest place.
 func load64(s string) uint64 {
 	_ = s[7]

@@ -1,11 +1,9 @@
 package match
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"sync"
-	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -18,6 +16,8 @@ type Compiler struct {
 	form    []byte // of a pattern that has another form in memory than in the file
 	count   int    // how many rules there are
 	nbytes  int    // of their patterns, as written
+	keyed   int    // how many rules and passages a filter of prefixes is for
+	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be in the form of escape.go before they are compared
 	loose   []looseRule
 }
@@ -27,7 +27,7 @@ var compilers = sync.Pool{New: func() any { return new(Compiler) }}
 // NewCompiler returns a Compiler for a group of a file in a dialect.
 func NewCompiler(dialect syntax.Dialect) *Compiler {
 	c := compilers.Get().(*Compiler)
-	c.dialect, c.text, c.count, c.nbytes, c.eager = dialect, c.text[:0], 0, 0, false
+	*c = Compiler{dialect: dialect, text: c.text[:0], form: c.form, loose: c.loose}
 	return c
 }
 
@@ -52,10 +52,7 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	case arePlain(pattern):
 		c.pack(h, pattern, "")
 	case isCanonical(pattern):
-		if _, literal := literalPart(pattern); !literal {
-			h |= tagWild
-		}
-		c.eager = c.eager || h&tagWild != 0 || strings.HasSuffix(pattern, "**") // tryLiterals knows of one "*" only
+		c.eager = c.eager || needsWild(pattern)
 		c.pack(h, pattern, "")
 	default:
 		c.reform(h, pattern, pattern)
@@ -68,9 +65,6 @@ func (c *Compiler) reform(h head, pattern, written string) {
 	c.eager = true
 	c.form = AppendPattern(c.form[:0], pattern, c.dialect)
 	form := asString(c.form)
-	if _, literal := literalPart(form); !literal {
-		h |= tagWild
-	}
 	if form == written {
 		written = ""
 	}
@@ -78,6 +72,12 @@ func (c *Compiler) reform(h head, pattern, written string) {
 }
 
 func (c *Compiler) pack(h head, pattern, spelled string) {
+	if needsWild(pattern) {
+		h |= tagWild
+		c.wild++
+	} else if prefix := prefixOf(strings.TrimSuffix(pattern, "*")); prefix != "" {
+		c.keyed += 1 + passagesOf(prefix)
+	}
 	c.text = appendRule(c.text, h, pattern, spelled)
 	c.count++
 }
@@ -93,9 +93,16 @@ func (c *Compiler) Finish(s *Set, besides int) {
 		switch {
 		case c.dialect == syntax.Koster1996:
 			s.text = packed(strings.Clone(string(s.text)))
-		case c.needsIndex(s, besides):
-			s.text = packed(strings.Clone(string(s.text)))
-			s.index = &index{besides: uint32(min(besides, math.MaxInt32))}
+		case c.needsIndex(besides):
+			sizes := sizesFor(c.count, c.keyed, c.wild)
+			size := fixedSize + len(s.text)
+			sizes.fit((memoryBound(c.nbytes) - besides - size) / wordSize)
+			s.index.Store(&index{
+				rules: packed(strings.Clone(string(s.text))),
+				most:  uint32(size + wordSize*sizes.words()),
+				wild:  uint32(c.wild),
+			})
+			s.text = ""
 		default:
 			s.text = c.ranked(s.text)
 			if second, few := s.text.atFirstSight(); few && !s.eager {
@@ -115,13 +122,12 @@ const maxTried = 8
 const manyTried = 32
 
 // needsIndex reports whether a group is worth an index.
-func (c *Compiler) needsIndex(s *Set, besides int) bool {
+func (c *Compiler) needsIndex(besides int) bool {
 	if c.count <= maxTried || c.count > manyTried {
 		return c.count > maxTried
 	}
 	smallest := indexSizes{1, 1, 1}
-	size := int(unsafe.Sizeof(index{})) + wordSize*smallest.words()
-	return s.fixedSize()+besides+size+len(c.text) <= memoryBound(c.nbytes)
+	return fixedSize+besides+wordSize*smallest.words()+len(c.text) <= memoryBound(c.nbytes)
 }
 
 // ranked returns some rules packed in the order in which they override each

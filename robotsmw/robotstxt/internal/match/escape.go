@@ -117,7 +117,6 @@ func arePlain(s string) bool {
 
 // isPlainBlock is isPlain for each of eight bytes.
 func isPlainBlock(x uint64) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	star := x ^ ones*'*'
 	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0
 }

@@ -10,42 +10,32 @@ type filer struct {
 	rules    []looseRule // of the group, in the order of the file
 	hashes   []uint64    // of their keys; 0 for none
 	keys     []uint64    // what they are sorted by
-	passages []uint64    // hashes of what literal patterns go on from, see prefix.go
+	passages hashSet     // hashes of what literal patterns go on from, see prefix.go
 	grams    gramScratch
 }
 
-// file makes the index x of some rules, and returns them packed in the order of
-// x. besides is how much memory there is besides them and the table.
-func (f *filer) file(x *index, rules packed, besides int) packed {
-	f.rules = rules.unpack(f.rules[:0])
-	nbytes := 0
-	for i := range f.rules {
-		nbytes += len(f.rules[i].written())
-	}
+// file returns the index that x is to become.
+func (f *filer) file(x *index) *index {
+	made := &index{most: x.most}
+	f.rules = x.rules.unpack(f.rules[:0])
 	f.hashes = zeroed(&f.hashes, len(f.rules))
-	var literals int
-	literals, f.passages = x.hashPrefixes(f.rules, f.hashes, f.passages[:0])
+	f.passages.reset(len(x.rules) / blockSize)
+	literals := made.hashPrefixes(f.rules, f.hashes, &f.passages)
 	wild := f.grams.hashRarest(f.rules, f.hashes)
 	f.sort()
 	kept := f.dropDuplicates()
 	f.rank(f.keys[:kept])
 
-	x.indexSizes = indexSizes{
-		prefixes: wordsFor(prefixBits * (literals + len(f.passages))),
-		buckets:  uint32(max(kept, 1)),
-	}
-	if wild > 0 {
-		x.grams = wordsFor(max(gramBits*wild, minGramBits))
-	}
 	size := padding
 	for _, key := range f.keys[:kept] {
 		size += f.rules[key&0xffff].size()
 	}
-	x.fit((memoryBound(nbytes) - besides - size) / wordSize)
-	x.table = make([]uint32, x.words())
-	packed := f.fill(x, f.keys[:kept], size)
+	made.indexSizes = sizesFor(kept, literals+len(f.passages.hashes), wild)
+	made.fit((int(x.most) - fixedSize - size) / wordSize)
+	made.table = make([]uint32, made.words())
+	made.rules = f.fill(made, f.keys[:kept], size)
 	clear(f.rules) // they hold the text
-	return packed
+	return made
 }
 
 // sort fills in f.keys: first the rules that stand apart, then the others by
@@ -103,7 +93,7 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 		apart++
 	}
 	prefixes, grams, starts := x.prefixFilter(), x.gramFilter(), x.starts()
-	for _, hash := range f.passages {
+	for _, hash := range f.passages.hashes {
 		setIn(prefixes, hash)
 	}
 	text := make([]byte, 0, size)
@@ -133,8 +123,5 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	}
 	return packed(asString(text[:size]))
 }
-
-// wordsFor returns how many words some bits take.
-func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
 
 var filers = sync.Pool{New: func() any { return new(filer) }}

@@ -112,11 +112,11 @@ func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	if s.seen != nil && !s.seen.isFirst(s.target, at) { // trying a rule once is enough
 		return best
 	}
-	if !s.spend((to - from) / headSize) {
-		return TooMuch
-	}
 	tag := tagOf(hash)
 	for from < to {
+		if !s.spend(glance) {
+			return TooMuch
+		}
 		h := head(load64(string(s.rules[from:])))
 		if h.tag() != tag && h&headRare == 0 {
 			from += headSize + h.length()

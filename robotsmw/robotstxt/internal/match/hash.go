@@ -53,3 +53,29 @@ func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(plac
 
 // tagOf tells rules in a bucket apart.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
+
+// A hashSet is a set of hashes, of which the lowest bit does not count.
+type hashSet struct {
+	hashes []uint64
+	slots  []uint64 // by their upper bits; 0 for none
+	shift  int
+}
+
+// reset makes it empty, with room for n hashes.
+func (s *hashSet) reset(n int) {
+	s.hashes = s.hashes[:0]
+	s.shift = 64 - bits.Len(uint(2*n))
+	s.slots = zeroed(&s.slots, 1<<(64-s.shift))
+}
+
+func (s *hashSet) add(hash uint64) {
+	hash |= 1
+	i := hash >> s.shift
+	for ; s.slots[i] != 0; i = (i + 1) % uint64(len(s.slots)) {
+		if s.slots[i] == hash {
+			return
+		}
+	}
+	s.slots[i] = hash
+	s.hashes = append(s.hashes, hash)
+}

@@ -1,32 +1,40 @@
 package match
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// An index finds the rules of a large group that a target has something in
-// common with, in a time that hardly depends on how many there are. Each rule
-// is filed in a bucket under the hash of a key: a literal one under a beginning
-// of its pattern (prefix.go), one with wildcards under four bytes from within
-// (gram.go). The buckets stand one behind the other in Set.text, so that
-// nothing but where they begin has to be kept. Before a bucket is looked into,
-// a filter tells whether anything is filed under a hash at all: hardly ever,
-// for most targets.
+// An index has the rules of a large group, and finds those that a target has
+// something in common with, in a time that hardly depends on how many there
+// are. Each rule is filed in a bucket under the hash of a key: a literal one
+// under a beginning of its pattern (prefix.go), one with wildcards under four
+// bytes from within (gram.go). The buckets stand one behind the other in rules,
+// so that nothing but where they begin has to be kept. Before a bucket is
+// looked into, a filter tells whether anything is filed under a hash at all:
+// hardly ever, for most targets.
 //
 // Rules without a key stand apart, before the first bucket, and are tried on
 // every target.
+//
+// An index that is not made yet has the rules in the order of the file.
 type index struct {
-	done  atomic.Bool // whether the index has been made
-	mu    sync.Mutex  // held while it is made
-	table []uint32    // the filter of prefixes, the filter of grams, then where each bucket begins and the last one ends
+	rules packed
+	table []uint32      // the filter of prefixes, the filter of grams, then where each bucket begins and the last one ends; nil: it is not made
+	most  uint32        // how many bytes of memory the Set may take, once it is made
+	wild  uint32        // how many rules have wildcards, before it is made
+	spent atomic.Uint32 // on questions before it is made, in steps
 
-	lengths uint64 // half the lengths of the keys of literal rules, as bits, the last for all from there
 	longest uint32 // how long the longest key of a literal rule is
+	lengths uint64 // half the lengths of the keys of literal rules, as bits, the last for all from there
 	apart   uint32 // where the first bucket begins
 	indexSizes
-	besides uint32 // how much memory the owner of the Set takes, see Compiler.Finish
 }
+
+func (x *index) isMade() bool { return x.table != nil }
+
+// price is what making the index costs, in steps of what scanning costs, as
+// measured on real files.
+func (x *index) price() int { return basePrice + pricePerByte*len(x.rules) }
+
+const basePrice, pricePerByte = 1000, 5
 
 // indexSizes are of how many words the parts of an index's table are.
 type indexSizes struct {
@@ -39,6 +47,18 @@ type indexSizes struct {
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
+
+// sizesFor returns the sizes for some rules, of which so many are in the filters.
+func sizesFor(rules, prefixes, wild int) (s indexSizes) {
+	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))
+	if wild >= minIndexed {
+		s.grams = wordsFor(max(gramBits*wild, minGramBits))
+	}
+	return s
+}
+
+// wordsFor returns how many words some bits take.
+func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
 
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 

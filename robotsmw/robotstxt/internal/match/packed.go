@@ -94,6 +94,16 @@ func (t packed) rule(at int) packedRule {
 	return packedRule{h, string(t[from:to]), to}
 }
 
+// begin returns the first eight bytes of the pattern of the rule at a place, or
+// what follows a shorter one.
+func (t packed) begin(at int, h head) uint64 {
+	at += headSize
+	if h&headRare != 0 {
+		at += lengthsSize
+	}
+	return load64(string(t[at:]))
+}
+
 // rareRule returns a rare rule and its spelling.
 func (t packed) rareRule(at int) (p packedRule, spelled string) {
 	lengths := load64(string(t[at+headSize:]))

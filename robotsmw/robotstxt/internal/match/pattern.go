@@ -65,3 +65,10 @@ func literalPart(pattern string) (literal string, ok bool) {
 	}
 	return pattern, strings.IndexByte(pattern, '*') < 0
 }
+
+// needsWild reports whether a pattern is not one that literalPart is for. One
+// that ends with several "*" could be, but none is worth it.
+func needsWild(pattern string) bool {
+	i := strings.IndexByte(pattern, '*')
+	return i >= 0 && i < len(pattern)-1
+}

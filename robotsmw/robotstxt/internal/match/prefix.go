@@ -1,9 +1,6 @@
 package match
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // A pattern without wildcards is a prefix of what it matches. It is filed under
 // a prefix of its own, the longest of an even length, and a target is looked up
@@ -30,9 +27,12 @@ func prefixOf(literal string) string {
 	return literal[:n&^1]
 }
 
+// passagesOf returns how many passages a key takes.
+func passagesOf(prefix string) int { return max(len(prefix)-1, 0) / blockSize }
+
 // hashPrefixes fills in the hashes of the literal rules, and returns how many
-// these rules are. It appends the hashes of what their patterns go on from.
-func (x *index) hashPrefixes(rules []looseRule, hashes, passages []uint64) (literals int, _ []uint64) {
+// these rules are. It adds the hashes of what their patterns go on from.
+func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashSet) (literals int) {
 	for i := range rules {
 		p := &rules[i]
 		if p.tag() == tagWild {
@@ -48,19 +48,18 @@ func (x *index) hashPrefixes(rules []looseRule, hashes, passages []uint64) (lite
 		state := uint64(0)
 		for len(prefix) > blockSize {
 			state = mix(state, load64(prefix))
-			passages = append(passages, passage(state))
+			passages.add(passage(state))
 			prefix = prefix[blockSize:]
 		}
 		hashes[i] = mix(state, blockOf(prefix))
 	}
-	slices.Sort(passages)
-	return literals, slices.Compact(passages)
+	return literals
 }
 
 // longestPrefix returns the literal rule that decides, or none. sure is false
 // where the target has a byte, at a place that matters, of which escape.go may
 // think otherwise: then the answer is right only if the target is in that form.
-func (x *index) longestPrefix(rules packed, target string) (best int, sure bool) {
+func (x *index) longestPrefix(target string) (best int, sure bool) {
 	best, sure = None, true
 	state := uint64(0)
 	for from := 0; ; from += blockSize {
@@ -81,7 +80,7 @@ func (x *index) longestPrefix(rules packed, target string) (best int, sure bool)
 		for within := lengths & (1<<(blockSize/2) - 2); within != 0; within &= within - 1 {
 			hash := mix(state, block&(1<<(16*bits.TrailingZeros64(within)&63)-1))
 			if x.hasPrefix(hash) {
-				best, sure = x.tryPrefixes(rules, hash, target, best, sure)
+				best, sure = x.tryPrefixes(hash, target, best, sure)
 			}
 		}
 		if len(rest) < blockSize {
@@ -89,7 +88,7 @@ func (x *index) longestPrefix(rules packed, target string) (best int, sure bool)
 		}
 		state = mix(state, block)
 		if lengths>>(blockSize/2)&1 != 0 && x.hasPrefix(state) {
-			best, sure = x.tryPrefixes(rules, state, target, best, sure)
+			best, sure = x.tryPrefixes(state, target, best, sure)
 		}
 		if from+blockSize >= int(x.longest) || !x.hasPrefix(passage(state)) {
 			return best, sure
@@ -106,8 +105,8 @@ func (x *index) hasPrefix(hash uint64) bool {
 }
 
 // tryPrefixes tries the literal rules that are filed under a hash.
-func (x *index) tryPrefixes(rules packed, hash uint64, target string, best int, sure bool) (int, bool) {
-	tag := tagOf(hash)
+func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
+	rules, tag := x.rules, tagOf(hash)
 	for at, to := x.bucket(hash); at < to; {
 		h := head(load64(string(rules[at:])))
 		if h.tag() != tag && h&headRare == 0 {

@@ -2,23 +2,25 @@ package match
 
 import (
 	"iter"
+	"math"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set is the rules of a group, compiled. The zero value has none. It does not
-// change: any number of goroutines may use it. It must not be copied once it is
-// in use.
+// A Set is the rules of a group. The zero value has none. What it answers does
+// not change: any number of goroutines may use it. It must not be copied once
+// it is in use.
 type Set struct {
-	text    packed         // the rules
-	second  byteSet        // if they are few: the bytes after "/" with which a target is worth a look
-	index   *index         // nil for a group so small that its rules are tried one by one
-	dialect syntax.Dialect // of the file
-	some    bool           // whether there is any rule
-	few     bool           // whether the rules are tried one by one, and all are literal and longer than "/"
-	eager   bool           // whether targets must be in the form of escape.go before they are compared
+	text    packed                // the rules, if they are few
+	second  byteSet               // and then, the bytes after "/" with which a target is worth a look
+	index   atomic.Pointer[index] // the rules, if they are many; it is replaced once
+	dialect syntax.Dialect        // of the file
+	some    bool                  // whether there is any rule
+	few     bool                  // whether the rules are tried one by one, and all are literal and longer than "/"
+	eager   bool                  // whether targets must be in the form of escape.go before they are compared
 }
 
 // IsEmpty reports whether there is no rule.
@@ -38,32 +40,54 @@ func (s *Set) Allowed(target string) bool {
 			}
 		}
 	}
-	s.ready()
 	if !s.some {
 		return true
 	}
-	switch decides := s.decide(target); decides {
+	switch rules, decides := s.decide(target); decides {
 	case None, Itself:
 		return true
 	case TooMuch:
 		return false
 	default:
-		return s.text.allows(decides)
+		return rules.allows(decides)
 	}
 }
 
-// Decide returns the place of the rule that decides about a target, or [None],
-// [TooMuch] or [Itself].
-func (s *Set) Decide(target string) int {
-	s.ready()
-	return s.decide(target)
+// Decide returns the rule that decides about a target. Where none does, without
+// tells why: it is [None], [TooMuch] or [Itself]; else 0.
+func (s *Set) Decide(target string) (r Rule, without int) {
+	rules, decides := s.decide(target)
+	if decides < 0 {
+		return r, decides
+	}
+	return rules.public(decides), 0
 }
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It also
-// returns how many steps it took.
-func (s *Set) DecideForm(target string) (decides, steps int) {
-	s.ready()
-	return s.decideForm(target)
+// returns how many steps it took, once the rules are compiled.
+func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
+	s.Compile()
+	rules, decides, steps := s.decideForm(target)
+	if decides < 0 {
+		return r, decides, steps
+	}
+	return rules.public(decides), 0, steps
+}
+
+// ScanForm is DecideForm by a scan, if the rules are many and not compiled yet.
+func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
+	x := s.index.Load()
+	if x == nil || x.isMade() {
+		return s.DecideForm(target)
+	}
+	const most = math.MaxInt32
+	var one search
+	one.rules, one.target, one.block, one.left = x.rules, target, blockOf(target), most
+	decides := one.scan()
+	if decides < 0 {
+		return r, decides, most - one.left
+	}
+	return x.rules.public(decides), 0, most - one.left
 }
 
 // A Rule is a rule of a [Set].
@@ -74,68 +98,85 @@ type Rule struct {
 	Form    string // the pattern in the form of [AppendPattern]
 }
 
-// Rule returns the rule at a place that Decide has returned.
-func (s *Set) Rule(at int) Rule {
-	p := s.text.rule(at)
-	return Rule{p.allows(), p.line(), s.text.asWritten(at), p.pattern}
+// public returns the rule at a place as a Rule.
+func (t packed) public(at int) Rule {
+	p := t.rule(at)
+	return Rule{p.allows(), p.line(), t.asWritten(at), p.pattern}
 }
 
-// All yields the rules, but for those that another one has made useless.
+// All yields the rules, but for those that another one has made useless. It
+// compiles them.
 func (s *Set) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		s.ready()
-		for at, end := 0, s.text.end(); at < end; at = s.text.rule(at).next {
-			if !yield(s.Rule(at)) {
+		s.Compile()
+		rules := s.text
+		if x := s.index.Load(); x != nil {
+			rules = x.rules
+		}
+		for at, end := 0, rules.end(); at < end; at = rules.rule(at).next {
+			if !yield(rules.public(at)) {
 				return
 			}
 		}
 	}
 }
 
-// Size returns how many bytes of memory the Set keeps, itself among them.
+// Size returns how many bytes of memory the Set keeps at most, itself among
+// them, however often it is asked.
 func (s *Set) Size() int {
-	s.ready()
-	size := s.fixedSize() + len(s.text)
-	if s.index != nil {
-		size += wordSize * cap(s.index.table)
+	if x := s.index.Load(); x != nil {
+		return int(x.most)
 	}
-	return size
+	return int(unsafe.Sizeof(*s)) + len(s.text)
 }
 
-// fixedSize is the part of Size that does not depend on the rules.
-func (s *Set) fixedSize() int {
-	size := int(unsafe.Sizeof(*s))
-	if s.index != nil {
-		size += int(unsafe.Sizeof(*s.index))
+// Kept returns how many bytes of memory the Set keeps now.
+func (s *Set) Kept() int {
+	if x := s.index.Load(); x != nil {
+		return fixedSize + len(x.rules) + wordSize*cap(x.table)
 	}
-	return size
+	return s.Size()
 }
 
-// ready makes the index, when the Set is asked for the first time: who wants a
-// file's sitemaps, or another robot's rules, need not wait for it.
-func (s *Set) ready() {
-	if s.index != nil && !s.index.done.Load() {
-		s.makeIndex()
+// fixedSize is the part of the Size of a Set with an index that does not depend
+// on the rules.
+const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
+
+// Compile makes the index of a large group now, rather than when so many have
+// asked that it pays.
+func (s *Set) Compile() {
+	if x := s.index.Load(); x != nil && !x.isMade() {
+		s.compile(x)
 	}
 }
 
-func (s *Set) makeIndex() {
-	x := s.index
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.done.Load() {
-		return
+// Spent returns how many steps questions have taken by now, and how many are
+// worth compiling the rules, which then is done. A small group needs none.
+func (s *Set) Spent() (steps, price int, done bool) {
+	x := s.index.Load()
+	if x == nil {
+		return 0, 0, true
 	}
+	return int(x.spent.Load()), x.price(), x.isMade()
+}
+
+// compile returns an index in the place of one that is not made. If many have
+// it made at once, one of them is kept.
+func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
-	s.text = f.file(x, s.text, s.fixedSize()+int(x.besides))
+	made := f.file(x)
 	filers.Put(f)
-	x.done.Store(true)
+	if s.index.CompareAndSwap(x, made) {
+		return made
+	}
+	return s.index.Load()
 }
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the number of the rule that decides, or one of the above.
-func (s *Set) decide(target string) int {
+// decide returns the place of the rule that decides, and the rules among which
+// it is; or what stands for a place.
+func (s *Set) decide(target string) (rules packed, decides int) {
 	if s.dialect != syntax.RFC9309 {
 		return s.decideEscaped(target)
 	}
@@ -146,29 +187,35 @@ func (s *Set) decide(target string) int {
 		}
 	}
 	if target == robotsTxt {
-		return Itself
+		return "", Itself
 	}
-	if s.eager && !arePlain(target) || len(target) > len(robotsTxt) && (target[1] == 'r' || target[1] == '%') && mayBeRobotsTxt(target) {
+	x := s.index.Load()
+	scanned := x != nil && !x.isMade()
+	if (s.eager || scanned) && !arePlain(target) || len(target) > len(robotsTxt) && (target[1] == 'r' || target[1] == '%') && mayBeRobotsTxt(target) {
 		return s.decideEscaped(target)
 	}
-	if s.index == nil && !s.eager {
+	if scanned {
+		rules, decides, _ = s.decideMany(x, target)
+		return rules, decides
+	}
+	if x == nil && !s.eager {
 		if best, sure := s.text.tryLiterals(target); sure {
-			return best
+			return s.text, best
 		}
 		return s.decideEscaped(target)
 	}
 	best := None
-	if x := s.index; x != nil && (x.prefixes != 0 || !s.eager) {
+	if x != nil && (x.prefixes != 0 || !s.eager) {
 		var sure bool
-		if best, sure = x.longestPrefix(s.text, target); !sure {
+		if best, sure = x.longestPrefix(target); !sure {
 			return s.decideEscaped(target)
 		}
 		if x.apart == 0 && x.grams == 0 {
-			return best
+			return x.rules, best
 		}
 	}
-	best, _ = s.tryRest(target, best)
-	return best
+	rules, decides, _ = s.tryRest(x, target, best)
+	return rules, decides
 }
 
 // mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another
@@ -177,7 +224,7 @@ func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*
 
 // decideEscaped is decide for a target that has to be brought into the form of
 // escape.go, or of the dialect.
-func (s *Set) decideEscaped(target string) int {
+func (s *Set) decideEscaped(target string) (rules packed, decides int) {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
 		defer buffers.Put(buf)
@@ -188,56 +235,92 @@ func (s *Set) decideEscaped(target string) int {
 	return s.decideCanonical(asString(AppendTarget(buf[:0], target, s.dialect)))
 }
 
-func (s *Set) decideCanonical(target string) int {
+func (s *Set) decideCanonical(target string) (rules packed, decides int) {
 	if target == robotsTxt && s.dialect != syntax.Google {
-		return Itself
+		return "", Itself
 	}
 	if s.dialect == syntax.Koster1996 {
-		return s.text.firstPrefix(target)
+		return s.text, s.text.firstPrefix(target)
 	}
-	best, _ := s.decideForm(target)
-	return best
+	rules, decides, _ = s.decideForm(target)
+	return rules, decides
 }
 
 // decideForm is decide for a target in the form of escape.go, or of the
 // dialect. It also returns how many steps it took.
-func (s *Set) decideForm(target string) (decides, steps int) {
-	best := None
-	if s.index != nil {
-		best, _ = s.index.longestPrefix(s.text, target)
+func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
+	x := s.index.Load()
+	switch {
+	case x == nil:
+		return s.tryRest(nil, target, None)
+	case !x.isMade():
+		return s.decideMany(x, target)
 	}
-	return s.tryRest(target, best)
+	return s.decideIndexed(x, target)
+}
+
+// decideIndexed is decideForm by an index that is made.
+func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, steps int) {
+	best, _ := x.longestPrefix(target)
+	return s.tryRest(x, target, best)
+}
+
+// decideMany is decideForm by an index that is not made yet. As long as making
+// it would cost more than all questions so far have cost together, it is not
+// worth it: whoever asks n questions never pays more than twice what the better
+// of both ways would have cost, had n been known, and for one question.
+//
+// An index that takes TooMuch for a target is a verdict, so what it might take
+// that for is not scanned.
+func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
+	left := x.price() - int(x.spent.Load())
+	if left >= 0 && x.mostWork(len(target)) <= maxWork(len(target)) {
+		var one search
+		one.rules, one.target, one.block, one.left = x.rules, target, blockOf(target), left
+		best := one.scan()
+		x.spent.Add(uint32(left - one.left))
+		if one.left >= 0 {
+			return x.rules, best, left - one.left
+		}
+	}
+	return s.decideIndexed(s.compile(x), target)
 }
 
 // tryRest returns the rule that decides among best and all rules that
 // longestPrefix does not look at, or TooMuch, and in how many steps it was
-// found.
-func (s *Set) tryRest(target string, best int) (decides, steps int) {
-	var one search // filled in by field: a literal would be copied, which is felt
-	one.rules, one.target, one.left = s.text, target, dear
-	if decides = s.tryAll(&one, best); decides == TooMuch {
-		return s.tryDear(target, best)
+// found. x is nil for a group without an index.
+func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
+	rules = s.text
+	if x != nil {
+		rules = x.rules
 	}
-	return decides, dear - one.left
+	var one search
+	one.rules, one.target, one.block, one.left = rules, target, blockOf(target), dear
+	if decides = tryAll(x, &one, best); decides != TooMuch {
+		return rules, decides, dear - one.left
+	}
+	decides, steps = tryDear(x, rules, target, best)
+	return rules, decides, steps
 }
 
 // tryDear is tryRest with all that helps where much has to be tried.
-func (s *Set) tryDear(target string, best int) (decides, steps int) {
+func tryDear(x *index, rules packed, target string, best int) (decides, steps int) {
 	var seen occurrences
 	seen.find(target)
 	most := maxWork(len(target))
-	one := search{s.text, target, most, &seen}
-	decides = s.tryAll(&one, best)
+	var one search
+	one.rules, one.target, one.block, one.left, one.seen = rules, target, blockOf(target), most, &seen
+	decides = tryAll(x, &one, best)
 	return decides, most - one.left
 }
 
-func (s *Set) tryAll(one *search, best int) int {
-	if s.index == nil {
-		return one.tryEach(s.text.end(), best)
+func tryAll(x *index, one *search, best int) int {
+	if x == nil {
+		return one.tryEach(one.rules.end(), best)
 	}
-	best = one.tryEach(int(s.index.apart), best)
-	if s.index.grams == 0 || best == TooMuch {
+	best = one.tryEach(int(x.apart), best)
+	if x.grams == 0 || best == TooMuch {
 		return best
 	}
-	return s.index.tryGrams(one, best)
+	return x.tryGrams(one, best)
 }
