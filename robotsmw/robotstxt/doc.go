@@ -113,13 +113,17 @@
 //
 // # Cost
 //
-// [Parse] goes through the file once. [File.Rules] selects a group and compiles
-// it, a large one when it is asked for the first time, so that from then on the
-// time of [Rules.Allowed] and [Rules.Match] depends on the target and hardly on
-// the number of rules; they allocate nothing. Rules keep at most twice the
-// bytes of their patterns, and 200 more, and not the file. Only what [Match]
-// gives back as written can add to that: each user-agent line of the robot
-// beyond the first, and each pattern that has another form in memory.
+// [Parse] goes through the file once, and [File.Rules] selects a group. Most
+// robots ask a site a handful of questions, and those are answered by trying
+// the rules one by one. A large group is compiled when the questions by then
+// have cost as much as that: from then on the time of [Rules.Allowed] and
+// [Rules.Match] depends on the target and hardly on the number of rules. So
+// some questions together never cost more than twice what they would have cost
+// the better way, and what one of them costs. They allocate nothing, but for
+// the one that compiles. Rules keep at most twice the bytes of their patterns,
+// and 200 more, and not the file. Only what [Match] gives back as written can
+// add to that: each user-agent line of the robot beyond the first, and each
+// pattern that has another form in memory.
 //
 // Whoever owns a file may try to make it expensive. Rules without "*" cost no
 // more than a small multiple of the target's length, however many there are.

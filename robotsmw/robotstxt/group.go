@@ -71,20 +71,24 @@ func (f *File) Groups() iter.Seq[Group] {
 // A Crawl-delay that is for other robots of a group is not among its Fields.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
-		found := false
-		for i := 0; i <= len(tokens) && !found; i++ {
-			t := syntax.Everyone
-			if i < len(tokens) {
-				t = syntax.NewToken(tokens[i])
-			}
-			for groups := f.syntax.Groups(); groups.NextFor(t); {
-				found = true
-				if !yield(f.group(groups.Group, &t)) {
-					return
-				}
+		groups, token := f.groupsFor(nil, tokens)
+		for _, g := range groups {
+			if !yield(f.group(g, &token)) {
+				return
 			}
 		}
 	}
+}
+
+// groupsFor appends the groups that are for a robot, and returns the token for
+// which they are.
+func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
+	var few [4]syntax.Token
+	tokens := few[:0]
+	for _, name := range names {
+		tokens = append(tokens, syntax.NewToken(name))
+	}
+	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
 }
 
 // group returns a stretch of records as a Group. With a token, the Crawl-delays

@@ -46,7 +46,7 @@ func (r Reason) String() string {
 // Allowed reports whether the robot may fetch a target: "/path?query" or an
 // absolute URL, escaped or not. Whatever names the host is not looked at: the
 // caller knows which file governs it. Neither Allowed nor Match allocates
-// memory.
+// memory, but once for a large group (package doc, "Cost").
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
 // Match is Allowed with the reason.

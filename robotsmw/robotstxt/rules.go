@@ -23,55 +23,56 @@ type Rules struct {
 // those for "*"; else none, which allow everything. A token is the bare name,
 // "ExampleBot", not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
-	for _, name := range tokens {
-		if r := f.rulesFor(syntax.NewToken(name)); r != nil {
-			return r
-		}
+	var few [8][]syntax.Record
+	groups, token := f.groupsFor(few[:0], tokens)
+	if len(groups) == 0 {
+		return &Rules{}
 	}
-	if r := f.rulesFor(syntax.Everyone); r != nil {
-		return r
-	}
-	return &Rules{}
-}
-
-// rulesFor returns the rules of the groups that name a token, or nil if none
-// does.
-func (f *File) rulesFor(t syntax.Token) *Rules {
-	var r *Rules
-	var c *match.Compiler
-	for groups := f.syntax.Groups(); groups.NextFor(t); {
-		if r == nil {
-			r, c = new(Rules), match.NewCompiler(f.syntax.Dialect)
-		}
-		delays := f.syntax.DelaysFor(t)
-		for i := range groups.Group {
-			rec := &groups.Group[i]
+	var agents [4]UserAgent
+	named := agents[:0]
+	delay := time.Duration(0)
+	c := match.NewCompiler(f.syntax.Dialect)
+	for _, group := range groups {
+		delays := f.syntax.DelaysFor(token)
+		for i := range group {
+			rec := &group[i]
 			isDelay := delays.IsFor(rec)
 			switch rec.Field {
 			case syntax.UserAgent:
-				if f.syntax.IsFor(rec, t) {
-					r.agents = append(r.agents, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
+				if f.syntax.IsFor(rec, token) {
+					named = append(named, UserAgent{cloned(f.syntax.Value(rec)), int(rec.Line)})
 				}
 			case syntax.Allow, syntax.Disallow:
 				c.Add(f.syntax.Value(rec), rec.Line, rec.Field == syntax.Allow)
 			case syntax.CrawlDelay:
 				if d, ok := syntax.ParseDelay(f.syntax.Value(rec)); ok && isDelay {
-					r.delay = max(r.delay, d+1)
+					delay = max(delay, d+1)
 				}
 			}
 		}
 	}
-	if r != nil {
-		if cap(r.agents) > len(r.agents) {
-			r.agents = append(make([]UserAgent, 0, len(r.agents)), r.agents...)
-		}
-		c.Finish(&r.set, r.besides())
-	}
+	r := newRules(named)
+	r.delay = delay
+	c.Finish(&r.set, r.besides())
 	return r
 }
 
-// Size returns how many bytes of memory the Rules keep, for a cache that has to
-// know.
+// newRules returns Rules for a robot that some user-agent lines name: nearly
+// always one, which then needs no memory of its own.
+func newRules(agents []UserAgent) *Rules {
+	if len(agents) != 1 {
+		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
+	}
+	r := &struct {
+		Rules
+		agent [1]UserAgent
+	}{agent: [1]UserAgent(agents)}
+	r.agents = r.agent[:]
+	return &r.Rules
+}
+
+// Size returns how many bytes of memory the Rules keep at most, for a cache that
+// has to know. It stays the same, whatever they are asked.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
 // besides is the part of Size that is not the Set's.

@@ -52,7 +52,7 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	case arePlain(pattern):
 		c.pack(h, pattern, "")
 	case isCanonical(pattern):
-		c.eager = c.eager || needsWild(pattern)
+		c.eager = c.eager || needsWild(pattern) || strings.IndexByte(pattern, '%') >= 0
 		c.pack(h, pattern, "")
 	default:
 		c.reform(h, pattern, pattern)

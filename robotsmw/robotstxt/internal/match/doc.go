@@ -1,7 +1,8 @@
-// Package match compiles the rules of a group, and finds the one that decides
-// about a target: the most specific that matches, in a time that hardly depends
-// on how many there are, without allocating memory, and in a bounded number of
-// steps. What a rule matches, and what a target is, package robotstxt says.
+// Package match finds the rule of a group that decides about a target: the most
+// specific that matches. It tries one rule after the other until it pays to
+// compile them; from then on the time hardly depends on how many there are. It
+// allocates no memory but for compiling, and takes a bounded number of steps.
+// What a rule matches, and what a target is, package robotstxt says.
 //
 // Its files use each other in one direction. From the ground up:
 //
@@ -20,6 +21,7 @@
 //	form         targets and patterns as each dialect compares them
 //	few          a handful of rules without wildcards, tried one by one
 //	search       rules tried one by one, and what that costs
+//	scan         many rules tried one by one, before they have an index
 //	prefix       rules without wildcards, by their beginnings
 //	gram         rules with wildcards, by four bytes from within
 //	filer        makes an index

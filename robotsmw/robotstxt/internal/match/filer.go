@@ -14,8 +14,9 @@ type filer struct {
 	grams    gramScratch
 }
 
-// file returns the index that x is to become.
-func (f *filer) file(x *index) *index {
+// file returns the index that x is to become. besides is how much memory there
+// is besides the rules and the table.
+func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])
 	f.hashes = zeroed(&f.hashes, len(f.rules))
@@ -31,7 +32,7 @@ func (f *filer) file(x *index) *index {
 		size += f.rules[key&0xffff].size()
 	}
 	made.indexSizes = sizesFor(kept, literals+len(f.passages.hashes), wild)
-	made.fit((int(x.most) - fixedSize - size) / wordSize)
+	made.fit((int(x.most) - besides - size) / wordSize)
 	made.table = make([]uint32, made.words())
 	made.rules = f.fill(made, f.keys[:kept], size)
 	clear(f.rules) // they hold the text
@@ -123,5 +124,17 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	}
 	return packed(asString(text[:size]))
 }
+
+// sizesFor returns the sizes for some rules, of which so many are in the filters.
+func sizesFor(rules, prefixes, wild int) (s indexSizes) {
+	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))
+	if wild >= minIndexed {
+		s.grams = wordsFor(max(gramBits*wild, minGramBits))
+	}
+	return s
+}
+
+// wordsFor returns how many words some bits take.
+func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
 
 var filers = sync.Pool{New: func() any { return new(filer) }}

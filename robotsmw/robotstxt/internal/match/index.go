@@ -48,18 +48,6 @@ func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
 
-// sizesFor returns the sizes for some rules, of which so many are in the filters.
-func sizesFor(rules, prefixes, wild int) (s indexSizes) {
-	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))
-	if wild >= minIndexed {
-		s.grams = wordsFor(max(gramBits*wild, minGramBits))
-	}
-	return s
-}
-
-// wordsFor returns how many words some bits take.
-func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
-
 func (s indexSizes) words() int { return int(s.prefixes + s.grams + s.buckets + 1) }
 
 // fit makes an index smaller that would take more words than there is room for,

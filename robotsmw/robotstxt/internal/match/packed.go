@@ -191,14 +191,6 @@ func (t packed) unpack(rules []looseRule) []looseRule {
 	return rules
 }
 
-// written returns the rule's pattern as it stands in the file.
-func (p *looseRule) written() string {
-	if p.spelled != "" {
-		return p.spelled
-	}
-	return p.pattern
-}
-
 // size returns how many bytes appendTagged appends.
 func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
 

@@ -10,15 +10,25 @@ import "strings"
 // is one.
 
 // isCanonical reports whether a pattern is in that form as it is written, as
-// nearly all are.
+// nearly all are: escapes in it are of what is no printable ASCII byte, with
+// upper-case digits.
 func isCanonical(pattern string) bool {
-	for i := range len(pattern) {
-		if c := pattern[i]; !isPlain(c) && (!isPrintable(c) || c == '%' || c == '$' && i < len(pattern)-1) {
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '%':
+			value, ok := unescape(pattern[i:])
+			if !ok || isPrintable(value) || isLower(pattern[i+1]) || isLower(pattern[i+2]) {
+				return false
+			}
+			i += 2
+		case !isPrintable(c) || c == '$' && i < len(pattern)-1:
 			return false
 		}
 	}
 	return true
 }
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern appends a pattern in that form.
 //
@@ -28,6 +38,10 @@ func isCanonical(pattern string) bool {
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
+		if c := pattern[i]; isPlain(c) && c != '?' { // nearly all
+			dst = append(dst, c)
+			continue
+		}
 		if c, ok := escapeAt(pattern, i); ok {
 			i += 2
 			if (c == '/' || c == '?') && wild && !inQuery {

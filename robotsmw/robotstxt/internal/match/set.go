@@ -164,7 +164,7 @@ func (s *Set) Spent() (steps, price int, done bool) {
 // it made at once, one of them is kept.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
-	made := f.file(x)
+	made := f.file(x, fixedSize)
 	filers.Put(f)
 	if s.index.CompareAndSwap(x, made) {
 		return made

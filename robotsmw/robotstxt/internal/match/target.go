@@ -35,6 +35,10 @@ func appendTarget(dst []byte, target string) []byte {
 	}
 	inQuery := false
 	for i := 0; i < len(target); i++ {
+		if c := target[i]; isPlain(c) && c != '?' { // nearly all
+			dst = append(dst, c)
+			continue
+		}
 		if c, ok := escapeAt(target, i); ok {
 			dst = appendByte(dst, c, true, inQuery)
 			i += 2

@@ -48,6 +48,45 @@ func FieldOf(name string) Field {
 	return Other
 }
 
+// knownField returns the field of a line that begins with one of the names that
+// nearly all lines begin with, and a colon, and how long the name is.
+func knownField(line string) (field Field, length uint32) {
+	if len(line) < wordSize+1 {
+		return Other, 0
+	}
+	word := lower64(line)
+	switch {
+	case word == disallow && line[8] == ':':
+		return Disallow, 8
+	case word&firstBytes(5) == allow && line[5] == ':':
+		return Allow, 5
+	case word == userAgen && len(line) > 10 && line[4] == '-' && line[8]|' ' == 'n' && line[9]|' ' == 't' && line[10] == ':':
+		return UserAgent, 10
+	case word&firstBytes(7) == sitemap && line[7] == ':':
+		return Sitemap, 7
+	}
+	return Other, 0
+}
+
+const wordSize = 8
+
+// lower64 returns the first eight bytes of s, the first in the lowest place,
+// their letters in lower case.
+func lower64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56 | 0x2020202020202020
+}
+
+func firstBytes(n int) uint64 { return 1<<(8*n) - 1 }
+
+var (
+	disallow = lower64("disallow")
+	userAgen = lower64("user-agen")
+	allow    = lower64("allow   ") & firstBytes(5)
+	sitemap  = lower64("sitemap ") & firstBytes(7)
+)
+
 func hasAnyPrefixFold(s string, prefixes ...string) bool {
 	for _, p := range prefixes {
 		if len(s) >= len(p) && strings.EqualFold(s[:len(p)], p) {

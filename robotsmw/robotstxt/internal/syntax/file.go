@@ -38,6 +38,12 @@ func Parse(body []byte, dialect Dialect) File {
 		if dialect == Google {
 			line = cutForGoogle(f.Text, line)
 		}
+		line = trimLeft(f.Text, line)
+		if field, n := knownField(line.In(f.Text)); field != Other {
+			name := Span{line.From, line.From + n}
+			f.Records = append(f.Records, Record{lines.Number, field, name, Trim(f.Text, Span{name.To + 1, line.To})})
+			continue
+		}
 		name, value, ok := Split(f.Text, line)
 		switch {
 		case ok:

@@ -36,6 +36,47 @@ func (g *GroupReader) NextFor(t Token) bool {
 	return false
 }
 
+// GroupsFor appends the groups that are for a robot: those that name the first
+// of its tokens that some group names; else those for [Everyone], which is the
+// last of the tokens; else none. It returns that token, too.
+func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
+	best := len(tokens) // the first token by now that some group names
+	for all := f.Groups(); all.Next(); {
+		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
+		switch {
+		case first < 0 || first == best && f.Dialect == Koster1996: // in which the first group counts
+			continue
+		case first < best:
+			best, groups = first, groups[:0]
+		}
+		groups = append(groups, all.Group)
+	}
+	if best == len(tokens) {
+		return nil, named
+	}
+	return groups, tokens[best]
+}
+
+// firstNamed returns the first of some tokens that a group names, or -1.
+func (f *File) firstNamed(group []Record, tokens []Token) int {
+	first := len(tokens)
+	for i := range group {
+		if group[i].Field != UserAgent {
+			continue
+		}
+		for j := range tokens[:first] {
+			if f.IsFor(&group[i], tokens[j]) {
+				first = j
+				break
+			}
+		}
+	}
+	if first == len(tokens) {
+		return -1
+	}
+	return first
+}
+
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 

@@ -94,11 +94,16 @@ func Split(text string, line Span) (name, value Span, ok bool) {
 
 // Trim drops white space from both ends.
 func Trim(text string, s Span) Span {
-	for s.From < s.To && isSpace(text[s.From]) {
-		s.From++
-	}
+	s = trimLeft(text, s)
 	for s.From < s.To && isSpace(text[s.To-1]) {
 		s.To--
+	}
+	return s
+}
+
+func trimLeft(text string, s Span) Span {
+	for s.From < s.To && isSpace(text[s.From]) {
+		s.From++
 	}
 	return s
 }
