@@ -297,7 +297,7 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.attempt.grant.reads.Add(1)
+	b.attempt.grant.read(n)
 	if err != nil {
 		if err != io.EOF {
 			err = b.attempt.explain(err)

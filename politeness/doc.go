@@ -45,10 +45,10 @@
 //
 // A [Reason] says it, for one of: the interval ("delay", "adaptive delay",
 // "crawl-delay"), a "back-off", a "rate limit", earlier requests in the
-// "queue", a busy "slot", the "fleet", or a limit on all hosts. It comes with
-// the Granted, Refused and Cancelled events of an [Observer], in a
-// [DelayError], and, while the request still waits, to the [Trace] in its
-// context.
+// "queue", a busy "slot", the "fleet", a spent "budget", or a limit on all
+// hosts. It comes with the Granted, Refused and Cancelled events of an
+// [Observer], in a [DelayError], and, while the request still waits, to the
+// [Trace] in its context.
 //
 // Under package robotsmw, the first request to an origin also waits for its
 // robots.txt. That fetch is a request of its own, and its events are marked
@@ -141,6 +141,14 @@
 // X-RateLimit-Reset is a number of seconds below 1,000,000,000, and from there
 // on a time, in seconds since 1970 or milliseconds; or it is a date. Times are
 // by the server's own clock, as its Date tells it.
+//
+// # Budgets
+//
+// [Limiter.Budget] bounds the requests to a host in a day of UTC's, and the
+// bytes of their bodies, however slowly they come. A spent Budget refuses: the
+// [DelayError] says when the day is over. Budget.Dir keeps count across
+// restarts and for all processes of a machine, and a fleet keeps it for its
+// members.
 //
 // # Fetching by other means
 //

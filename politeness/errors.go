@@ -8,9 +8,10 @@ import (
 
 // A DelayError says that a request may not start yet, and that waiting for it
 // was not acceptable: it would have outlasted the context's deadline or
-// MaxWait, or the host asked for a Crawl-delay longer than MaxCrawlDelay, or
-// too many hosts are waiting already. It comes at once and nothing was
-// consumed, so that the caller can do other hosts first and come back at Until.
+// MaxWait, or the host asked for a Crawl-delay longer than MaxCrawlDelay, or its
+// Budget is spent, or too many hosts are waiting already. It comes at once and
+// nothing was consumed, so that the caller can do other hosts first and come
+// back at Until.
 //
 // Through an http.Client it arrives inside a *url.Error; find it with errors.As
 // or errors.AsType.
@@ -22,7 +23,8 @@ type DelayError struct {
 	Reason Reason
 
 	// Err is not nil if the host is not this Limiter's to ask: another one of
-	// its Fleet owns it, or the fleet cannot be reached. Until is a guess then.
+	// its Fleet owns it, or the fleet cannot be reached; or if the Budget cannot
+	// be kept. Until is a guess then.
 	Err error
 }
 

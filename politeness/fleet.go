@@ -3,6 +3,7 @@ package politeness
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"time"
 )
 
@@ -121,6 +122,7 @@ func (p *Hold) Lose() {
 	l.mu.Lock()
 	lost := p.host.hold == p && p.owned
 	if p.host.hold == p {
+		l.closeAccount(p, false)
 		l.end(p)
 	}
 	l.mu.Unlock()
@@ -136,7 +138,7 @@ func (p *Hold) Lose() {
 //
 // If ok, state is for the next owner, who need not have it after keep. If not,
 // and state is not nil, the Fleet keeps it for whoever owns the host if this
-// member dies.
+// member dies. It calls Kept then.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -165,6 +167,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 		state, keep = l.leave(h, now, true)
 	}
 	handed := owned && p.others
+	l.closeAccount(p, owned)
 	l.end(p)
 	l.mu.Unlock()
 	if o := l.Observer; handed && o != nil && o.HandedOver != nil {
@@ -311,11 +314,14 @@ func (l *Limiter) review(p *Hold) {
 
 // why is what the request to the host of key waits for, besides its time.
 func (l *Limiter) why(key string) error {
-	if l.Fleet == nil {
+	if l.Fleet == nil && l.books == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if a := l.accountOf(key); a != nil && a.err != nil {
+		return a.err
+	}
 	if h := l.hosts[key]; h != nil && h.hold != nil && !h.hold.owned {
 		return h.hold.why
 	}
@@ -325,6 +331,9 @@ func (l *Limiter) why(key string) error {
 // news reports whether the host has taught something that should outlive this
 // member, and that the fleet does not know.
 func (p *Hold) news() bool {
+	if a := p.limiter.accountOf(p.key); a != nil && a.claim != (purse{}) {
+		return true
+	}
 	was := p.kept
 	p.know()
 	return p.kept.until != was.until || p.kept.crawl != was.crawl || p.kept.level != was.level || max(p.kept.latest, good) != max(was.latest, good)
@@ -348,6 +357,7 @@ const (
 	hasCrawl                // the Crawl-delay
 	hasAdaptive             // the adaptive delay
 	hasLevel                // four times that of back-off, and the latest sign, a number; and since the incident
+	hasBudget               // its day, since 1970, and what is taken of it: numbers
 )
 
 // leave is what h leaves to its next owner, and for how long that matters. It
@@ -385,7 +395,9 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 		}
 		keep = max(keep, k.until-now)
 	}
-	if h.hold.taught || state[0]&^(hasLast|hasCounted) != 0 {
+	state, today := l.leaveBudget(state, h, rest)
+	keep = max(keep, today)
+	if h.hold.taught || state[0]&^(hasLast|hasCounted|hasBudget) != 0 {
 		keep = max(keep, memory) // also that something holds no longer
 	}
 	if state[0] == 0 {
@@ -406,10 +418,13 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if len(state) > 0 {
 		flags, state = state[0], state[1:]
 	}
-	next := func() time.Duration {
+	number := func() int64 {
 		v, n := binary.Uvarint(state)
 		state = state[max(n, 0):]
-		return time.Duration(min(v, uint64(forever/time.Microsecond))) * time.Microsecond
+		return int64(min(v, math.MaxInt64))
+	}
+	next := func() time.Duration {
+		return time.Duration(min(number(), int64(forever/time.Microsecond))) * time.Microsecond
 	}
 	if flags&hasLast != 0 {
 		h.last = max(h.last, now-ago-next())
@@ -438,6 +453,10 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 		h.learnt.incident = max(h.learnt.incident, now-ago-next())
 	}
 	p.know()
+	if flags&hasBudget != 0 {
+		day, requests := number(), number()
+		l.inheritBudget(h, day, purse{requests, number()})
+	}
 }
 
 // unownedUntil is when h, which another owns, can be had at the earliest.
@@ -446,4 +465,70 @@ func (h *host) unownedUntil() time.Duration {
 		return never
 	}
 	return h.hold.until
+}
+
+// Kept tells that the fleet keeps the state that Give has returned last.
+func (p *Hold) Kept() {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.host.hold != p || !p.owned {
+		return
+	}
+	if a := l.accountOf(p.key); a != nil {
+		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
+	}
+	p.host.pokeHeads()
+}
+
+// closeAccount ends what this Limiter may use of the Budget of p's host. If it
+// has told the fleet what it has used, the rest is for others.
+func (l *Limiter) closeAccount(p *Hold, told bool) {
+	a := l.accountOf(p.key)
+	if a == nil || l.Fleet == nil {
+		return
+	}
+	a.claim = purse{}
+	if told {
+		a.taken, a.left = a.used(), purse{}
+	} else {
+		a.left = purse{min(a.left.requests, 0), min(a.left.bytes, 0)}
+	}
+}
+
+// leaveBudget appends to a state what is taken of the Budget of h; in the end,
+// what is used.
+func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Duration) {
+	a := l.accountOf(h.key)
+	if a == nil {
+		return state, 0
+	}
+	taken := a.taken.plus(a.claim)
+	if end {
+		taken = a.used()
+	}
+	if taken == (purse{}) {
+		return state, 0
+	}
+	state[0] |= hasBudget
+	for _, n := range []int64{a.day, taken.requests, taken.bytes} {
+		state = binary.AppendUvarint(state, uint64(max(n, 0)))
+	}
+	return state, max(a.untilEnd(), 0)
+}
+
+// inheritBudget takes over what others have taken. Their clocks may be ahead:
+// the later day counts.
+func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
+	if !l.Budget.limits() {
+		return
+	}
+	a := l.openAccount(h.key)
+	switch {
+	case day > l.day+1: // no clock is that far ahead
+	case day > a.day:
+		*a = account{day: day, taken: taken}
+	case day == a.day:
+		a.taken = purse{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
+	}
 }

@@ -75,6 +75,7 @@ type Outcome struct {
 	Header  http.Header   // of the response; Retry-After, Date, RateLimit and its like, and the signs of walls are read
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
+	Bytes   int64         // of the body that were read, for Limiter.Budget. A Transport counts them itself
 }
 
 // Done frees the slot and tells the limiter how the request went. Only the
@@ -94,6 +95,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	event := l.learnFrom(g, o, s, limited)
+	if o.Bytes > 0 && g.host != nil {
+		l.spend(g, purse{bytes: o.Bytes})
+	}
 	l.release(g)
 	if o.Status != 0 {
 		g.status = o.Status
@@ -244,6 +248,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	if h.hold != nil {
 		h.hold.served = true
 	}
+	l.spend(g, purse{requests: 1})
 }
 
 // release ends g, and wakes the first of those who waited for its slot.

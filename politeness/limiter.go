@@ -109,6 +109,10 @@ type Limiter struct {
 	// another. nil: this process paces alone.
 	Fleet Fleet
 
+	// Budget bounds what each host is asked for in a day. The zero value is no
+	// bound.
+	Budget Budget
+
 	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
 	// kept is forgotten soon, or when the room is needed if it has a
 	// Crawl-delay, an adaptive pace or a history of refusals. One that must
@@ -142,6 +146,10 @@ type Limiter struct {
 	starts  uint64             // how many have started
 	reaped  time.Duration      // when abandoned grants were last looked for everywhere
 	stats   Stats
+
+	accounts map[string]*account // of the Budget, by host
+	day      int64               // that began last, since 1970
+	books    *books              // nil: Budget.Dir is ""
 }
 
 // settings are the fields with their defaults filled in.
@@ -172,6 +180,7 @@ func (l *Limiter) setUp() {
 	l.hosts = make(map[string]*host)
 	l.reaped = never
 	l.backed = make(map[*host]struct{})
+	l.accounts = make(map[string]*account)
 	if l.invalid = l.check(); l.invalid != nil {
 		return
 	}
@@ -188,6 +197,9 @@ func (l *Limiter) setUp() {
 	}
 	if l.set.key == nil {
 		l.set.key = HostKey
+	}
+	if l.Budget.Dir != "" {
+		l.books = newBooks(l.Budget.Dir)
 	}
 	if l.GlobalConcurrency > 0 || l.GlobalRate != nil {
 		l.whole = &Limiter{Delay: -1, Concurrency: cmp.Or(l.GlobalConcurrency, -1), Lease: l.Lease, MaxHosts: 1}
@@ -217,7 +229,7 @@ func (l *Limiter) check() error {
 	case l.GlobalRate != nil && l.GlobalRate.Burst() < 1 && l.GlobalRate.Limit() != rate.Inf:
 		return bad("GlobalRate", "a rate.Limiter with no burst", "give it a burst of at least 1, or no request can ever pass")
 	}
-	if err := l.Adaptive.check(); err != nil {
+	if err := cmp.Or(l.Adaptive.check(), l.checkBudget()); err != nil {
 		return err
 	}
 	seen := map[*Limiter]bool{l: true}

@@ -101,6 +101,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 // refused, or has been started: with commit, where nobody is before it and it
 // has to wait for nothing.
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
+	if wait, yes := l.broke(g); yes {
+		return look{refused: true, wait: wait, why: whyBudget}, false
+	}
 	h, room := l.find(g.key, now)
 	if h == nil {
 		return look{refused: true, wait: room - now, why: whyMaxHosts}, false
@@ -111,7 +114,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	if g.crawl > 0 || h.learnt != nil { // else there is nothing to tell
 		v.notice = l.tell(h, g, now)
 	}
-	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) {
+	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
 		l.engage(h)
 		g.host, g.since = h, now
 		l.start(g, now)
@@ -234,6 +237,9 @@ func (g *Grant) outlook() time.Duration {
 		_, free := l.room(now)
 		wait = free - now
 	}
+	if spent, yes := l.broke(g); yes {
+		wait = max(wait, spent)
+	}
 	if g.then != nil {
 		wait = max(wait, g.then.outlook())
 	}
@@ -258,6 +264,9 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	}
 	if l.Fleet != nil && !l.owns(h, now) {
 		return l.unowned(g, now)
+	}
+	if v, ok := l.afford(g, h, now); !ok {
+		return v
 	}
 	if l.gate != nil {
 		if wait := l.takeToken(g); wait > 0 {

@@ -11,6 +11,7 @@ import "time"
 //	rate limit          its quota, as RateLimit or X-RateLimit-Remaining say
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
+//	budget              the day's end (Limiter.Budget is spent), or its Dir
 //	fleet               its owner among the fleet, or the fleet itself
 //	global rate         Limiter.GlobalRate
 //	global concurrency  Limiter.GlobalConcurrency
@@ -32,6 +33,7 @@ const (
 	whyRateLimit
 	whyQueue
 	whySlot
+	whyBudget
 	whyFleet
 	whyRate
 	whyConcurrency
@@ -48,6 +50,7 @@ var reasons = [...]Reason{
 	whyRateLimit:   "rate limit",
 	whyQueue:       "queue",
 	whySlot:        "slot",
+	whyBudget:      "budget",
 	whyFleet:       "fleet",
 	whyRate:        "global rate",
 	whyConcurrency: "global concurrency",

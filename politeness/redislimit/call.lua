@@ -160,6 +160,7 @@ local operations = {
     if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
       r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
       put(host, r)
+      return 1
     end
   end},
 

@@ -27,8 +27,8 @@
 // An owner that hears that others wait gives the host to the next of them after
 // 2 s and at least one request, or when it has had nothing to do there for 50
 // ms, with what it has learnt: the rest still due, Crawl-delay, pauses,
-// back-off and adaptive pace. The order goes round, and is another one for each
-// host.
+// back-off and adaptive pace, and what is used of a Budget. The order goes
+// round, and is another one for each host.
 //
 // When a member is silent for one and a half Leases, another ends its session.
 // Its hosts are free, and each rests for an interval first. Close gives
@@ -55,7 +55,8 @@
 // Two hashes, {Namespace}fleet and {Namespace}hosts, and a small one for each
 // member whose hosts others want; so in a cluster all of a fleet is in one
 // slot. A host is about 64 bytes besides its name while it is owned, or must
-// still rest, or for an hour if it has taught something. The keys must not be
+// still rest, or for an hour if it has taught something, or for the day with a
+// politeness.Budget, which makes it a few more. The keys must not be
 // evicted: an eviction costs a Lease of rest.
 //
 // An ACL user needs no more than
@@ -79,6 +80,9 @@
 // If a primary goes on for some members, while a replica has been promoted for
 // others, there are two fleets: set min-replicas-to-write and
 // min-replicas-max-lag, so that the old one ends within a Lease.
+//
+// What was used of the Budgets of hosts that nobody owned is lost when Redis
+// forgets, but for what each member knows of itself.
 //
 // A request in flight when its member loses its session, or is closed, goes on
 // beside that of the next owner.

@@ -611,6 +611,9 @@ func (m *member) heed(r reader, operations []operation, due bool) {
 			p.leaving, p.unknown = false, false
 		case "keep":
 			p.news = false
+			if results.number(i) == 1 {
+				p.hold.Kept()
+			}
 		case "enter":
 			p.enter = false
 			if answer.text(0) == "own" {

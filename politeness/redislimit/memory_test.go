@@ -132,10 +132,12 @@ func (m *memory) call(args []any) ([]any, error) {
 			results = append(results, int64(0))
 			i += 5
 		case "keep":
+			kept := int64(0)
 			if r := m.hosts[text(1)]; r != nil && r.owner == me && r.token == integer(2) {
 				r.at, r.keep, r.state = m.age, integer(4), text(3)
+				kept = 1
 			}
-			results = append(results, int64(0))
+			results = append(results, kept)
 			i += 5
 		case "enter":
 			r, result := m.hosts[text(1)], any(int64(0))

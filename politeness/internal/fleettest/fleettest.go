@@ -260,6 +260,37 @@ var tests = []struct {
 			f.Errorf("%v, want a refusal", err)
 		}
 	}},
+	{"a Budget is that of all members together", func(f *fleet) {
+		f.notAtMidnight()
+		const requests = 50
+		total := atomic.Int32{}
+		for range 3 {
+			m := f.member(&politeness.Limiter{Delay: pace, Budget: politeness.Budget{Requests: requests}})
+			f.Go(func() { total.Add(int32(f.spend(m))) })
+		}
+		f.wait()
+		f.paced(pace)
+		if n := total.Load(); n != requests {
+			f.Errorf("%d requests of a Budget of %d", n, requests)
+		}
+	}},
+	{"what is not used of a Budget is handed over", func(f *fleet) {
+		f.notAtMidnight()
+		const requests = 320
+		limiter := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: requests}}
+		}
+		a, b := f.member(limiter()), f.member(limiter())
+		f.crawl(a, 1, 5)
+		f.wait()
+		time.Sleep(quick) // it lets go of the host
+		if err := a.Close(); err != nil {
+			f.Error(err)
+		}
+		if n := f.spend(b); n != requests-5 {
+			f.Errorf("%d requests, want %d", n, requests-5)
+		}
+	}},
 	{"a member that is cut off stops after its lease, and others go on", func(f *fleet) {
 		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
 		if a.Cut == nil {
@@ -396,6 +427,32 @@ func (f *fleet) crawl(m *member, workers, n int) {
 				f.start(m, host)
 			}
 		})
+	}
+}
+
+// spend makes requests until the Budget of the host is spent, and returns how
+// many there were.
+func (f *fleet) spend(m *member) (n int) {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		g, err := m.limiter.Acquire(f.traced(ctx, m), page(host))
+		cancel()
+		if err != nil {
+			delay, is := errors.AsType[*politeness.DelayError](err)
+			if !is || delay.Reason != "budget" || time.Until(delay.Until) > 24*time.Hour {
+				f.Errorf("member %d: %v, want a spent budget", m.number, err)
+			}
+			return n
+		}
+		n++
+		g.Done(ok)
+	}
+}
+
+// notAtMidnight skips a test that must not see two days.
+func (f *fleet) notAtMidnight() {
+	if now := time.Now().UTC(); now.Add(2*time.Minute).YearDay() != now.YearDay() {
+		f.Skip("it is midnight in UTC: the day's budget is another one soon")
 	}
 }
 

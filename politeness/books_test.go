@@ -1,0 +1,92 @@
+package politeness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// Whatever stands in the books, nobody gets more than the Budget, and what was
+// written is read again.
+func FuzzBooks(f *testing.F) {
+	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
+	f.Add("1 1 you \"a\"\n\n1 1 me\n-1 2 me \"a\"\n1 1 me \"a", "a", int64(1)<<62, int64(1)<<62)
+	f.Add("", "b\nc\" \x00\xff", int64(0), int64(9))
+	f.Fuzz(func(t *testing.T, text, host string, requests, size int64) {
+		if requests < 0 || size < 0 {
+			return
+		}
+		b := Budget{Requests: 10, Bytes: 1000}
+		var taken, left purse
+		line := fmt.Sprintf("%d %d %s %q\n", requests, size, "me", host)
+		entries := entriesOf([]byte(text + "\n" + line))
+		if last := entries[len(entries)-1]; last != (entry{purse{requests, size}, "me", host}) {
+			t.Fatalf("%q is read as %+v", line, last)
+		}
+		for _, e := range entries {
+			granted := b.grant(taken, e.claim)
+			if granted.requests < 0 || granted.bytes < 0 {
+				t.Fatalf("%+v is granted %+v", e, granted)
+			}
+			taken, left = taken.plus(granted), left.plus(granted)
+		}
+		if taken.requests > b.Requests || taken.bytes > b.Bytes || left != taken {
+			t.Errorf("%+v is taken of %+v", taken, b)
+		}
+		if strings.Count(text, "\n")+2 < len(entries) {
+			t.Errorf("%d entries of %q", len(entries), text)
+		}
+	})
+}
+
+// A state that other members have left may be anything: no request is made
+// sooner or more often for it.
+func FuzzHoldState(f *testing.F) {
+	l := &Limiter{Budget: Budget{Requests: 10}}
+	l.init()
+	h, _ := l.find("shop.example", 0)
+	h.hold = &Hold{limiter: l, key: h.key, host: h}
+	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
+	h.last = 1e9
+	l.openAccount(h.key).taken.requests = 4
+	state, _ := l.leave(h, 2e9, true)
+	f.Add(state)
+	f.Add([]byte{})
+	f.Add([]byte{0xff})
+	f.Add(append([]byte{0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
+	f.Fuzz(func(t *testing.T, state []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			fleet := make(stateFleet, 1)
+			l := &Limiter{Fleet: fleet, Budget: Budget{Requests: 10, Bytes: 10}}
+			g := new(Grant)
+			if err := l.ask(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
+				t.Fatal(err)
+			}
+			g.try(true)
+			h := l.hosts["shop.example"]
+			before := l.due(h, anyone)
+			hold := <-fleet
+			hold.Wait(l.epoch, state, 0, nil)
+			hold.Own(state, 0, true)
+			if after := l.due(h, anyone); after < before {
+				t.Errorf("due %v, and before %v", after, before)
+			}
+			if a := l.accountOf(h.key); a != nil && (a.taken.requests < 0 || a.taken.bytes < 0) {
+				t.Errorf("%+v", a)
+			}
+			g.leave(false)
+			hold.Give(true)
+		})
+	})
+}
+
+type stateFleet chan *Hold
+
+func (f stateFleet) Look(h *Hold) {
+	select {
+	case f <- h:
+	default:
+	}
+}
+func (f stateFleet) Trusted() bool { return true }

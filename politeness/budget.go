@@ -1,0 +1,277 @@
+package politeness
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Budget bounds what each host is asked for in a day of UTC's, by the wall
+// clock. When it is spent, further requests to the host are refused at once
+// with a [*DelayError] until the day is over, whose Reason is "budget". The
+// fetch of robots.txt ([Exempt]) counts, and is never refused.
+//
+// What is used is first reserved where it is kept, a 32nd of the Budget at a
+// time. So a process that is killed loses up to that much of it, but never does
+// the host get more.
+type Budget struct {
+	// Requests is how many requests to a host may start in a day. 0 or
+	// negative: no limit.
+	Requests int64
+
+	// Bytes is how many bytes of the bodies of its responses may be read in a
+	// day, as Transport.Base returns them. While some are left a request
+	// starts, and its body is read to the end: the bodies in flight may exceed
+	// it. 0 or negative: no limit.
+	Bytes int64
+
+	// Dir is a directory that keeps what is used of the day, for the next run
+	// and for all processes of the machine that name it. It is made if it is
+	// not there. With Limiter.Fleet it has to be "": the fleet keeps it, for all
+	// its members together. "": it is forgotten when the process ends.
+	Dir string
+}
+
+// An account is what is known of a host's Budget on a day.
+type account struct {
+	day   int64         // since 1970
+	taken purse         // reserved by everybody who shares the Budget
+	left  purse         // of that, for us and not used yet; below zero if more was used
+	claim purse         // what is being reserved besides; zero: nothing
+	err   error         // why nothing could be reserved
+	retry time.Duration // when that is tried again
+}
+
+func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
+
+// lacks reports whether nothing is left to begin a request with.
+func (b Budget) lacks(left purse) bool {
+	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
+}
+
+// isSpent reports whether nothing will be left any more.
+func (b Budget) isSpent(a *account) bool {
+	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
+		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
+}
+
+// next is what is to be reserved for an account that lacks something.
+func (b Budget) next(a *account) purse {
+	return purse{block(b.Requests, a.taken.requests, a.left.requests), block(b.Bytes, a.taken.bytes, a.left.bytes)}
+}
+
+func block(limit, taken, left int64) int64 {
+	if limit <= 0 || left > 0 {
+		return 0
+	}
+	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // also what was used beyond
+}
+
+// grant is what of a claim is to be had.
+func (b Budget) grant(taken, claim purse) purse {
+	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
+}
+
+// untilEnd is how long the account's day goes on.
+func (a *account) untilEnd() time.Duration { return time.Until(time.Unix((a.day+1)*86400, 0)) }
+
+// used is what everybody has used, as far as is known.
+func (a *account) used() purse {
+	return a.taken.plus(purse{-a.left.requests, -a.left.bytes})
+}
+
+// checkBudget says what is wrong with the Budget.
+func (l *Limiter) checkBudget() error {
+	switch {
+	case l.Budget.Dir != "" && l.Fleet != nil:
+		return fmt.Errorf("politeness: Limiter.Budget.Dir is %q: leave it out: Limiter.Fleet keeps the Budget", l.Budget.Dir)
+	case l.Budget.Dir != "" && !l.Budget.limits():
+		return fmt.Errorf("politeness: Limiter.Budget.Dir is %q, and there is no Budget: give Requests or Bytes", l.Budget.Dir)
+	case l.Within != nil && l.Within.Budget.limits():
+		return fmt.Errorf("politeness: Limiter.Within has a Budget: give it to the outer one alone")
+	}
+	return nil
+}
+
+// accountOf returns the account of a host, nil if there is none. Those of days
+// that are over are forgotten.
+func (l *Limiter) accountOf(key string) *account {
+	if today := dayOf(time.Now()); today > l.day {
+		l.day = today
+		for key, a := range l.accounts {
+			if a.day < today {
+				delete(l.accounts, key)
+			}
+		}
+	}
+	return l.accounts[key]
+}
+
+// openAccount returns the account of a host, which it opens if need be.
+func (l *Limiter) openAccount(key string) *account {
+	a := l.accountOf(key)
+	if a == nil {
+		a = &account{day: l.day}
+		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else takes anything of it
+			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
+			a.left = a.taken
+		}
+		l.accounts[key] = a
+	}
+	return a
+}
+
+// broke returns how long the Budget of g's host is spent, if it is.
+func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
+	if !l.Budget.limits() || g.exempt {
+		return 0, false
+	}
+	if a := l.accountOf(g.key); a != nil && l.Budget.isSpent(a) {
+		return a.untilEnd(), true
+	}
+	return 0, false
+}
+
+// afford looks whether g, which could start otherwise, may as far as the Budget
+// goes.
+func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
+	if !l.Budget.limits() {
+		return look{}, true
+	}
+	a := l.accountOf(g.key)
+	if a == nil && len(l.accounts) >= l.set.maxHosts {
+		a = &account{day: l.day}
+		return look{refused: true, wait: a.untilEnd(), why: whyMaxHosts}, g.exempt
+	}
+	a = l.openAccount(g.key)
+	switch {
+	case !l.Budget.lacks(a.left):
+		return look{}, true
+	case l.Budget.isSpent(a):
+		return look{refused: true, wait: a.untilEnd(), why: whyBudget}, g.exempt
+	case a.err != nil && a.retry > now:
+		return look{refused: true, wait: a.retry - now, why: whyBudget}, g.exempt
+	}
+	l.claim(a, h)
+	return look{wait: forever, until: max(g.until, now), why: whyBudget}, false
+}
+
+// affords reports whether afford lets g start.
+func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
+	_, ok := l.afford(g, h, now)
+	return ok
+}
+
+// claim has more of the Budget reserved for h.
+func (l *Limiter) claim(a *account, h *host) {
+	if a.claim != (purse{}) {
+		return // that is under way
+	}
+	if l.Fleet != nil && (h.hold == nil || !h.hold.owned) {
+		return // the owner's is the say; what was used beyond is told when we own it again
+	}
+	a.claim, a.err = l.Budget.next(a), nil
+	if l.Fleet != nil {
+		l.Fleet.Look(h.hold)
+	} else if l.books != nil {
+		l.book(h.key)
+	}
+}
+
+// spend takes from the Budget of g's host what it has used.
+func (l *Limiter) spend(g *Grant, used purse) {
+	if !l.Budget.limits() {
+		return
+	}
+	a := l.openAccount(g.key)
+	a.left.requests -= used.requests
+	a.left.bytes -= used.bytes
+	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
+		l.claim(a, g.host) // the next one is told at once, whatever becomes of us
+	}
+}
+
+// read notes that so much of a response's body has been read.
+func (g *Grant) read(n int) {
+	g.reads.Add(1)
+	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.spend(g, purse{bytes: int64(n)})
+	}
+}
+
+// book has the claim of the host written.
+func (l *Limiter) book(key string) {
+	b := l.books
+	b.claims = append(b.claims, key)
+	if !b.writing {
+		b.writing = true
+		go l.keepBooks()
+	}
+}
+
+// keepBooks writes claims for as long as there are any.
+func (l *Limiter) keepBooks() {
+	for {
+		l.mu.Lock()
+		keys := l.books.claims
+		l.books.claims = nil
+		var lines []byte
+		var claimed []*account
+		for _, key := range keys {
+			if a := l.accountOf(key); a != nil && a.claim != (purse{}) {
+				claimed = append(claimed, a)
+				lines = fmt.Appendf(lines, "%d %d %s %q\n", a.claim.requests, a.claim.bytes, l.books.me, key)
+			}
+		}
+		if len(keys) == 0 {
+			l.books.writing = false
+			l.mu.Unlock()
+			return
+		}
+		day := l.day
+		l.mu.Unlock()
+		entries, err := l.books.write(day, lines)
+		l.mu.Lock()
+		told := l.booked(day, keys, claimed, entries, err)
+		l.mu.Unlock()
+		if told != nil {
+			l.tellUnbooked(told)
+		}
+	}
+}
+
+// booked takes what the books say after a claim was written.
+func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
+	for _, e := range entries {
+		if a := l.openAccount(e.host); a.day == day {
+			granted := l.Budget.grant(a.taken, e.claim)
+			a.taken = a.taken.plus(granted)
+			if e.by == l.books.me {
+				a.left = a.left.plus(granted)
+			}
+		}
+	}
+	for _, a := range claimed {
+		a.claim = purse{}
+		if err != nil {
+			a.err, a.retry = fmt.Errorf("politeness: the budget cannot be kept: %w", err), later(l.now(), bookRetry)
+		}
+	}
+	for _, key := range keys {
+		if h := l.hosts[key]; h != nil {
+			h.pokeHeads()
+		}
+	}
+	if err != nil && !l.books.failing {
+		tell = err
+	}
+	l.books.failing = err != nil
+	return tell
+}
+
+// tellUnbooked says that the Budget cannot be kept.
+func (l *Limiter) tellUnbooked(err error) {
+	l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
+		"dir", l.Budget.Dir, "error", err)
+}
