@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -32,6 +33,7 @@ var full = os.Getenv("COURTESY_CHAOS") != ""
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration
+	size         int // of a page at least
 
 	mu  sync.Mutex
 	log []*chaosRequest
@@ -42,6 +44,7 @@ type chaosRequest struct {
 	host         string
 	at           time.Time
 	answered     bool
+	bytes        int // of the body, if all of it was read
 }
 
 // ServeHTTP serves page n on host n%hosts. Each leads to three others, and all
@@ -52,20 +55,24 @@ func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.log = append(w.log, entry)
 	w.mu.Unlock()
 	time.Sleep(w.latency)
+	body := &strings.Builder{}
 	if r.URL.Path == "/robots.txt" {
-		fmt.Fprint(rw, "User-agent: *\nDisallow: /private/\n")
+		fmt.Fprint(body, "User-agent: *\nDisallow: /private/\n")
 	} else {
 		rw.Header().Set("Content-Type", "text/html")
 		var n int
 		fmt.Sscanf(r.URL.Path, "/%d", &n)
-		fmt.Fprintf(rw, `<a href="/private/%d">private</a>`, n)
+		fmt.Fprintf(body, `<a href="/private/%d">private</a>`, n)
 		for _, to := range []int{2*n + 1, 2*n + 2, n / 2} {
 			if to < w.pages {
-				fmt.Fprintf(rw, ` <a href="%s">%d</a>`, w.url(to), to)
+				fmt.Fprintf(body, ` <a href="%s">%d</a>`, w.url(to), to)
 			}
 		}
+		body.WriteString(strings.Repeat(" ", max(w.size-body.Len(), 0)))
 	}
+	io.WriteString(rw, body.String())
 	w.mu.Lock()
+	entry.bytes = body.Len()
 	entry.answered = r.Context().Err() == nil
 	w.mu.Unlock()
 }

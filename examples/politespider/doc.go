@@ -68,7 +68,8 @@
 // and any number of processes take part in one crawl, on one machine or many,
 // started by the same command; robots.txt is fetched, and the pace of a host
 // kept, as if they were one. What one of them was at that died, the others take
-// over.
+// over. The same keeps what is used of -budget-requests and -budget-bytes: a
+// host whose day is spent is left until the next one.
 //
 // The exit status is 0 if the crawl ran to its end, or to -max-pages or
 // -max-time; 1 if not a single page was fetched, or if something could not

@@ -90,6 +90,36 @@ func TestRun_MaxTime(t *testing.T) {
 	}
 }
 
+// A host whose day is spent is left until the next one, by a run that begins
+// on the same day as well.
+func TestCrawl_Budget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
+		args := []string{"-resume", t.TempDir(), "-budget-requests=3", "-budget-bytes=1000000", "http://a.example/"}
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=1h"}, args...)...)
+		if summary.Fetched != 2 || summary.Left != 3 {
+			t.Errorf("on the first day: %+v", summary)
+		}
+		summary, _ = crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=100h"}, args...)...)
+		if summary.Stopped != "" || summary.Left != 0 {
+			t.Errorf("at last: %+v", summary)
+		}
+		days := make(map[int]int)
+		for _, r := range internet.Log() {
+			days[r.Time.UTC().YearDay()]++
+		}
+		for day, n := range days {
+			if n > 3 {
+				t.Errorf("%d requests on day %d", n, day)
+			}
+		}
+		if len(days) < 2 {
+			t.Errorf("requests by day: %v", days)
+		}
+	})
+}
+
 // A host that takes its time to answer gets time to rest.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -37,6 +37,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		Limiter: &politeness.Limiter{
 			Delay:    job.Delay,
 			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
+			Budget:   job.Budget,
 			MaxWait:  max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
 			Fleet:    job.Fleet,                       // other processes of the same crawl
 			Observer: job.PaceObserver,

@@ -53,6 +53,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
 		{"negative depth", []string{"-depth=-1"}, "-depth"},
 		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
+		{"negative budget", []string{"-budget-requests=-1"}, "-budget-requests"},
 		{"negative adaptive pace", []string{"-adaptive=-1"}, "-adaptive"},
 		{"adaptive pace that is no number", []string{"-adaptive=NaN"}, "-adaptive"},
 		{"proxy for the demo", []string{"-proxy=http://127.0.0.1:3128"}, "-proxy"},
@@ -92,7 +93,7 @@ func TestRun_Help(t *testing.T) {
 		t.Errorf("exit status %d, want 0; standard error: %s", status, stderr.String())
 	}
 	for _, flag := range []string{
-		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-hosts", "-proxy", "-json",
+		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
 		"-report", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
 		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {

@@ -83,6 +83,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-delay %v: write a positive time such as 2s, or 0 for none", o.delay)
 	case !(o.adaptive >= 0 && o.adaptive <= 1000):
 		return fmt.Errorf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.adaptive)
+	case o.budget.Requests < 0 || o.budget.Bytes < 0:
+		return fmt.Errorf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.budget.Requests, o.budget.Bytes)
 	case o.hosts < 1:
 		return fmt.Errorf("-hosts %d: write a positive number", o.hosts)
 	case o.pages.All && o.pages.Dir == "":

@@ -147,6 +147,9 @@ func patience(interval time.Duration, n int) time.Duration {
 func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		if delay.Reason == "budget" && delay.Err == nil {
+			j.Logger.Warn("the budget of a host is spent for today: it goes on tomorrow", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
+		}
 		j.frontier.PutBack(p, delay.Until) // it was not asked for: there is nothing to say about it
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/signing"
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -27,11 +29,12 @@ type options struct {
 	scope        scope
 	maxDepth     int // links from a start URL to a page
 	maxPages     int
-	maxTime      time.Duration // 0: no limit
-	sitemaps     bool          // that robots.txt names are read
-	delay        time.Duration // between requests to a host; negative: none
-	adaptive     float64       // 0: off
-	hosts        int           // crawled at a time
+	maxTime      time.Duration     // 0: no limit
+	sitemaps     bool              // that robots.txt names are read
+	delay        time.Duration     // between requests to a host; negative: none
+	adaptive     float64           // 0: off
+	budget       politeness.Budget // of a host and a day
+	hosts        int               // crawled at a time
 	proxy        string
 	json         bool
 	report       string                      // where to; "": nowhere
@@ -66,6 +69,8 @@ func (o *options) define(flags *flag.FlagSet) {
 
 	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
 	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
+	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "`requests` to a host in a day of UTC's at most, robots.txt included; 0: no limit.\nWhat is used is known to later runs with -resume, and to all processes with -redis")
+	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of a host's pages in such a day, but that a page is read to its end; 0: no limit")
 	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nelse those that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
@@ -80,6 +85,15 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.place.Crawl, "crawl", "crawl", "`name` of the crawl in -redis, for which it is complete once and for all")
 	flags.DurationVar(&o.place.Lease, "lease", 15*time.Second, "with -redis: `time` that a process may be silent before others take over what it was at")
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
+}
+
+// dailyBudget is what a host is asked for in a day, and where that is kept.
+func (o *options) dailyBudget() politeness.Budget {
+	b := o.budget
+	if o.place.Dir != "" && b != (politeness.Budget{}) {
+		b.Dir = filepath.Join(o.place.Dir, "budget")
+	}
+	return b
 }
 
 // purpose is what becomes of the pages.

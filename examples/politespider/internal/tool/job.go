@@ -22,9 +22,10 @@ import (
 // read. It is safe for concurrent use.
 type Job struct {
 	UserAgent string
-	Workers   int           // how many hosts are to be crawled at a time
-	Delay     time.Duration // between requests to a host; negative: none
-	Adaptive  float64       // see politeness.Adaptive; 0: off
+	Workers   int               // how many hosts are to be crawled at a time
+	Delay     time.Duration     // between requests to a host; negative: none
+	Adaptive  float64           // see politeness.Adaptive; 0: off
+	Budget    politeness.Budget // of a host and a day
 
 	Base         http.RoundTripper    // sends what the crawl sends
 	Observer     *robotsmw.Observer   // to be told what robots.txt says
@@ -55,6 +56,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.
 		Workers:   o.hosts,
 		Delay:     o.delay,
 		Adaptive:  o.adaptive,
+		Budget:    o.dailyBudget(),
 
 		Base:         w,
 		Observer:     &robotsmw.Observer{Decided: w.Decided, Fetched: w.Fetched},
@@ -80,6 +82,7 @@ func newCard(o *options, stdout io.Writer) *Job {
 		Workers:   o.hosts,
 		Delay:     o.delay,
 		Adaptive:  o.adaptive,
+		Budget:    o.dailyBudget(),
 		Card:      true,
 		opts:      o,
 		stdout:    stdout,

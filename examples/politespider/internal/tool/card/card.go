@@ -129,6 +129,12 @@ func rateExpectation(l *politeness.Limiter) string {
 	if l.Adaptive.Factor > 0 {
 		parts = append(parts, fmt.Sprintf("slower where answers are slow: a pause of %g response times", l.Adaptive.Factor))
 	}
+	if n := l.Budget.Requests; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests to a host in a day", n))
+	}
+	if n := l.Budget.Bytes; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes of a host in a day", n))
+	}
 	return strings.Join(parts, "; ")
 }
 
