@@ -52,7 +52,6 @@ func TestOf(t *testing.T) {
 		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
 		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
 		{"who blocks, after who does not", answer(451, `link: <http://a.example/blocked-by>; rel="next", <http://b.example/>; rel=blocked-by`), Refusal{By: "http://b.example/", Kind: Legal, Sure: true}},
-		{"the origin asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), Refusal{Kind: Block, Sure: true}},
 		{"DataDome's cookie, with a refusal", answer(403, "set-cookie: datadome=x; Path=/"), Refusal{By: "DataDome", Kind: Challenge}},
 		{"HUMAN's rate limit", answer(429, "set-cookie: _pxhd=1"), Refusal{Kind: RateLimit, Sure: true}},
 		{"Cloudflare's error 1015", answer(429, "server: cloudflare", "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
@@ -194,6 +193,8 @@ func TestLookAlikes(t *testing.T) {
 		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
 		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
 		{"a page behind DataDome, with its cookie", answer(200, "set-cookie: datadome=x; Path=/"), "<html>hello</html>"},
+		// What it asks for is package webbotauth's part. The 403 is the site's.
+		{"forbidden by the site, which asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), "<html><h1>Forbidden</h1></html>"},
 		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
 		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
 		{"a page with a licence", answer(200, `link: <https://a.example/license.xml>; rel="license"`), "<html>hello</html>"},

@@ -84,8 +84,6 @@ var headerSigns = [...]headerSign{
 		"rslstandard.org/guide/web-crawlers"},
 	{"", Legal, true, []int{451}, field{},
 		"RFC 7725 §3"},
-	{"", Block, true, []int{403}, field{"Accept-Signature", present, ""},
-		"draft-ietf-webbotauth-httpsig-protocol-01 §5.3"},
 	// The cookie says that a challenge begins. Its name can be set, so it is a
 	// guess.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
