@@ -20,7 +20,7 @@ var runsBack = map[string]struct {
 }{
 	"politeness":             {26, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit":  {1, "a Fleet runs its member, which calls for it"},
-	"robotsmw/collyrobots":   {11, "an Extension is attached, asked and put back by its own callbacks"},
+	"robotsmw/collyrobots":   {10, "an Extension is attached, asked and put back by its own callbacks"},
 	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
 }
 

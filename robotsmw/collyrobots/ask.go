@@ -40,6 +40,10 @@ func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	return x.refusal(ctx, u)
+}
+
+func (x *Extension) refusal(ctx context.Context, u *url.URL) error {
 	d, err := x.checker.Check(ctx, u)
 	if err == nil && !d.Allowed {
 		err = &blockedError{&robotsmw.DisallowedError{Decision: d}}

@@ -4,7 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime"
 	"sync"
+	"weak"
 
 	"github.com/gocolly/colly/v2"
 
@@ -36,124 +41,171 @@ type Extension struct {
 	// goes to OnError and the URL is not fetched.
 	PutBack bool
 
-	transport *transport
+	*sender
+	first     *colly.Collector // what Attach was given
 	checker   *robotsmw.Checker
-	limiter   *politeness.Limiter // nil: not known, it is somewhere inside Base
+	opts      hubOptions
 	page      robotsmw.PageOptions
 	userAgent string
 	tokens    []string
 
-	look sync.Mutex // held while looking whether a collector was bypassed
-
 	mu        sync.RWMutex
-	members   []*member
+	members   map[weak.Pointer[colly.Collector]]struct{}
 	onBlocked []func(*colly.Request, robotsmw.Decision)
 
 	marks marks
 	later later
-	count counters
 }
 
 // anyDepth is the MaxDepth of a collector without one: no crawl gets there, but
 // there must be something too deep.
 const anyDepth = 1 << 30
 
-// collyAgent is the User-Agent of a collector that nobody has named.
-var collyAgent = sync.OnceValue(func() string {
-	var c colly.Collector
-	c.Init()
-	return c.UserAgent
-})
-
 // Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
 // It may be called before or after the collector's callbacks, limits, storage
 // and queue are set up, on synchronous and asynchronous ones; the package doc
 // says what it changes.
 //
-// With a nil Options.Limiter requests are paced by a zero politeness.Limiter,
-// unless Base is a politeness.Transport. With an AttemptTimeout of 0 each
-// attempt may take as long as the collector's request timeout is: 10 s, or what
-// SetRequestTimeout said before.
+// With a nil Options.Limiter requests are paced by a zero politeness.Limiter
+// that all such collectors of the process share, unless Base is a
+// politeness.Transport. With a nil Base and Proxy they are sent by the
+// transport that the collector has, proxies included. With an AttemptTimeout of
+// 0 each attempt may take as long as the collector's request timeout is: 10 s,
+// or what SetRequestTimeout says, before or after.
 //
-// Its errors are those of robotsmw.NewTransport, and one for a collector that
-// already has a transport or a proxy of its own while opts has neither Base nor
-// Proxy: it would be replaced without a word.
+// Its errors are those of robotsmw.NewTransport; one for a collector that has a
+// transport which hides addresses from Options.RefuseAddress; and one for a
+// version of colly that is made in another way than those known.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if c == nil {
 		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
 	}
-	switch own, err := transportOf(c); {
-	case err == errUninitialized:
-		return nil, err
-	case isOurs(own):
-		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
-	case own != nil && opts.Base == nil && opts.Proxy == nil:
-		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T: SetProxy, SetProxyFunc, SetClient "+
-			"or WithTransport was called), which Attach would replace: give it as Options.Base, or the proxy as Options.Proxy", own)
-	}
-	paced, _ := opts.Base.(*politeness.Transport)
-	if opts.Limiter == nil && paced == nil {
-		opts.Limiter = new(politeness.Limiter)
-	}
-	if opts.AttemptTimeout == 0 {
-		opts.AttemptTimeout = cmp.Or(timeoutOf(c), -1)
-	}
-	page := opts.Page
-	opts.Page.Off = true // colly reads the body, and the extension looks into it then
-	inner, err := robotsmw.NewTransport(opts)
+	b, err := backendOf(c)
 	if err != nil {
 		return nil, err
 	}
+	if keeperOf(b) != nil {
+		return nil, errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
+	}
+	client := *b.client
+	if _, err := robotsmw.NewTransport(opts); err != nil {
+		return nil, err
+	}
+	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
+	named := base != nil || opts.Proxy != nil
+	if !named {
+		base = client.Transport
+	}
+	if paced, ok := base.(*politeness.Transport); ok && opts.Limiter == nil {
+		opts.Limiter, timeout = paced.Limiter, paced.AttemptTimeout
+		if opts.Limiter == nil {
+			opts.Limiter = new(politeness.Limiter)
+		}
+		base = paced.Base
+	} else if opts.Limiter == nil {
+		opts.Limiter = commonLimiter(base)
+	}
+	if base, err = admit(base, opts.Limiter, opts.RefuseAddress); err != nil {
+		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
+			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
+	}
+	if opts.Proxy != nil {
+		base, err = withProxy(base, opts.Proxy)
+		if err != nil {
+			return nil, err
+		}
+	}
 	x := &Extension{
-		checker:   inner.Checker(),
-		limiter:   opts.Limiter,
-		page:      page,
+		sender:    &sender{agent: opts.UserAgent},
+		first:     c,
+		page:      opts.Page,
 		userAgent: opts.UserAgent,
-		tokens:    inner.Checker().Tokens(),
+		members:   make(map[weak.Pointer[colly.Collector]]struct{}),
+		opts:      hubOptions{opts.Limiter, opts.RefuseAddress, cmp.Or(opts.Logger, slog.Default()), named},
 	}
-	if x.limiter == nil {
-		x.limiter = paced.Limiter
+	x.unread.shared = opts.Limiter.Key != nil || opts.Limiter.Within != nil || opts.Limiter.GlobalConcurrency > 0
+	x.tries.count, x.tries.decide = &x.count, x.refusal
+	x.main = newHub(b, x.opts, base, timeout)
+
+	opts.Page.Off = true // colly reads the body, and the extension looks into it then
+	opts.Limiter, opts.Proxy, opts.RefuseAddress = nil, nil, nil
+	opts.Base = underlay{x.sender}
+	if x.inner, err = robotsmw.NewTransport(opts); err != nil {
+		return nil, err
 	}
-	x.transport = &transport{inner: inner, agent: opts.UserAgent, count: &x.count}
-	x.enroll(c)
+	x.checker = x.inner.Checker()
+	x.tokens = x.checker.Tokens()
+	x.main.open(&guard{x.sender, x.main})
+	x.enroll(c, x.main)
 	return x, nil
+}
+
+// withProxy is http.DefaultTransport, or what admit made of it, with a proxy.
+func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) (http.RoundTripper, error) {
+	t, ok := base.(*http.Transport)
+	if !ok {
+		return nil, fmt.Errorf("collyrobots: http.DefaultTransport is a %T, so Proxy cannot be applied to it: set Base", base)
+	}
+	t = t.Clone()
+	t.Proxy = proxy
+	return t, nil
 }
 
 // Add puts the same extension on a further collector: one set of robots.txt
 // files, one pace, one set of counts. A clone of an attached collector obeys
-// without it, because colly's clones share their transport; but they do not
-// share callbacks, so nofollow, OnBlocked and what else happens in callbacks
-// needs this call.
+// without it, because colly's clones share their client; but they do not share
+// callbacks, so nofollow, OnBlocked, PutBack, the judging of cached pages and
+// what else happens in callbacks needs this call.
+//
+// The extension does not keep the collector: one that is not used any more
+// leaves nothing behind.
 func (x *Extension) Add(c *colly.Collector) error {
 	if c == nil {
 		return errors.New("collyrobots: the collector is nil: add what colly.NewCollector or Clone returns")
 	}
-	switch own, err := transportOf(c); {
-	case err == errUninitialized:
+	b, err := backendOf(c)
+	if err != nil {
 		return err
-	case x.memberOf(c) != nil:
-		return errors.New("collyrobots: the extension is already attached to this collector")
-	case own != nil && !x.isMine(own):
-		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Add would replace: add one that has none", own)
 	}
-	x.enroll(c)
+	h, _ := keeperOf(b).(*hub)
+	switch {
+	case x.has(c):
+		return errors.New("collyrobots: the extension is already attached to this collector")
+	case h == nil && (*b.client).Transport != nil:
+		return fmt.Errorf("collyrobots: the collector has a transport of its own (a %T), which Add would replace: "+
+			"set it after Add, or add a collector that has none", (*b.client).Transport)
+	case h != nil && !x.owns(h):
+		return errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
+	case h == nil:
+		h = newHub(b, x.opts, *x.main.base.Load(), x.main.timeOf())
+		h.open(&guard{x.sender, h})
+	}
+	x.enroll(c, h)
 	return nil
 }
 
-func (x *Extension) memberOf(c *colly.Collector) *member {
+func (x *Extension) owns(h *hub) bool { return h.guard.(*guard).sender == x.sender }
+
+func (x *Extension) has(c *colly.Collector) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, m := range x.members {
-		if m.c == c {
-			return m
-		}
-	}
-	return nil
+	_, ok := x.members[weak.Make(c)]
+	return ok
 }
 
-func (x *Extension) enroll(c *colly.Collector) {
-	c.WithTransport(x.transport)
-	c.SetRequestTimeout(0) // it would count the time spent waiting; Options.AttemptTimeout does not
+// collectors returns those that are still in use.
+func (x *Extension) collectors() (list []*colly.Collector) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for p := range x.members {
+		if c := p.Value(); c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (x *Extension) enroll(c *colly.Collector, h *hub) {
 	c.IgnoreRobotsTxt = true
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.userAgent
@@ -161,15 +213,42 @@ func (x *Extension) enroll(c *colly.Collector) {
 	if c.MaxDepth == 0 {
 		c.MaxDepth = anyDepth
 	}
-	m := &member{Extension: x, c: c}
+	m := &member{Extension: x, c: c, hub: h}
 	c.OnRequest(m.onRequest)
 	c.OnResponseHeaders(m.onResponseHeaders)
 	c.OnResponse(m.onResponse)
 	c.OnError(m.onError)
+	m.beLast()
 
+	key := weak.Make(c)
+	if c != x.first { // which lives as long as the extension
+		runtime.AddCleanup(c, x.drop, key)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.members = append(x.members, m)
+	x.members[key] = struct{}{}
+}
+
+func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.members, key)
+}
+
+// Active reports whether requests of all collectors get through to what sends
+// them. They do not, and fail with ErrBypassed, once a transport has been set
+// on one of them that cannot be put under the extension.
+func (x *Extension) Active() bool {
+	for _, c := range x.collectors() {
+		b, err := backendOf(c)
+		if err != nil {
+			return false
+		}
+		if h, ok := keeperOf(b).(*hub); !ok || h.sync() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Checker decides for the extension: a crawler that plans ahead may ask it.

@@ -2,6 +2,7 @@ package collyrobots_test
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,8 +69,8 @@ func TestBlockedURLComesToOnErrorTyped(t *testing.T) {
 
 func TestAttachSaysWhatIsWrong(t *testing.T) {
 	good := robotsmw.Options{UserAgent: agent}
-	withProxy := colly.NewCollector()
-	withProxy.SetProxy("http://proxy.example:3128")
+	withDialer := colly.NewCollector()
+	withDialer.WithTransport(&http.Transport{DialContext: new(net.Dialer).DialContext})
 	twice := colly.NewCollector()
 	attach(t, twice, good)
 	for name, c := range map[string]struct {
@@ -77,19 +78,19 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 		opts      robotsmw.Options
 		want      string
 	}{
-		"nil collector":           {nil, good, "colly.NewCollector"},
-		"collector never set up":  {new(colly.Collector), good, "colly.NewCollector"},
-		"no user agent":           {colly.NewCollector(), robotsmw.Options{}, "UserAgent"},
-		"colly's user agent":      {colly.NewCollector(), robotsmw.Options{UserAgent: colly.NewCollector().UserAgent}, "colly"},
-		"a proxy would be lost":   {withProxy, good, "Options.Proxy"},
-		"attached before already": {twice, good, "already"},
+		"nil collector":                    {nil, good, "colly.NewCollector"},
+		"collector never set up":           {new(colly.Collector), good, "colly.NewCollector"},
+		"no user agent":                    {colly.NewCollector(), robotsmw.Options{}, "UserAgent"},
+		"colly's user agent":               {colly.NewCollector(), robotsmw.Options{UserAgent: colly.NewCollector().UserAgent}, "colly"},
+		"a transport that dials by itself": {withDialer, robotsmw.Options{UserAgent: agent, RefuseAddress: robotsmw.PublicOnly}, "DialControl"},
+		"attached before already":          {twice, good, "already"},
 	} {
 		ext, err := collyrobots.Attach(c.collector, c.opts)
 		if err == nil || ext != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error that names %s", name, err, c.want)
 		}
 	}
-	if _, err := collyrobots.Attach(withProxy, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
+	if _, err := collyrobots.Attach(withDialer, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
 		t.Errorf("a transport that is replaced on purpose: %v", err)
 	}
 }

@@ -18,20 +18,41 @@ type member struct {
 	*Extension
 	c *colly.Collector
 
+	hub          *hub
 	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
+
+	mu      sync.Mutex
+	headers int // how many OnRequestHeaders handlers there are; the last is the member's
 }
 
 // onRequest runs before colly looks into its cache directory and before
 // anything is sent.
 func (m *member) onRequest(r *colly.Request) {
-	m.guard()
+	m.hub.sync()
+	m.beLast()
+	m.tries.endRetries(m.context(), r)
 	if k := m.marks.of(r.Ctx); k != nil {
 		m.refuseChild(r, k)
 	}
 	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
+		m.chains.in(m.c.CacheDir)
 		m.judgeCached(r)
 	}
 }
+
+// beLast registers onRequestHeaders again if another handler has been, since
+// that might set a client.
+func (m *member) beLast() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if headerCallbacks(m.c) != m.headers {
+		m.c.OnRequestHeaders(m.onRequestHeaders)
+		m.headers = headerCallbacks(m.c)
+	}
+}
+
+// onRequestHeaders runs just before colly takes the client.
+func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
 // onResponseHeaders acts on the header before any OnResponse handler may visit
 // links. Those of a challenge lead to the wall, not into the site.

@@ -3,6 +3,7 @@ package collyrobots
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Counts are what the extension has seen and done since Attach, on all
@@ -18,16 +19,29 @@ type Counts struct {
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 	GivenUp      int64 // requests that stay undone: 429 or 503 once more than RetryThrottled allows, MaxRequests reached, or a body that cannot be sent twice
+
+	// Pages are the answers that Fetched has and that do not lead elsewhere.
+	// Lost are requests that got no answer, for another reason than
+	// robots.txt: the network, a timeout, the Context's end, a
+	// *politeness.DelayError. What was fetched by a Retry is not lost.
+	Pages, Lost int64
+
+	// Waited is how long requests have waited before they were sent, for their
+	// host's pace, its robots.txt and LimitRules, all added up: of two that
+	// wait for a second together, it has two. LongestWait is the longest.
+	Waited, LongestWait time.Duration
 }
 
 // String returns the counts in a line, those that are 0 left out but for the
-// first.
+// first. Pages is left out too if all that was fetched are pages, and waits of
+// less than half a second.
 func (n Counts) String() string {
 	line := fmt.Sprintf("fetched %d", n.Fetched)
 	for _, c := range []struct {
 		name string
 		n    int64
 	}{
+		{"pages", n.Pages % max(n.Fetched, 1)}, // 0 if it is the same number
 		{"disallowed", n.Disallowed},
 		{"unreachable", n.Unreachable},
 		{"noindex", n.NoIndex},
@@ -37,10 +51,14 @@ func (n Counts) String() string {
 		{"put back", n.PutBack},
 		{"retried", n.Retried},
 		{"given up", n.GivenUp},
+		{"lost", n.Lost},
 	} {
 		if c.n != 0 {
 			line += fmt.Sprintf(", %s %d", c.name, c.n)
 		}
+	}
+	if waited := n.Waited.Round(time.Second); waited != 0 {
+		line += fmt.Sprintf(", waited %v (%v at most)", waited, n.LongestWait.Round(100*time.Millisecond))
 	}
 	return line
 }
@@ -59,6 +77,10 @@ func (x *Extension) Counts() Counts {
 		PutBack:      c.putBack.Load(),
 		Retried:      c.retried.Load(),
 		GivenUp:      c.givenUp.Load(),
+		Pages:        c.pages.Load(),
+		Lost:         c.lost.Load(),
+		Waited:       time.Duration(c.waited.Load()),
+		LongestWait:  time.Duration(c.longest.Load()),
 	}
 }
 
@@ -66,4 +88,15 @@ type counters struct {
 	fetched, disallowed, unreachable             atomic.Int64
 	noIndex, noFollow, linksRefused, relNoFollow atomic.Int64
 	putBack, retried, givenUp                    atomic.Int64
+	pages, lost, waited, longest                 atomic.Int64
+}
+
+func (c *counters) waitedFor(d time.Duration) {
+	c.waited.Add(int64(d))
+	for {
+		longest := c.longest.Load()
+		if int64(d) <= longest || c.longest.CompareAndSwap(longest, int64(d)) {
+			return
+		}
+	}
 }

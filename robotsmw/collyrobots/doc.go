@@ -6,10 +6,22 @@
 //		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
 //	})
 //
+// Clones obey too. What the extension does in callbacks (nofollow, OnBlocked)
+// comes to a clone with one more line, because Clone drops callbacks:
+//
+//	detail := c.Clone()
+//	err = ext.Add(detail)
+//
+// Proxies are set as ever, before Attach or after, on clones and in callbacks;
+// robots.txt goes by them too:
+//
+//	c.SetProxyFunc(switcher) // or SetProxy, SetClient, WithTransport
+//
 // Callbacks, storage, limits, queues and clones go on working. What is refused
 // comes to OnError with an error for which errors.Is(err,
 // colly.ErrRobotsTxtBlocked) holds and which is a *robotsmw.DisallowedError: it
-// knows the rule, its line and the robots.txt.
+// knows the rule, its line and the robots.txt. After the crawl, ext.Counts()
+// says what became of it: pages, refusals, waits, what was lost.
 //
 // # What to delete, and what to write instead
 //
@@ -21,32 +33,51 @@
 //	    RandomDelay: time.Second,        Jitter: 0.5,
 //	    Parallelism: 2,                  Concurrency: 2, // to one host
 //	})                               }
-//	c.SetRequestTimeout(d)           nothing, if it stands before Attach; else Options.AttemptTimeout: d
-//	c.SetProxy(p), SetProxyFunc(f)   Options.Proxy: http.ProxyURL(p), or f
-//	c.WithTransport(t)               Options.Base: t
-//	c.SetClient(client)              Options.Base: client.Transport
+//	c.SetRequestTimeout(d)           nothing, or Options.AttemptTimeout: d
 //	sleeping in OnError after a 429  Extension.RetryThrottled = 3
 //	looking for <meta name=robots>   Extension.Indexable, or nothing: nofollow is obeyed without a word
+//	c.Visit(e.Request.AbsoluteURL(…  c.Visit(ext.AbsoluteURL(e.Request, …
 //
-// A LimitRule may stay; a request then needs both. It holds a slot of its rule
-// while it waits for the Limiter.
+// # What is set after Attach
 //
-// Attach refuses to replace a transport that the collector already has, unless
-// Options has a Base or a Proxy. It cannot stop a later SetProxy, SetProxyFunc,
-// SetClient or WithTransport from replacing its own: the next request then
-// fails with ErrBypassed and is not sent, and Extension.Active is false.
+// A transport, proxy or client that is set on the collector becomes what the
+// extension sends by, whoever sets it and when: a clone, a clone of a clone, a
+// callback. It takes the place of Options.Base, and that is logged once. A
+// client is copied and not changed, whether it is set before Attach or after,
+// so that who else uses it does not obey our robots.txt.
+//
+// One kind cannot be taken: with Options.RefuseAddress, a transport that dials
+// by itself. Requests then fail with ErrBypassed, Extension.Active is false,
+// and the log says so once.
+//
+// SetRequestTimeout limits each attempt, from after its waits to its body's
+// end; a wait never counts. 0 after Attach changes nothing: write
+// Options.AttemptTimeout: -1.
+//
+// A LimitRule may stay, and a request then needs both. The extension obeys it
+// in place of colly, so that a request has its slot from when its host is due
+// to the end of its body, and Delay goes by without anybody waiting for it who
+// does not need the slot. A redirect hop needs a slot of its own host's rule.
+//
+// What is left: an OnRequestHeaders handler of a clone that was not added, if
+// it calls SetClient in the middle of the crawl. The request that it is called
+// for goes by that client. And what is set by one goroutine while others have
+// requests under way races with them, as it does in plain colly.
+//
+// All this is done through two unexported fields, because colly has no getter
+// for its client and its LimitRules. Attach tries them out, and fails with a
+// version of colly that it does not know; the error says what to write. With
+// a getter and a transport that callbacks cannot get round colly could spare
+// us that.
 //
 // # What Attach changes
 //
 // On the collector:
 //
-//   - the transport; of the client that was given to SetClient, if it was
-//     called;
-//   - the request timeout, to none, because it would count the time spent
-//     waiting for a host. The same time is given to each attempt instead
-//     (Options.AttemptTimeout). A SetRequestTimeout after Attach counts the
-//     wait again, and requests that would have to wait longer fail with a
-//     *politeness.DelayError;
+//   - the client: colly gets a copy of it with the extension's transport and
+//     cookie jar (which is the old one, and asked for each request) and without
+//     a timeout;
+//   - the LimitRules, which begin with one of the extension's;
 //   - IgnoreRobotsTxt, to true: set to false again, colly checks first, in its
 //     own way, and OnError is not told;
 //   - UserAgent, where it is colly's;
@@ -56,13 +87,24 @@
 //
 // robots.txt is obeyed in the transport, below all callbacks. So it holds for
 // every method, CheckHead's HEAD included, for redirects, for Request.Retry, in
-// queues, and on clones made before or after. Only a page in colly's cache
-// directory never comes to the transport. It is judged before it is used, in
-// OnRequest: call Extension.Add with a clone that has a CacheDir.
+// queues, and on clones made before or after.
+//
+// Only a page in colly's cache directory never comes to the transport. It is
+// judged before it is used, in OnRequest: call Extension.Add with a clone that
+// has a CacheDir. Colly keeps a page that came by redirects under the first
+// URL. The extension keeps the others beside it, in a file that ends in
+// .redirects, and judges by each. Pages that were cached without it are judged
+// by the first URL alone.
 //
 // When a redirect leads to a refused URL, Response.Request.URL in OnError is
 // where it began, and the error's Decision.URL what was refused. Headers is
 // never nil in OnError handlers registered after Attach.
+//
+// OnError may repeat what failed with Request.Retry. A refusal that would be
+// the same again is not tried again: nothing is sent, the second call of
+// OnError is the last (on a clone that was not added the third, and its
+// Request.URL has no scheme any more), and Visit returns the error. What failed
+// for real, such as a 503 or a reset, is repeated, at the host's pace.
 //
 // A refused URL counts as visited, and for MaxRequests, because colly has
 // decided so before it asks the transport. Extension.Visit and Extension.Follow
@@ -79,10 +121,12 @@
 //
 // This works for what is visited from the page: Request.Visit, Post, New and
 // what else hands its Ctx on. To colly, c.Visit(e.Request.AbsoluteURL(link)) is
-// a URL from nowhere, and so is what comes out of a queue. There, write
-// Extension.Follow(e), or look at Extension.Directives first. OnResponse
-// handlers that were registered before Attach run before the page's HTML has
-// been looked at.
+// a URL from nowhere, and so is what comes out of a queue: by the time the
+// extension sees the request, colly has marked its URL as visited, and another
+// page's link to it would be lost with it. There, write
+// ext.AbsoluteURL(e.Request, link), which is "" for a link that is not to be
+// followed, or Extension.Follow(e). OnResponse handlers that were registered
+// before Attach run before the page's HTML has been looked at.
 //
 // rel="nofollow" on a link is a hint about ranking to some and a wish to
 // others: Extension.ObeyRelNoFollow decides.
@@ -104,7 +148,16 @@
 // Without Options.Limiter each host is asked for one thing a second and one at
 // a time, and its Crawl-delay, 429, 503 and Retry-After are obeyed. Each host
 // has its own pace, so an asynchronous collector crawls a thousand hosts at
-// once.
+// once. All collectors of the process that are attached without a Limiter share
+// one, so that a host has one pace among them. Those with Limiters of their own
+// do not: give them the same Limiter, or put one collector's Extension on the
+// other with Extension.Add.
+//
+// A handler that visits another page of the same host while it holds the host's
+// slot itself, in OnResponseHeaders or a redirect handler, gets it at the
+// host's pace: the body that colly has not read yet is read into memory
+// meanwhile, up to 16 MiB. After a longer one it comes when the attempt's time
+// is over.
 //
 // In a queue of few threads a request that waits for its host holds a thread,
 // and one slow host can hold all. Let the Limiter refuse to wait, and the

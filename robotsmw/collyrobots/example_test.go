@@ -3,11 +3,15 @@ package collyrobots_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/proxy"
 	"github.com/gocolly/colly/v2/queue"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -46,6 +50,75 @@ func ExampleAttach() {
 	// blocked http://shop.example/cart
 	// fetched http://shop.example/shoes
 	// fetched 2, disallowed 1
+}
+
+// Proxies are rotated as colly does it. It does not matter whether that is set
+// up before Attach or after.
+func ExampleAttach_proxies() {
+	var seen [2]atomic.Int32 // by each proxy
+	var proxies [2]*httptest.Server
+	for i := range proxies {
+		proxies[i] = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen[i].Add(1)
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprint(w, "User-agent: *\nDisallow: /cart")
+			}
+		}))
+		defer proxies[i].Close()
+	}
+	for _, when := range []string{"before", "after"} {
+		c := colly.NewCollector(colly.AllowURLRevisit())
+		rotate, err := proxy.RoundRobinProxySwitcher(proxies[0].URL, proxies[1].URL)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if when == "before" {
+			c.SetProxyFunc(rotate)
+		}
+		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()}); err != nil {
+			fmt.Println(err)
+			return
+		}
+		if when == "after" {
+			c.SetProxyFunc(rotate)
+		}
+		c.OnResponse(func(r *colly.Response) {
+			if r.Request.ProxyURL == "" {
+				fmt.Println("by no proxy:", r.Request.URL)
+			}
+		})
+		for range 3 {
+			c.Visit("http://shop.example/shoes")
+		}
+		err = c.Visit("http://shop.example/cart")
+		fmt.Println(when, seen[0].Swap(0), seen[1].Swap(0), errors.Is(err, colly.ErrRobotsTxtBlocked))
+	}
+	// Output:
+	// before 2 2 true
+	// after 2 2 true
+}
+
+// The one word to change in a crawler that calls Collector.Visit.
+func ExampleExtension_AbsoluteURL() {
+	var web robotstest.Internet
+	web.Handle("blog.example", robotstest.Site{
+		"/":     `<a href=/post>post</a>`,
+		"/post": `<meta name=robots content=nofollow> <a href=/spam>spam</a>`,
+		"/spam": "<p>",
+	})
+	c := colly.NewCollector()
+	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c.OnResponse(func(r *colly.Response) { fmt.Println("fetched", r.Request.URL) })
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { c.Visit(ext.AbsoluteURL(e.Request, e.Attr("href"))) })
+	c.Visit("http://blog.example/")
+	// Output:
+	// fetched http://blog.example/
+	// fetched http://blog.example/post
 }
 
 func ExampleExtension_OnBlocked() {
@@ -213,22 +286,26 @@ func ExampleExtension_Links() {
 	// http://blog.example/login true
 }
 
-// A crawler that checks itself: a transport that is set after Attach replaces
-// the extension's, and then nothing is sent any more.
+// What is set after Attach becomes what the extension sends by. It cannot be
+// where Options.RefuseAddress is to see each address and the transport dials by
+// itself; then nothing is sent any more.
 func ExampleExtension_Active() {
-	var web robotstest.Internet
-	web.Handle("shop.example", robotstest.Site{"/": "<p>"})
 	c := colly.NewCollector()
-	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: unpaced()})
+	ext, err := collyrobots.Attach(c, robotsmw.Options{
+		UserAgent:     agent,
+		RefuseAddress: robotsmw.PublicOnly,
+		Limiter:       unpaced(),
+		Logger:        slog.New(slog.DiscardHandler), // it would be told, once
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(ext.Active(), c.Visit("http://shop.example/"))
-	c.WithTransport(&web) // a mistake
-	fmt.Println(ext.Active(), errors.Is(c.Visit("http://shop.example/2"), collyrobots.ErrBypassed))
+	fmt.Println(ext.Active())
+	c.WithTransport(&http.Transport{DialContext: new(net.Dialer).DialContext})
+	fmt.Println(ext.Active(), errors.Is(c.Visit("http://shop.example/"), collyrobots.ErrBypassed))
 	// Output:
-	// true <nil>
+	// true
 	// false true
 }
 

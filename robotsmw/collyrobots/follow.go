@@ -12,9 +12,7 @@ import (
 // visited when that changes, and costs none of MaxRequests. It may therefore
 // wait for robots.txt, on asynchronous collectors too.
 func (x *Extension) Visit(URL string) error {
-	x.mu.RLock()
-	c := x.members[0].c
-	x.mu.RUnlock()
+	c := x.first
 	if err := x.ask(c, URL); err != nil {
 		return err
 	}
@@ -45,7 +43,7 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 	if target == "" {
 		return fmt.Errorf("collyrobots: the element %s has no href to follow", e.Name)
 	}
-	if k := x.marks.of(e.Request.Ctx); k != nil && k.is(e.Request) && k.noFollow.Load() {
+	if k := x.marks.ofPage(e.Request); k != nil && k.noFollow.Load() {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String()}
 	}
@@ -53,13 +51,28 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 		x.count.linksRefused.Add(1)
 		return &NoFollowError{URL: target, Page: e.Request.URL.String(), Rel: true}
 	}
-	x.mu.RLock()
-	c := x.members[0].c
-	x.mu.RUnlock()
+	c := x.first
 	if err := x.ask(c, target); err != nil {
 		return err
 	}
 	return e.Request.Visit(target)
+}
+
+// AbsoluteURL is page.AbsoluteURL for a link that is to be followed: "" if the
+// page says nofollow or, with ObeyRelNoFollow, if it links there with
+// rel="nofollow" alone. Collector.Visit and colly's queue refuse "", so it is
+// the one word to change where a crawler does not call Request.Visit:
+//
+//	c.Visit(e.Request.AbsoluteURL(href))  // before
+//	c.Visit(ext.AbsoluteURL(e.Request, href))
+//	q.AddURL(ext.AbsoluteURL(e.Request, href))
+func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
+	target := page.AbsoluteURL(href)
+	if k := x.marks.ofPage(page); target != "" && k != nil && (k.noFollow.Load() || k.saysRel(target)) {
+		x.count.linksRefused.Add(1)
+		return ""
+	}
+	return target
 }
 
 func hasNoFollow(rel string) bool {

@@ -3,7 +3,9 @@ package collyrobots_test
 import (
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -90,6 +92,25 @@ func (n *notes) sorted() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Sorted(slices.Values(n.list))
+}
+
+// newProxy is the address of an HTTP proxy that leads to web.
+func newProxy(t testing.TB, web *robotstest.Internet) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := r.Clone(r.Context())
+		out.RequestURI = ""
+		resp, err := web.RoundTrip(out)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer resp.Body.Close()
+		maps.Copy(w.Header(), resp.Header)
+		w.WriteHeader(resp.StatusCode)
+		io.Copy(w, resp.Body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // withRobotsAnd answers everything but robots.txt, of which there is none, with

@@ -46,6 +46,7 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 		return
 	}
 	m.count.putBack.Add(1)
+	m.tries.putBack(r)
 	again := *r
 	m.park(&again, delay.Until)
 }
@@ -94,13 +95,13 @@ func (m *member) park(r *colly.Request, until time.Time) {
 	if m.c.Async {
 		turn := make(chan struct{})
 		p.goes = func() { close(turn); m.later.done() }
-		m.later.add(m.context(), p, m.limiter)
+		m.later.add(m.context(), p, m.opts.limiter)
 		<-turn
 		m.repeat(r)
 		return
 	}
 	p.goes = func() { m.repeat(r); m.later.done() }
-	m.later.add(m.context(), p, m.limiter)
+	m.later.add(m.context(), p, m.opts.limiter)
 }
 
 func (m *member) context() context.Context {
@@ -116,11 +117,8 @@ func (m *member) context() context.Context {
 // one it is Collector.Wait.
 func (x *Extension) Wait() {
 	x.later.wait()
-	x.mu.RLock()
-	members := x.members
-	x.mu.RUnlock()
-	for _, m := range members {
-		m.c.Wait()
+	for _, c := range x.collectors() {
+		c.Wait()
 	}
 }
 

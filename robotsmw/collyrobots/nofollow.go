@@ -55,10 +55,18 @@ func (s *marks) find(ctx *colly.Context) *mark {
 	return nil
 }
 
+// ofPage returns the mark that is the page's own; nil if it has none.
+func (s *marks) ofPage(page *colly.Request) *mark {
+	if k := s.of(page.Ctx); k != nil && k.is(page) {
+		return k
+	}
+	return nil
+}
+
 // put returns the page's mark. If it has none, it gets one, and with it a Ctx
 // of its own.
 func (s *marks) put(page *colly.Request) *mark {
-	if k := s.of(page.Ctx); k != nil && k.is(page) {
+	if k := s.ofPage(page); k != nil {
 		return k
 	}
 	own := *page.Ctx
@@ -103,9 +111,11 @@ func (m *member) refuseChild(r *colly.Request, k *mark) {
 	}
 }
 
-func (k *mark) relNoFollow(r *colly.Request) bool {
+func (k *mark) relNoFollow(r *colly.Request) bool { return k.saysRel(r.URL.String()) }
+
+func (k *mark) saysRel(target string) bool {
 	urls := k.rel.Load()
-	return urls != nil && (*urls)[asSent(r.URL.String())]
+	return urls != nil && (*urls)[asSent(target)]
 }
 
 // relLinks deals with the rel=nofollow links of a page.

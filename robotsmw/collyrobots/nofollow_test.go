@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/queue"
 
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -333,4 +334,84 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 	})
 	c.Visit("http://site.example/")
 	wantAsked(t, web, "GET http://site.example/", "GET http://site.example/open", "GET http://site.example/deep")
+}
+
+// Crawlers that call Collector.Visit or a queue, to which a link is a URL from
+// nowhere, change one word.
+func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
+	for _, kind := range []string{"Collector.Visit", "queue.AddURL", "in OnResponse", "in OnScraped"} {
+		web := nofollowSite()
+		c, ext := polite(t, web)
+		q, err := queue.New(1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := func(page *colly.Request, hrefs ...string) {
+			for _, href := range hrefs {
+				target := ext.AbsoluteURL(page, href)
+				if kind == "queue.AddURL" {
+					q.AddURL(target)
+				} else {
+					c.Visit(target)
+				}
+			}
+		}
+		hrefs := func(r *colly.Response) (list []string) {
+			page, err := ext.Links(r)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, l := range page.Links {
+				list = append(list, l.URL.String())
+			}
+			return list
+		}
+		switch kind {
+		case "in OnResponse":
+			c.OnResponse(func(r *colly.Response) { links(r.Request, hrefs(r)...) })
+		case "in OnScraped":
+			c.OnScraped(func(r *colly.Response) { links(r.Request, hrefs(r)...) })
+		default:
+			c.OnHTML("a[href]", func(e *colly.HTMLElement) { links(e.Request, e.Attr("href")) })
+		}
+		if kind == "queue.AddURL" {
+			q.AddURL("http://site.example/")
+			q.Run(c)
+		} else {
+			c.Visit("http://site.example/")
+		}
+		got := asked(web)
+		slices.Sort(got)
+		want := []string{
+			"GET http://site.example/", "GET http://site.example/closed", "GET http://site.example/header",
+			"GET http://site.example/only-open", "GET http://site.example/open", "GET http://site.example/shared",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: asked for %v, want %v", kind, got, want)
+		}
+		if n := ext.Counts().LinksRefused; n != 4 {
+			t.Errorf("%s: %d links were refused", kind, n)
+		}
+	}
+}
+
+func TestAbsoluteURLOfRelNoFollowLinks(t *testing.T) {
+	for _, obey := range []bool{false, true} {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotstest.Site{
+			"/":  `<a rel=nofollow href=/1>1</a> <a href=/2>2</a> <a rel="nofollow ugc" href=/3>3</a> <a href=/3>3</a> <a href="#x">x</a>`,
+			"/1": "<p>", "/2": "<p>", "/3": "<p>",
+		})
+		c, ext := polite(t, web)
+		ext.ObeyRelNoFollow = obey
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) { c.Visit(ext.AbsoluteURL(e.Request, e.Attr("href"))) })
+		c.Visit("http://a.example/")
+		want := 4
+		if obey {
+			want = 3
+		}
+		if got := asked(web); len(got) != want || obey && slices.Contains(got, "GET http://a.example/1") {
+			t.Errorf("ObeyRelNoFollow %v: asked for %v", obey, got)
+		}
+	}
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
-	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -278,77 +277,86 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // documented: a later SetRequestTimeout counts the wait again
-		c := colly.NewCollector()
-		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
+	synctest.Test(t, func(t *testing.T) { // nor does one that is set after Attach
+		web := world()
+		c := colly.NewCollector(colly.Async())
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
 		c.SetRequestTimeout(200 * time.Millisecond)
-		start := time.Now()
-		if _, ok := errors.AsType[*politeness.DelayError](c.Visit("http://a.example/")); !ok || time.Since(start) > 0 {
-			t.Errorf("attached: no DelayError at once, but after %v", time.Since(start))
+		for i := range 8 {
+			c.Visit(fmt.Sprintf("http://a.example/%d", i))
+		}
+		c.Wait()
+		if got := len(asked(web)); got != 8 {
+			t.Errorf("attached: %d of 8 pages were fetched", got)
 		}
 	})
+	for _, clone := range []bool{false, true} { // … but the server's time is counted
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			mux := http.NewServeMux()
+			mux.Handle("/robots.txt", robotstest.Site{})
+			mux.Handle("/", robotstest.Hang{})
+			web.Handle("a.example", mux)
+			c := colly.NewCollector()
+			attachUnpaced(t, c, web)
+			if clone {
+				c = c.Clone()
+			}
+			c.SetRequestTimeout(25 * time.Second)
+			start := time.Now()
+			err := c.Visit("http://a.example/")
+			if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != 25*time.Second {
+				t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
+			}
+		})
+	}
 }
 
 func TestTrapTransportIsReplaced(t *testing.T) {
-	errElsewhere := errors.New("went elsewhere")
-	elsewhere := func(*http.Request) (*url.URL, error) { return nil, errElsewhere }
-	bypasses := map[string]func(*colly.Collector){
-		"SetProxyFunc":  func(c *colly.Collector) { c.SetProxyFunc(elsewhere) },
-		"SetProxy":      func(c *colly.Collector) { c.SetProxy("http://127.0.0.1:1") },
-		"SetClient":     func(c *colly.Collector) { c.SetClient(&http.Client{Transport: &http.Transport{Proxy: elsewhere}}) },
-		"WithTransport": func(c *colly.Collector) { c.WithTransport(&http.Transport{Proxy: elsewhere}) },
-		"a nil client transport": func(c *colly.Collector) {
-			c.WithTransport(nil)
+	// What is set after Attach: a way to the same site, with a log of its own.
+	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
+		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
+			u, _ := url.Parse(proxy)
+			c.SetProxyFunc(http.ProxyURL(u))
 		},
+		"SetProxy": func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
+		"SetClient": func(c *colly.Collector, other *robotstest.Internet, _ string) {
+			c.SetClient(&http.Client{Transport: other})
+		},
+		"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
 	}
-	for name, bypass := range bypasses {
-		if name != "a nil client transport" { // which would ask the network
-			web := shop()
-			c := plain(web, colly.IgnoreRobotsTxt())
-			bypass(c)
-			if c.Visit("http://shop.example/"); len(web.Log()) != 0 {
-				t.Errorf("plain colly: after %s its transport still gets the requests", name)
-			}
-		}
+	for name, set := range set {
 		for _, async := range []bool{false, true} {
-			web := shop()
-			c, ext := polite(t, web, colly.Async(async))
-			other := c.Clone()
-			if err := ext.Add(other); err != nil {
-				t.Fatal(err)
+			web, other := shop(), shop()
+			proxy := newProxy(t, other)
+			c := plain(web, colly.IgnoreRobotsTxt(), colly.Async(async))
+			set(c, other, proxy)
+			c.Visit("http://shop.example/cart")
+			if c.Wait(); len(web.Log()) != 0 || len(asked(other)) != 1 {
+				t.Errorf("plain colly: after %s requests do not go by what was set: %v", name, asked(web))
 			}
+
+			web, other = shop(), shop()
+			proxy = newProxy(t, other)
+			c, ext := polite(t, web, colly.Async(async))
 			c.Visit("http://shop.example/")
 			c.Wait()
-			if !ext.Active() || !collyrobots.Probe(c) {
-				t.Errorf("%s: not active before it", name)
-			}
-			bypass(c)
-			if ext.Active() || collyrobots.Probe(c) {
-				t.Errorf("%s: still active", name)
+			set(c, other, proxy)
+			if !ext.Active() {
+				t.Errorf("%s: not active", name)
 			}
 			var failed notes
-			for _, c := range []*colly.Collector{c, other} {
-				c.OnError(func(r *colly.Response, err error) {
-					failed.add(r.Request.URL.Path)
-					if !errors.Is(err, collyrobots.ErrBypassed) {
-						t.Errorf("%s: OnError got %v", name, err)
-					}
-				})
-				for i := range 5 {
-					c.Visit(fmt.Sprintf("http://shop.example/page-%d", i))
-					c.PostRaw(fmt.Sprintf("http://shop.example/form-%d", i), []byte("x"))
-				}
-				c.Wait()
-			}
-			if got := len(failed.sorted()); got != 10 { // the clone shares what was visited
-				t.Errorf("%s: %d requests were refused", name, got)
+			c.OnError(func(r *colly.Response, err error) {
+				failed.add(fmt.Sprint(r.Request.URL.Path, " ", errors.Is(err, colly.ErrRobotsTxtBlocked)))
+			})
+			c.Visit("http://shop.example/cart")
+			c.Visit("http://shop.example/shoes")
+			c.Wait()
+			if got := failed.sorted(); !slices.Equal(got, []string{"/cart true"}) {
+				t.Errorf("%s: OnError was told of %v", name, got)
 			}
 			wantAsked(t, web, "GET http://shop.example/")
-		}
-	}
-	for _, call := range []string{"SetProxy", "SetProxyFunc", "SetClient", "WithTransport", "Options.Proxy", "Options.Base"} {
-		if !strings.Contains(collyrobots.ErrBypassed.Error(), call) {
-			t.Errorf("ErrBypassed does not name %s", call)
+			wantAsked(t, other, "GET http://shop.example/shoes")
 		}
 	}
 }

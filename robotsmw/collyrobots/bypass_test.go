@@ -1,0 +1,307 @@
+package collyrobots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// ways are the ways to set what a collector sends by.
+var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
+	"SetProxy":      func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
+	"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
+	"SetClient": func(c *colly.Collector, other *robotstest.Internet, _ string) {
+		c.SetClient(&http.Client{Transport: other})
+	},
+	"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
+		c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return url.Parse(proxy) })
+	},
+}
+
+// Whoever sets a transport, a proxy or a client, and when: the disallowed page
+// is never sent, and the others go by what was set.
+func TestNothingIsSentPastTheGuard(t *testing.T) {
+	once := func(f func()) func(*colly.Request) {
+		var o sync.Once
+		return func(*colly.Request) { o.Do(f) }
+	}
+	// Each returns the collector to visit with, of those attached.
+	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
+		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			set(c)
+			return c
+		},
+		"a later OnRequest": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			c.OnRequest(once(func() { set(c) }))
+			return c
+		},
+		"a later OnRequestHeaders": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			c.OnRequestHeaders(once(func() { set(c) }))
+			return c
+		},
+		"OnRequestHeaders after the first page": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			c.Visit("http://shop.example/")
+			c.Wait()
+			c.OnRequestHeaders(once(func() { set(c) }))
+			return c
+		},
+		"OnRequest of an added clone": func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			d := c.Clone()
+			ext.Add(d)
+			d.OnRequest(once(func() { set(d) }))
+			return d
+		},
+		"OnRequestHeaders of an added clone": func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			d := c.Clone()
+			ext.Add(d)
+			d.OnRequestHeaders(once(func() { set(d) }))
+			return d
+		},
+		"a bare clone": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			d := c.Clone()
+			set(d)
+			return d
+		},
+		"a clone of a clone": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			d := c.Clone().Clone()
+			set(d)
+			return d
+		},
+		"OnRequest of a bare clone": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			d := c.Clone()
+			d.OnRequest(once(func() { set(d) }))
+			return d
+		},
+		"a bare clone sets, the collector visits": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
+			set(c.Clone())
+			return c
+		},
+	}
+	for way, set := range ways {
+		for place, arrange := range places {
+			for _, async := range []bool{false, true} {
+				web, other := shop(), shop()
+				proxy := newProxy(t, other)
+				c, ext := polite(t, web, colly.Async(async))
+				d := arrange(c, ext, func(c *colly.Collector) { set(c, other, proxy) })
+				d.Visit("http://shop.example/cart")
+				d.Wait()
+				d.Visit("http://shop.example/shoes")
+				d.Wait()
+				sent := append(asked(web), asked(other)...)
+				if slices.Contains(sent, "GET http://shop.example/cart") {
+					t.Errorf("%s in %s, async %v: the disallowed page was sent", way, place, async)
+				}
+				if !slices.Contains(asked(other), "GET http://shop.example/shoes") {
+					t.Errorf("%s in %s, async %v: the allowed page did not go by what was set, but %v", way, place, async, sent)
+				}
+				if !ext.Active() {
+					t.Errorf("%s in %s, async %v: not active", way, place, async)
+				}
+			}
+		}
+	}
+}
+
+// A transport and a proxy that a bare clone sets in its own OnRequestHeaders,
+// after everything that the extension is asked at, but for the cookie jar.
+func TestOnRequestHeadersOfABareClone(t *testing.T) {
+	for _, way := range []string{"SetProxy", "SetProxyFunc", "WithTransport"} {
+		web, other := shop(), shop()
+		proxy := newProxy(t, other)
+		c, _ := polite(t, web)
+		d := c.Clone()
+		d.OnRequestHeaders(func(*colly.Request) { ways[way](d, other, proxy) })
+		if err := d.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: %v", way, err)
+		}
+		d.Visit("http://shop.example/shoes")
+		wantAsked(t, web)
+		wantAsked(t, other, "GET http://shop.example/shoes")
+	}
+}
+
+func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
+	for way, set := range ways {
+		web, other := shop(), shop()
+		proxy := newProxy(t, other)
+		c := colly.NewCollector()
+		before := c.Clone()
+		attachUnpaced(t, c, web)
+		set(before, other, proxy)
+		if err := before.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: %v", way, err)
+		}
+		before.Visit("http://shop.example/shoes")
+		wantAsked(t, web)
+		wantAsked(t, other, "GET http://shop.example/shoes")
+	}
+}
+
+// Others wait for the one place of a LimitRule while the request that has it
+// sets a transport.
+func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
+	for way, set := range ways {
+		for _, kind := range []string{"collector", "bare clone"} {
+			web, other := shop(), shop()
+			proxy := newProxy(t, other)
+			var wait sync.WaitGroup // for the others
+			arrived := make(chan struct{})
+			web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/robots.txt" {
+					close(arrived)
+					wait.Wait()
+				}
+			}))
+			limiter := unpaced()
+			limiter.Observer = &politeness.Observer{Granted: func(_ context.Context, e politeness.Event) {
+				if e.Host == "shop.example" && !e.Exempt {
+					wait.Done()
+				}
+			}}
+			c := colly.NewCollector(colly.Async())
+			attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+			c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1, Delay: time.Millisecond})
+			d := c
+			if kind == "bare clone" {
+				d = c.Clone()
+			}
+			d.OnError(func(*colly.Response, error) { wait.Done() })
+			d.OnResponseHeaders(func(r *colly.Response) {
+				if r.Request.URL.Host == "slow.example" {
+					set(d, other, proxy)
+				}
+			})
+			wait.Add(4)
+			d.Visit("http://slow.example/")
+			<-arrived
+			for _, path := range []string{"/cart", "/shoes", "/cart?2", "/shoes?2"} {
+				d.Visit("http://shop.example" + path)
+			}
+			d.Wait()
+			got := asked(other)
+			slices.Sort(got)
+			if want := []string{"GET http://shop.example/shoes", "GET http://shop.example/shoes?2"}; !slices.Equal(got, want) {
+				t.Errorf("%s on a %s: %v went by what was set", way, kind, got)
+			}
+			wantAsked(t, web, "GET http://slow.example/")
+		}
+	}
+}
+
+// What cannot be put under the extension is refused, with an error that says
+// what to write, and one warning.
+func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
+	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
+	for name, refused := range map[string]func(*colly.Collector){
+		"WithTransport": func(c *colly.Collector) { c.WithTransport(dialer) },
+		"SetClient":     func(c *colly.Collector) { c.SetClient(&http.Client{Transport: dialer}) },
+		"not net/http":  func(c *colly.Collector) { c.WithTransport(shop()) },
+	} {
+		var log strings.Builder
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, RefuseAddress: robotsmw.PublicOnly, Limiter: unpaced(),
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		refused(c)
+		for i := range 3 {
+			if err := c.Visit(fmt.Sprintf("http://127.0.0.1/%d", i)); !errors.Is(err, collyrobots.ErrBypassed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if ext.Active() || strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), "DialControl") {
+			t.Errorf("%s: active %v, the log has\n%s", name, ext.Active(), &log)
+		}
+		// A proxy dials as the collector does, so it is fine.
+		c.SetProxy("http://127.0.0.1:1")
+		if err := c.Visit("http://shop.example/"); !ext.Active() || err == nil || errors.Is(err, collyrobots.ErrBypassed) ||
+			!strings.Contains(err.Error(), "is not a public address") {
+			t.Errorf("%s: a proxy in the private network: active %v, %v", name, ext.Active(), err)
+		}
+	}
+}
+
+func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
+	var log strings.Builder
+	web, other := shop(), shop()
+	c := colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 3 {
+		c.WithTransport(other)
+		c.Visit("http://shop.example/")
+	}
+	if strings.Count(log.String(), "in place of") != 1 {
+		t.Errorf("the log has\n%s", &log)
+	}
+}
+
+// The client of a program's own may be in use elsewhere.
+func TestTheUsersClientIsNotChanged(t *testing.T) {
+	web := shop()
+	users := &http.Client{Transport: web, Timeout: time.Minute}
+	for _, when := range []string{"before", "after"} {
+		was := *users
+		c := colly.NewCollector()
+		if when == "before" {
+			c.SetClient(users)
+		}
+		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()}); err != nil {
+			t.Fatal(err)
+		}
+		if when == "after" {
+			c.SetClient(users)
+		}
+		c.Visit("http://shop.example/shoes")
+		if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s Attach: %v", when, err)
+		}
+		c.SetRequestTimeout(time.Second)
+		c.SetProxy("http://127.0.0.1:1")
+		c.Visit("http://shop.example/again")
+		if users.Transport != was.Transport || users.Timeout != was.Timeout || users.Jar != was.Jar {
+			t.Errorf("%s Attach: the user's client was changed: %+v", when, users)
+		}
+		resp, err := users.Get("http://shop.example/cart")
+		if err != nil {
+			t.Errorf("%s Attach: the user's client obeys our robots.txt: %v", when, err)
+			continue
+		}
+		resp.Body.Close()
+	}
+	c := colly.NewCollector()
+	c.SetClient(http.DefaultClient)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	if http.DefaultClient.Transport != nil {
+		t.Error("http.DefaultClient got a transport")
+	}
+}
+
+// A client that the user gave goes on being the user's to set up.
+func TestTheUsersClientChangesLater(t *testing.T) {
+	web, other := shop(), shop()
+	users := &http.Client{Transport: web}
+	c := colly.NewCollector()
+	c.SetClient(users)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	c.Visit("http://shop.example/")
+	users.Transport = other
+	c.Visit("http://shop.example/shoes")
+	c.Visit("http://shop.example/cart")
+	wantAsked(t, web, "GET http://shop.example/")
+	wantAsked(t, other, "GET http://shop.example/shoes")
+}

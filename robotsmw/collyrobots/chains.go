@@ -1,0 +1,81 @@
+package collyrobots
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// chains keeps, beside the pages in colly's cache directories, through which
+// URLs they came: a file for each page that came by redirects, with a URL a
+// line.
+type chains struct {
+	mu   sync.Mutex
+	dirs []string
+}
+
+// in notes that a collector caches in dir.
+func (s *chains) in(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.dirs, dir) {
+		s.dirs = append(s.dirs, dir)
+	}
+}
+
+// note writes down the way to req, which is a redirect. What cannot be written
+// is not known later: such a page is judged by its first URL.
+func (s *chains) note(req *http.Request) {
+	s.mu.Lock()
+	dirs := s.dirs
+	s.mu.Unlock()
+	if len(dirs) == 0 {
+		return
+	}
+	var way []string
+	for req.Response != nil && req.Response.Request != nil {
+		way = append(way, req.URL.String())
+		req = req.Response.Request
+	}
+	slices.Reverse(way)
+	for _, dir := range dirs {
+		name := chainFile(dir, req.URL)
+		if os.MkdirAll(filepath.Dir(name), 0o750) != nil {
+			continue
+		}
+		temporary, err := os.CreateTemp(filepath.Dir(name), "*~")
+		if err != nil {
+			continue
+		}
+		_, err = temporary.WriteString(strings.Join(way, "\n") + "\n")
+		if closed := temporary.Close(); err != nil || closed != nil || os.Rename(temporary.Name(), name) != nil {
+			os.Remove(temporary.Name())
+		}
+	}
+}
+
+// of returns the URLs through which the page in the cache came, but the first.
+func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
+	text, err := os.ReadFile(chainFile(dir, first))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if u, err := url.Parse(strings.TrimSpace(line)); err == nil && u.Host != "" {
+			way = append(way, u)
+		}
+	}
+	return way
+}
+
+func chainFile(dir string, first *url.URL) string {
+	sum := sha1.Sum([]byte(first.String()))
+	name := hex.EncodeToString(sum[:])
+	return filepath.Join(dir, name[:2], name+".redirects")
+}

@@ -1,0 +1,124 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A crawler that clones its collector for each page keeps nothing of them.
+func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has memory of its own")
+	}
+	web := shop()
+	c, ext := polite(t, web)
+	use := func(n int) {
+		for i := range n {
+			d := c.Clone()
+			if err := ext.Add(d); err != nil {
+				t.Fatal(err)
+			}
+			d.OnHTML("a[href]", func(*colly.HTMLElement) {})
+			if i%100 == 0 {
+				d.Visit(fmt.Sprintf("http://shop.example/shoes?%p", d))
+			}
+		}
+	}
+	inUse := func() int64 {
+		var m runtime.MemStats
+		for range 5 { // cleanups run after a collection
+			runtime.GC()
+			time.Sleep(10 * time.Millisecond)
+		}
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	use(1000)
+	before := inUse()
+	const clones = 20_000
+	use(clones)
+	if each := (inUse() - before) / clones; each >= 200 {
+		t.Errorf("each clone leaves %d bytes behind", each)
+	}
+	ext.Wait() // for those that are left, and with c in use
+	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		t.Error(err)
+	}
+}
+
+// Collectors without a Limiter share one; with Limiters of their own they do
+// not.
+func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("a.example", robotsText(""))
+			done := make(chan error)
+			for i := range 2 {
+				opts := robotsmw.Options{UserAgent: agent, Base: web}
+				if own {
+					opts.Limiter = new(politeness.Limiter)
+				}
+				c := colly.NewCollector()
+				attach(t, c, opts)
+				go func() {
+					var err error
+					for page := range 3 {
+						err = errors.Join(err, c.Visit(fmt.Sprintf("http://a.example/%d/%d", i, page)))
+					}
+					done <- err
+				}()
+			}
+			start := time.Now()
+			if err := errors.Join(<-done, <-done); err != nil {
+				t.Error(err)
+			}
+			took := time.Since(start)
+			if own && took != 3*time.Second { // robots.txt at 0 s, pages at 1, 2 and 3 s, twice
+				t.Errorf("with Limiters of their own: %v", took)
+			}
+			if !own {
+				wantPace(t, web, "a.example", time.Second)
+				if took != 7*time.Second { // two robots.txt, six pages
+					t.Errorf("without a Limiter: %v", took)
+				}
+			}
+		})
+	}
+}
+
+// The same outside of a bubble, where transports do not matter.
+func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
+	var came [2]time.Time
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			came[n] = time.Now()
+			n++
+		}
+	}))
+	defer server.Close()
+	for i := range 2 {
+		c := colly.NewCollector()
+		c.WithTransport(new(http.Transport))
+		attach(t, c, robotsmw.Options{UserAgent: agent})
+		if err := c.Visit(fmt.Sprintf("%s/%d", server.URL, i)); err != nil {
+			t.Error(err)
+		}
+	}
+	if gap := came[1].Sub(came[0]); gap < time.Second {
+		t.Errorf("the second collector came %v after the first", gap)
+	}
+}

@@ -1,0 +1,216 @@
+package collyrobots
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/gocolly/colly/v2"
+)
+
+// This file is the only one that knows how colly is made inside. All clones of
+// a collector share a backend, which has the http.Client and the LimitRules;
+// colly has no getter for either, and SetProxy, SetProxyFunc, SetClient,
+// WithTransport and Appengine replace the one without a word to anybody. What
+// is done here through unexported fields could be done with three methods that
+// colly might have: a getter for the client, one for the LimitRules, and a
+// SetTransport that callbacks cannot get round.
+
+// backend is the backend of some collectors, seen from outside.
+type backend struct {
+	client **http.Client
+	rules  *[]*colly.LimitRule
+	lock   *sync.RWMutex // guards rules
+}
+
+var errUninitialized = errors.New("collyrobots: the collector was not initialized: make it with colly.NewCollector or Clone")
+
+// backendOf returns a collector's backend. It fails if this version of colly
+// is not made as expected.
+func backendOf(c *colly.Collector) (backend, error) {
+	if err := known(); err != nil {
+		return backend{}, err
+	}
+	return reach(c)
+}
+
+func reach(c *colly.Collector) (backend, error) {
+	at := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(c), inside.backend))
+	if at == nil {
+		return backend{}, errUninitialized
+	}
+	b := backend{
+		client: (**http.Client)(unsafe.Add(at, inside.client)),
+		rules:  (*[]*colly.LimitRule)(unsafe.Add(at, inside.rules)),
+		lock:   *(**sync.RWMutex)(unsafe.Add(at, inside.lock)),
+	}
+	if *b.client == nil || b.lock == nil {
+		return backend{}, errUninitialized
+	}
+	return b, nil
+}
+
+// headerCallbacks is how many OnRequestHeaders handlers a collector has.
+func headerCallbacks(c *colly.Collector) int {
+	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
+}
+
+// A gate is passed by each request of a backend, of whatever collector, before
+// colly looks at its LimitRules and takes the client: it poses as the first of
+// the rules.
+type gate struct {
+	keeper keeper
+	rules  *[]*colly.LimitRule
+	own    *colly.LimitRule
+}
+
+// A keeper is asked at a gate, with a request's domain and the LimitRules of
+// the user. If it returns true, colly obeys none of them; it has to have
+// widened the gate before that.
+type keeper interface {
+	pass(g *gate, domain string, rules []*colly.LimitRule) bool
+}
+
+// openGate puts a gate into b.
+func openGate(b backend, k keeper) {
+	g := &gate{keeper: k, rules: b.rules, own: new(colly.LimitRule)}
+	g.glob().Set(reflect.ValueOf(g))
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	*b.rules = append([]*colly.LimitRule{g.own}, *b.rules...)
+}
+
+// keeperOf returns who keeps the gate of b; nil if there is none.
+func keeperOf(b backend) keeper {
+	b.lock.RLock()
+	defer b.lock.RUnlock()
+	for _, r := range *b.rules {
+		if g, ok := (&gate{own: r}).glob().Interface().(*gate); ok {
+			return g.keeper
+		}
+	}
+	return nil
+}
+
+// glob is the field of the rule that colly asks whether it matches.
+func (g *gate) glob() reflect.Value {
+	return reflect.NewAt(inside.globType, unsafe.Add(unsafe.Pointer(g.own), inside.glob)).Elem()
+}
+
+// Match is called by colly for each request, in its goroutine, with the lock of
+// the rules held for reading.
+func (g *gate) Match(domain string) bool {
+	return g.keeper.pass(g, domain, (*g.rules)[1:])
+}
+
+// room is how many requests may pass a gate at the same time where there are
+// LimitRules. Colly has one byte for each, which it touches when it is needed.
+const room = 1 << 18
+
+// widen makes room at the gate. Only one goroutine may call it at a time.
+func (g *gate) widen() {
+	slots := (*chan bool)(unsafe.Add(unsafe.Pointer(g.own), inside.slots))
+	if *slots == nil {
+		*slots = make(chan bool, room)
+	}
+}
+
+// inside is where colly has the fields.
+var inside struct {
+	backend, headerCallbacks uintptr // in a Collector
+	client, rules, lock      uintptr // in its backend
+	glob, slots              uintptr // in a LimitRule
+	globType                 reflect.Type
+}
+
+// known reports what is wrong with colly, nil if it is as expected.
+var known = sync.OnceValue(func() error {
+	err := findFields()
+	if err == nil {
+		err = tryGate()
+	}
+	if err != nil {
+		return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+
+			"getting round it (%w): use colly v2.3.0, or do without Attach: t, err := robotsmw.NewTransport(…), then "+
+			"c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, proxy or client", err)
+	}
+	return nil
+})
+
+func findFields() error {
+	collector, rule := reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()
+	pointer, ok := collector.FieldByName("backend")
+	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
+		return errors.New("the Collector has no backend that is a pointer to a struct")
+	}
+	inside.backend = pointer.Offset
+	shared := pointer.Type.Elem()
+	for _, f := range []struct {
+		in   reflect.Type
+		name string
+		want reflect.Type
+		at   *uintptr
+	}{
+		{collector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), &inside.headerCallbacks},
+		{shared, "Client", reflect.TypeFor[*http.Client](), &inside.client},
+		{shared, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), &inside.rules},
+		{shared, "lock", reflect.TypeFor[*sync.RWMutex](), &inside.lock},
+		{rule, "waitChan", reflect.TypeFor[chan bool](), &inside.slots},
+	} {
+		field, ok := f.in.FieldByName(f.name)
+		if !ok || field.Type != f.want || len(field.Index) > 1 {
+			return fmt.Errorf("%v.%s is missing or no %v", f.in, f.name, f.want)
+		}
+		*f.at = field.Offset
+	}
+	matcher, ok := rule.FieldByName("compiledGlob")
+	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[*gate]().Implements(matcher.Type) {
+		return errors.New("a LimitRule has no compiledGlob that is an interface with Match")
+	}
+	inside.glob, inside.globType = matcher.Offset, matcher.Type
+	return nil
+}
+
+var errArrived = errors.New("collyrobots: arrived")
+
+// tryGate makes a request by a clone whose client has been replaced. It has to
+// pass a gate before it comes to a client, and to the one put there at the
+// gate. Nothing is sent.
+func tryGate() error {
+	c := new(colly.Collector)
+	c.Init()
+	b, err := reach(c)
+	if err != nil {
+		return err
+	}
+	d := c.Clone()
+	var passed, called bool
+	openGate(b, keeperFunc(func(g *gate) {
+		passed = !called
+		g.widen()
+		*b.client = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, errArrived })}
+	}))
+	d.SetClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("a request goes past the LimitRules")
+	})})
+	d.OnRequestHeaders(func(*colly.Request) { called = headerCallbacks(d) == 1 })
+	err = d.Visit("http://collector.invalid/")
+	switch {
+	case !errors.Is(err, errArrived):
+		return fmt.Errorf("a request did not come where it should: %w", err)
+	case !passed || !called:
+		return errors.New("a request does not pass the LimitRules before OnRequestHeaders")
+	}
+	return nil
+}
+
+type keeperFunc func(g *gate)
+
+func (f keeperFunc) pass(g *gate, _ string, _ []*colly.LimitRule) bool { f(g); return true }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

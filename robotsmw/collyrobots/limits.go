@@ -1,0 +1,152 @@
+package collyrobots
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+)
+
+// limits are the LimitRules of a backend, obeyed here in place of colly: there
+// a request has a rule's slot while it waits for its host's pace, so that eight
+// slots are soon full of requests for one host. Here it gets the slot when it
+// may be sent. The slot is free again when the body has been read, and after
+// the rule's delay.
+type limits struct {
+	mu    sync.Mutex
+	rules []*colly.LimitRule
+	slots map[*colly.LimitRule]chan struct{}
+}
+
+// learn takes note of the rules. It may be called with a rule's Limit under
+// way.
+func (l *limits) learn(rules []*colly.LimitRule) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rules = rules
+}
+
+func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
+	for _, r := range rules {
+		if r.Match(domain) {
+			return r
+		}
+	}
+	return nil
+}
+
+// of returns the rule for a domain and its slots; nil if there is none.
+func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rule := matching(l.rules, domain)
+	if rule == nil {
+		return nil, nil
+	}
+	slots := l.slots[rule]
+	if slots == nil {
+		if l.slots == nil {
+			l.slots = make(map[*colly.LimitRule]chan struct{})
+		}
+		slots = make(chan struct{}, max(rule.Parallelism, 1))
+		l.slots[rule] = slots
+	}
+	return rule, slots
+}
+
+// enter waits for a slot of the domain's rule. It returns how to leave it.
+func (l *limits) enter(ctx context.Context, domain string) (leave func(), err error) {
+	rule, slots := l.of(domain)
+	if rule == nil {
+		return func() {}, nil
+	}
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return func() {
+		rest := rule.Delay
+		if rule.RandomDelay > 0 {
+			rest += rand.N(rule.RandomDelay)
+		}
+		if rest <= 0 {
+			<-slots
+			return
+		}
+		time.AfterFunc(rest, func() { <-slots })
+	}, nil
+}
+
+// limited is a RoundTripper that obeys LimitRules.
+type limited struct {
+	base    http.RoundTripper
+	limits  *limits
+	timeout time.Duration // from the slot to the body's end; negative: none
+}
+
+func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
+	if pageOf(req.Context()) == nil { // robots.txt, for which colly has no limit either
+		return l.base.RoundTrip(req)
+	}
+	leave, err := l.limits.enter(req.Context(), req.URL.Host)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	sent, end := req, leave
+	if l.timeout > 0 {
+		ctx, cancel := context.WithTimeout(req.Context(), l.timeout)
+		sent, end = req.WithContext(ctx), func() { cancel(); leave() }
+	}
+	var resp *http.Response
+	defer func() {
+		if resp == nil || resp.Body == nil {
+			end()
+		}
+	}()
+	if resp, err = l.base.RoundTrip(sent); err != nil {
+		return nil, err
+	}
+	if resp.Request == sent {
+		resp.Request = req
+	}
+	if resp.Body != nil {
+		resp.Body = &limitedBody{ReadCloser: resp.Body, leave: end}
+	}
+	return resp, nil
+}
+
+// limitedBody leaves the slot at its end.
+type limitedBody struct {
+	io.ReadCloser
+	leave func()
+	left  atomic.Bool
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.end()
+	}
+	return n, err
+}
+
+func (b *limitedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
+
+func (b *limitedBody) end() {
+	if b.left.CompareAndSwap(false, true) {
+		b.leave()
+	}
+}

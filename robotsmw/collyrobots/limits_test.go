@@ -1,0 +1,167 @@
+package collyrobots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A LimitRule that a crawler keeps does not hold up hosts that have nothing to
+// do with each other: requests that wait for their host are not counted.
+func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
+	const hosts, pages = 12, 20
+	crawl := func(t *testing.T, rule *colly.LimitRule, when string) time.Duration {
+		web := new(robotstest.Internet)
+		c := colly.NewCollector(colly.Async())
+		if rule != nil && when == "before Attach" {
+			c.Limit(rule)
+		}
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		if rule != nil && when != "before Attach" {
+			c.Limit(rule)
+		}
+		if when == "bare clone" {
+			c = c.Clone()
+		}
+		start := time.Now()
+		for i := range hosts {
+			host := fmt.Sprintf("h%d.example", i)
+			web.Handle(host, robotsText(""))
+			for page := range pages {
+				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
+			}
+		}
+		c.Wait()
+		if got := len(asked(web)); got != hosts*pages {
+			t.Errorf("%d pages were fetched", got)
+		}
+		return time.Since(start)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		without := crawl(t, nil, "")
+		for _, when := range []string{"before Attach", "after Attach", "bare clone"} {
+			with := crawl(t, &colly.LimitRule{DomainGlob: "*", Parallelism: 8}, when)
+			if with > without*12/10 {
+				t.Errorf("a rule set %s: the crawl took %v with a LimitRule, %v without", when, with, without)
+			}
+		}
+	})
+}
+
+// What a LimitRule says is kept to: so many at once, and the delay after each.
+func TestLimitRuleIsObeyed(t *testing.T) {
+	for _, rule := range []colly.LimitRule{
+		{DomainGlob: "*", Parallelism: 1}, {DomainGlob: "*", Parallelism: 3}, {DomainRegexp: "example", Parallelism: 2},
+		{DomainGlob: "*"}, {DomainGlob: "*", Delay: 5 * time.Second}, {DomainGlob: "*", Parallelism: 2, Delay: 5 * time.Second},
+		{DomainGlob: "*", RandomDelay: 5 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			now, most := 0, 0
+			web := new(robotstest.Internet)
+			c := colly.NewCollector(colly.Async())
+			attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), AttemptTimeout: 10 * time.Second})
+			own := rule
+			if err := c.Limit(&own); err != nil {
+				t.Fatal(err)
+			}
+			const pages = 12
+			for i := range pages {
+				host := fmt.Sprintf("h%d.example", i)
+				web.Handle(host, robotsAnd(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					now++
+					most = max(most, now)
+					mu.Unlock()
+					time.Sleep(4 * time.Second)
+					mu.Lock()
+					now--
+					mu.Unlock()
+					io.WriteString(w, "<p>")
+				})))
+				c.Visit("http://" + host + "/")
+			}
+			start := time.Now()
+			c.Wait()
+			places := max(rule.Parallelism, 1)
+			want := pages / time.Duration(places) * (4*time.Second + rule.Delay)
+			took := time.Since(start) + rule.Delay // the last one's is nobody's
+			if got := len(asked(web)); got != pages {
+				t.Errorf("%+v: %d pages were fetched", rule, got)
+			}
+			if most != places || took < want || rule.RandomDelay == 0 && took > want+rule.Delay {
+				t.Errorf("%+v: %d at once, in %v; want %d in %v", rule, most, took, places, want)
+			}
+		})
+	}
+}
+
+func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
+	c, _ := polite(t, shop())
+	if err := c.Limit(&colly.LimitRule{}); !errors.Is(err, colly.ErrNoPattern) {
+		t.Error(err)
+	}
+}
+
+// A timeout is the server's, not the rule's; and who waits for a rule hears of
+// the end of the Context.
+func TestTimeoutsUnderALimitRule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		web.Handle("a.example", robotsAnd(robotstest.Hang{}))
+		web.Handle("b.example", robotsAnd(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, strings.Repeat("x", 50))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		c := colly.NewCollector(colly.Async(), colly.StdlibContext(ctx))
+		attachUnpaced(t, c, web)
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1})
+		c.SetRequestTimeout(30 * time.Second)
+		var late, ended notes
+		start := time.Now()
+		c.OnError(func(r *colly.Response, err error) {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				ended.add(r.Request.URL.String())
+				return
+			}
+			e, ok := errors.AsType[timeoutError](err)
+			late.add(fmt.Sprint(ok && e.Timeout(), " ", time.Since(start)))
+		})
+		for i := range 3 {
+			c.Visit(fmt.Sprintf("http://a.example/%d", i))
+			c.Visit(fmt.Sprintf("http://b.example/%d", i))
+		}
+		c.Wait()
+		if got := late.sorted(); len(got) != 3 || got[0] != "true 1m0s" || got[1] != "true 1m30s" || got[2] != "true 30s" {
+			t.Errorf("timed out: %v", got)
+		}
+		if got := ended.sorted(); len(got) != 3 {
+			t.Errorf("ended with the context: %v", got)
+		}
+	})
+}
+
+type timeoutError interface {
+	error
+	Timeout() bool
+}
+
+var _ timeoutError = (*url.Error)(nil)

@@ -1,0 +1,5 @@
+//go:build race
+
+package collyrobots_test
+
+const raceEnabled = true

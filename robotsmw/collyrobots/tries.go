@@ -1,0 +1,186 @@
+package collyrobots
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// tries are the requests that failed last, for OnError handlers that repeat
+// whatever fails: Request.Retry makes the same request with the same header. A
+// refusal that would be the same again is answered from here, so nothing is
+// sent, and the second time the repeating ends.
+type tries struct {
+	decide func(context.Context, *url.URL) error
+	count  *counters
+
+	mu    sync.Mutex
+	known map[tryKey]*try
+	last  [maxTries]*try
+	next  int
+	n     atomic.Int32 // len(known)
+}
+
+// maxTries is how many failures are remembered. A Retry follows its failure
+// soon.
+const maxTries = 256
+
+type tryKey struct {
+	header      uintptr // of the map; the try keeps it, so the address is of no other
+	method, url string
+}
+
+type try struct {
+	key    tryKey
+	header http.Header
+	err    error
+	times  int  // in a row that nothing was sent
+	lost   bool // it counts as such
+}
+
+func keyOf(header http.Header, method string, u *url.URL) tryKey {
+	return tryKey{reflect.ValueOf(header).Pointer(), method, u.String()}
+}
+
+func (t *tries) find(header http.Header, method string, u *url.URL) *try {
+	return t.known[keyOf(header, method, u)]
+}
+
+// failed notes that a request of colly's failed, before anything was sent or
+// after.
+func (t *tries) failed(root *http.Request, sent bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.find(root.Header, root.Method, root.URL)
+	if e == nil {
+		e = &try{key: keyOf(root.Header, root.Method, root.URL), header: root.Header}
+		if t.known == nil {
+			t.known = make(map[tryKey]*try)
+		}
+		t.forget(t.last[t.next])
+		t.known[e.key], t.last[t.next] = e, e
+		t.next = (t.next + 1) % maxTries
+		t.n.Store(int32(len(t.known)))
+	}
+	e.err = err
+	if !e.lost && !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+		e.lost = true
+		t.count.lost.Add(1)
+	}
+	if e.times++; sent {
+		e.times = 0
+	}
+	if e.times >= 3 {
+		// A clone that the extension has no callbacks on, or endRetries would
+		// have been called. Without its scheme there is nothing to repeat.
+		root.URL.Scheme = ""
+	}
+}
+
+// succeeded forgets that a request failed before.
+func (t *tries) succeeded(root *http.Request) {
+	if t.n.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forget(t.find(root.Header, root.Method, root.URL))
+}
+
+func (t *tries) forget(e *try) {
+	if e != nil && t.known[e.key] == e {
+		delete(t.known, e.key)
+		t.n.Store(int32(len(t.known)))
+	}
+}
+
+// begins returns the error with which a request would be refused again; nil if
+// it has not been, or might succeed now.
+func (t *tries) begins(req *http.Request) error {
+	err := t.refuses(req.Context(), req.Header, req.Method, req.URL)
+	if err != nil || t.n.Load() == 0 {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.find(req.Header, req.Method, req.URL); e != nil {
+		t.isNotLost(e)
+	}
+	return nil
+}
+
+func (t *tries) refuses(ctx context.Context, header http.Header, method string, u *url.URL) error {
+	if t.n.Load() == 0 || ctx.Err() != nil {
+		return nil
+	}
+	t.mu.Lock()
+	e := t.find(header, method, u)
+	if e == nil {
+		t.mu.Unlock()
+		return nil
+	}
+	err := e.err
+	t.mu.Unlock()
+	var same error
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		same = t.decide(ctx, blocked.Decision.URL)
+	} else if delay, ok := errors.AsType[*politeness.DelayError](err); !ok {
+		return nil
+	} else if time.Now().Before(delay.Until) {
+		same = err
+	}
+	if same == nil {
+		t.mu.Lock()
+		e.times = 0
+		t.mu.Unlock()
+	}
+	return same
+}
+
+// endRetries sees to it that Request.Retry does no more with a request that is
+// about to be refused again.
+func (t *tries) endRetries(ctx context.Context, r *colly.Request) {
+	if t.n.Load() == 0 {
+		return
+	}
+	refused := t.refuses(ctx, *r.Headers, r.Method, r.URL) != nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.find(*r.Headers, r.Method, r.URL); refused || e != nil && e.times >= 2 {
+		r.Body = notAgain{} // the request itself has its body already
+	}
+}
+
+// notAgain is a body that cannot be sent twice: colly.ErrRetryBodyUnseekable.
+type notAgain struct{}
+
+func (notAgain) Read([]byte) (int, error) { return 0, io.EOF }
+
+// putBack notes that the extension itself will repeat a request that failed.
+func (t *tries) putBack(r *colly.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.find(*r.Headers, r.Method, r.URL); e != nil {
+		t.isNotLost(e)
+	} else {
+		t.count.lost.Add(-1) // it has been forgotten here
+	}
+}
+
+func (t *tries) isNotLost(e *try) {
+	if e.lost {
+		e.lost = false
+		t.count.lost.Add(-1)
+	}
+}

@@ -1,0 +1,119 @@
+package collyrobots_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// A handler that runs before the body has been read visits another page of the
+// same host, which gives no slot away until that body has been read.
+func TestVisitBeforeTheBodyIsRead(t *testing.T) {
+	body := strings.Repeat("the whole page ", 10_000)
+	world := func() *robotstest.Internet {
+		web := new(robotstest.Internet)
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotstest.Site{})
+		mux.Handle("/", robotstest.Site{"/": body, "/nested": body, "/more": body})
+		mux.Handle("/moved", http.RedirectHandler("/", http.StatusFound))
+		web.Handle("a.example", mux)
+		web.Handle("b.example", withRobotsAnd(nil, body))
+		return web
+	}
+	for _, c := range []struct {
+		name   string
+		set    func(c *colly.Collector, visit func())
+		atOnce int // in all
+		nested string
+		rule   bool
+	}{
+		{name: "OnResponseHeaders", set: func(c *colly.Collector, visit func()) { c.OnResponseHeaders(func(*colly.Response) { visit() }) }},
+		{name: "a redirect handler", set: func(c *colly.Collector, visit func()) {
+			c.SetRedirectHandler(func(*http.Request, []*http.Request) error { visit(); return nil })
+		}},
+		{name: "a LimitRule for all hosts", rule: true, nested: "http://b.example/",
+			set: func(c *colly.Collector, visit func()) { c.OnResponseHeaders(func(*colly.Response) { visit() }) }},
+		{name: "one request at a time", atOnce: 1, nested: "http://b.example/",
+			set: func(c *colly.Collector, visit func()) { c.OnResponseHeaders(func(*colly.Response) { visit() }) }},
+	} {
+		for _, bare := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				collector := colly.NewCollector()
+				limiter := &politeness.Limiter{GlobalConcurrency: c.atOnce}
+				attach(t, collector, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: limiter})
+				if bare {
+					collector = collector.Clone()
+				}
+				if c.rule {
+					collector.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1})
+				}
+				nested := c.nested
+				if nested == "" {
+					nested = "http://a.example/nested"
+				}
+				start, once := time.Now(), false
+				var came time.Duration
+				c.set(collector, func() {
+					if !once {
+						once = true
+						if err := collector.Visit(nested); err != nil {
+							t.Errorf("%s: %v", c.name, err)
+						}
+						came = time.Since(start)
+					}
+				})
+				pages := 0
+				collector.OnResponse(func(r *colly.Response) {
+					pages++
+					if string(r.Body) != body {
+						t.Errorf("%s: %s has %d bytes", c.name, r.Request.URL, len(r.Body))
+					}
+				})
+				if err := collector.Visit("http://a.example/moved"); err != nil {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				// robots.txt, the redirect, its target and the nested page, a second apart
+				if pages != 2 || !once || came > 5*time.Second {
+					t.Errorf("%s, bare clone %v: %d pages, the nested one after %v", c.name, bare, pages, came)
+				}
+			})
+		}
+	}
+}
+
+// A download that OnResponseHeaders aborts is not read, nor one that nobody
+// waits for.
+func TestAbortedDownloadsAreNotRead(t *testing.T) {
+	web := new(robotstest.Internet)
+	written := make(chan int, 2)
+	web.Handle("a.example", robotsAnd(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := 0
+		for r.Context().Err() == nil && n < 64<<20 {
+			wrote, err := w.Write(make([]byte, 64<<10))
+			if n += wrote; err != nil {
+				break
+			}
+		}
+		written <- n
+	})))
+	c, _ := polite(t, web)
+	c.OnResponseHeaders(func(r *colly.Response) { r.Request.Abort() })
+	for i := range 2 {
+		if err := c.Visit(fmt.Sprintf("http://a.example/%d", i)); !errors.Is(err, colly.ErrAbortedAfterHeaders) {
+			t.Error(err)
+		}
+		if n := <-written; n >= 64<<20 {
+			t.Errorf("%d bytes were read of a download that was aborted", n)
+		}
+	}
+}
