@@ -58,6 +58,10 @@ var arrows = map[string]struct {
 		[]string{"github.com/gocolly/colly/v2", "politeness", "politeness/refusal", "robotsmw", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
 		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
 	},
+	"robotsmw/evidence/audit": {
+		[]string{"robotsmw/robotstxt"},
+		"judges by what was written down: whoever doubts a crawl need not carry a crawler",
+	},
 	"robotsmw/evidence":     {[]string{"politeness", "robotsmw"}, "hears both, and needs no more to write WARC than the standard library"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
 	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
@@ -149,6 +153,7 @@ func TestImportsOfAUser(t *testing.T) {
 		{"robotsmw/preference", nil},
 		{"robotsmw/robotstest", nil},
 		{"robotsmw/diskstore", nil},
+		{"robotsmw/evidence/audit", nil},
 		{"robotsmw/webbotauth", nil},
 		{"robotsmw/robotsmeta/htmlmeta", []string{"golang.org/x/net"}},
 		{"politeness", []string{"golang.org/x/net", "golang.org/x/text", "golang.org/x/time"}},

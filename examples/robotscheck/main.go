@@ -8,6 +8,7 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
+//	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
 // Files are read by RFC 9309 with the decisions of package robotstxt. Where a
 // FILE is asked for, "-" is standard input and a URL is the robots.txt in force
@@ -31,6 +32,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/audit"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/batch"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/diff"
@@ -51,6 +53,7 @@ var commands = []command.Command{
 	survey.Command,
 	page.Command,
 	identity.Command,
+	audit.Command,
 }
 
 func main() {

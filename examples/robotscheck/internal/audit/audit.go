@@ -1,0 +1,162 @@
+// Package audit is robotscheck audit: which robots break the rules of a site, by
+// its own log.
+//
+// The judge is package robotsmw/evidence/audit. Here stand what it is given,
+// the files and directories that arguments name, and how its findings look: as
+// JSON lines, as tables, as a page for a browser.
+package audit
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+// Command is robotscheck audit.
+var Command = command.Command{
+	Name:  "audit",
+	Usage: "[flags] LOG…",
+	Short: "which robots broke the rules, by a server's log, an archive or a crawl's own record",
+	Help: `
+Audit reads access logs, WARC files, and the directory in which a crawl has kept its record (politespider -evidence,
+package robotsmw/evidence); "-" is standard input. It says which robots asked for what robots.txt forbids
+them, how long they went on by an old robots.txt, whether they asked for it before their first page, and whether they kept
+its Crawl-delay.
+
+  robotscheck audit -robots robots.txt access.log*
+  robotscheck audit -robots history/ -html audit.html access.log.gz
+  robotscheck audit crawl.warc.gz
+  robotscheck audit record/
+
+A log has lines of the combined format of nginx and Apache, or of Caddy's JSON. It may be compressed with gzip; those of
+one site may come in any order. The combined format has whole seconds, and the time at which a request was over: a gap
+counts as too short only where neither the part of a second that is not said nor the time that requests took can be the
+reason. It tells more with the start of a request, which follows from two more fields at the end of the line:
+
+  log_format audit '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
+                   '"$http_user_agent" $msec $request_time';
+
+A robot is named by its User-Agent: the word that it begins with or, if that is Mozilla, the one after "compatible;". One
+without either is a browser, and not judged. Without -robots, the robots.txt in a WARC file counts as from its date on; of
+an access log only what needs none is audited. Times for which no robots.txt is known are unaudited: nothing is said of
+them.
+
+Of a record, first its own hashes are checked: a line, a robots.txt or a WARC file that was changed is named on standard
+error, and so is what was lost or cut off. Each request must have its decision, each decision must follow again from a
+robots.txt that was fresh, and each gap must be as long as it had to be. -robots does not count there.
+
+Kinds of violation:
+  disallowed         robots.txt forbids it, and did when the robot last fetched it, or the robot never did
+  stale              robots.txt forbids it; the one that the robot fetched last did not, more than 24 hours before
+  before-robots-txt  the robot's first page on a host, without a request for robots.txt before
+  gap                sooner after the page before than the Crawl-delay wants, by their starts
+  retry-after        within the time for which a 429, 503 or redirect asked to be left alone (Caddy, WARC)
+
+Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, missing, or could not be read
+to its end.
+
+With -json, one object a violation, in the order of time:
+  time, robot, host, url, kind
+  line, rule           of robots.txt
+  previous, gap, want  the request before, the fetch of robots.txt or the answer that counts; seconds since; seconds due
+and a last one:
+  requests, violations, robots (how many), unaudited (requests), broken (lines or records that could not be read)
+  cut (inputs that could not be read to their end), jumps (lines whose time jumps back), if there are any
+  spans  [{"host", "from", "to", "requests"}]: what is unaudited`,
+	Setup: func(flags *flag.FlagSet) command.Action {
+		asJSON := flags.Bool("json", false, "print JSON, one object a violation and one at the end")
+		robots := flags.String("robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from then on")
+		page := flags.String("html", "", "also write a page for a browser to this `file`")
+		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+			if len(args) == 0 {
+				return 0, command.Usagef("name a log or a WARC file; - is standard input")
+			}
+			return run(ctx, e, options{*asJSON, *robots, *page}, args)
+		}
+	},
+}
+
+type options struct {
+	asJSON       bool
+	robots, page string
+}
+
+// shown is how many violations the text shows.
+const shown = 20
+
+func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
+	missing := 0
+	say := func(format string, args ...any) { fmt.Fprintf(e.Stderr, "robotscheck audit: "+format+"\n", args...) }
+	history, err := readHistory(e, o.robots, say)
+	if err != nil {
+		say("%v", err)
+		missing++
+	}
+	var inputs []audit.Input
+	var records []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+			records = append(records, arg)
+			continue
+		}
+		in, err := e.Open(arg)
+		if err != nil {
+			say("%v", err)
+			missing++
+			continue
+		}
+		defer in.Close()
+		inputs = append(inputs, audit.Input{Name: command.ShownName(arg), Reader: in})
+	}
+	var first []audit.Violation
+	json := output.JSON(e.Stdout)
+	judge := audit.Auditor{
+		History:  history,
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) },
+		OnViolation: func(v audit.Violation) {
+			if o.asJSON {
+				json.Encode(v)
+			} else if len(first) < shown {
+				first = append(first, v)
+			}
+		},
+	}
+	if err := judge.Read(ctx, inputs...); err != nil {
+		return 0, err
+	}
+	for _, dir := range records {
+		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); errors.Is(err, context.Canceled) {
+			return 0, err
+		} else if err != nil {
+			say("%v", err)
+			missing++
+		}
+	}
+	r := judge.Result()
+	if o.asJSON {
+		json.Encode(last(r))
+	} else {
+		printText(e.Stdout, r, first)
+	}
+	if o.page != "" {
+		if err := writePage(o.page, r); err != nil {
+			return 0, err
+		}
+	}
+	if history.Hosts() > 1 && r.Unaudited > 0 {
+		say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, output.Count(history.Hosts(), "host"))
+	}
+	switch {
+	case r.Violations > 0:
+		return command.No, nil
+	case missing > 0 || r.Unaudited > 0 || r.Cut > 0 || r.Requests == 0:
+		return command.CannotTell, nil
+	}
+	return command.OK, nil
+}

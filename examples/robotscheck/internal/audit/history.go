@@ -1,0 +1,106 @@
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+var errNoHistory = errors.New("there is no robots.txt in it")
+
+// readHistory reads what -robots names. What is known in spite of an error is
+// returned with it.
+func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, error) {
+	h := new(audit.History)
+	if name == "" {
+		return h, nil
+	}
+	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
+		return h, readDirectory(h, name)
+	}
+	file, err := e.Open(name)
+	if err != nil {
+		return h, err
+	}
+	defer file.Close()
+	in := bufio.NewReader(file)
+	begin, _ := in.Peek(len("WARC/"))
+	if string(begin) != "WARC/" && !strings.HasPrefix(string(begin), "\x1f\x8b") {
+		text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
+		if err != nil {
+			return h, fmt.Errorf("read %s: %w", name, err)
+		}
+		h.Add("", time.Time{}, 200, text)
+		return h, nil
+	}
+	archive, err := audit.NewWARCReader(in)
+	if err != nil {
+		return h, fmt.Errorf("%s: %w", name, err)
+	}
+	err = h.AddWARC(archive, func(err error) {
+		if broken, ok := errors.AsType[*audit.WARCError](err); ok {
+			say("%s:%d: %v", command.ShownName(name), broken.Record, broken.Err)
+		}
+	})
+	switch {
+	case err != nil:
+		return h, fmt.Errorf("%s: %w", name, err)
+	case h.Hosts() == 0:
+		return h, fmt.Errorf("%s: %w", name, errNoHistory)
+	}
+	return h, nil
+}
+
+// readDirectory reads files that are named by the time from which on they were
+// in force.
+func readDirectory(h *audit.History, dir string) error {
+	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.txt"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%s: %w; name them by the time from which on they were in force, such as 2026-11-20T10:00:00Z.txt", dir, errNoHistory)
+	}
+	var bad []error
+	for _, name := range names {
+		from, err := timeOf(strings.TrimSuffix(filepath.Base(name), ".txt"))
+		if err != nil {
+			bad = append(bad, fmt.Errorf("%s: name it by the time from which on it was in force, such as 2026-11-20T10:00:00Z.txt", name))
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		h.Add("", from, 200, text)
+	}
+	if len(bad) > 1 {
+		return fmt.Errorf("%w, and %s like it", bad[0], output.Count(len(bad)-1, "file"))
+	}
+	return errors.Join(bad...)
+}
+
+// timeOf reads the name of a file: RFC 3339 or, where a file's name cannot have
+// colons, 20261120T100000Z.
+func timeOf(name string) (time.Time, error) {
+	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
+		return t, nil
+	}
+	return time.Parse(time.RFC3339Nano, name)
+}
+
+// escapeGlob takes their meaning from the characters of a pattern.
+func escapeGlob(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}

@@ -1,0 +1,139 @@
+package audit
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"visible":  output.Printable,
+	"count":    output.Count,
+	"number":   output.Thousands,
+	"why":      why,
+	"target":   target,
+	"stamp":    stamp,
+	"interval": func(d time.Duration) string { return interval(d, d >= 0) },
+	"delay":    func(d time.Duration) string { return interval(d, d > 0) },
+	"host":     hostName,
+}).Parse(pageHTML))
+
+// pageRobots is how many robots a page shows.
+const pageRobots = 200
+
+// A view is what the page shows.
+type view struct {
+	Result *audit.Result
+	Style  template.CSS
+	Robots []robotView
+	More   int // robots that are not shown
+	Notes  []string
+	From   string // the first day and the last
+	To     string
+}
+
+type robotView struct {
+	*audit.RobotResult
+	Sum   int
+	Kinds []kindCount
+	Strip []cell
+	More  int // violations that are not shown
+}
+
+type kindCount struct {
+	Kind audit.Kind
+	N    int
+}
+
+// A cell is a day, or some days where there are too many.
+type cell struct {
+	Class, Title string
+}
+
+// writePage writes the page for a browser.
+func writePage(name string, r *audit.Result) error {
+	var buf bytes.Buffer
+	if err := page.Execute(&buf, newView(r)); err != nil {
+		return fmt.Errorf("draw the page: %w", err)
+	}
+	return os.WriteFile(name, buf.Bytes(), 0o644)
+}
+
+func newView(r *audit.Result) *view {
+	v := &view{Result: r, Style: template.CSS(pageCSS), Notes: notes(r), More: max(0, len(r.Robots)-pageRobots)}
+	robots := r.Robots[:min(len(r.Robots), pageRobots)]
+	first, last := time.Time{}, time.Time{}
+	for _, robot := range robots {
+		if first.IsZero() || robot.First.Before(first) {
+			first = robot.First
+		}
+		if robot.Last.After(last) {
+			last = robot.Last
+		}
+	}
+	v.From, v.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
+	for _, robot := range robots {
+		one := robotView{RobotResult: robot, Strip: strip(robot, first, last)}
+		for _, kind := range kinds {
+			if n := robot.Kinds[kind]; n > 0 {
+				one.Kinds = append(one.Kinds, kindCount{kind, n})
+				one.Sum += n
+			}
+		}
+		one.More = one.Sum - len(robot.Violations)
+		v.Robots = append(v.Robots, one)
+	}
+	return v
+}
+
+// stripCells is how many cells a strip has at most.
+const stripCells = 92
+
+// strip draws a robot's days, all robots' alike: from the first of all to the
+// last.
+func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
+	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
+	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1
+	each := (days + stripCells - 1) / stripCells
+	for from := 0; from < days; from += each {
+		var sum audit.Day
+		for i := from; i < min(from+each, days); i++ {
+			if d := robot.Days[day(first).AddDate(0, 0, i).Format(time.DateOnly)]; d != nil {
+				sum.Requests += d.Requests
+				sum.Violations += d.Violations
+				sum.Unaudited += d.Unaudited
+			}
+		}
+		title := day(first).AddDate(0, 0, from).Format(time.DateOnly)
+		if each > 1 {
+			title += " to " + day(first).AddDate(0, 0, min(from+each, days)-1).Format(time.DateOnly)
+		}
+		c := cell{Title: fmt.Sprintf("%s: %s, %s", title, output.Count(sum.Requests, "request"), output.Count(sum.Violations, "violation"))}
+		switch {
+		case sum.Requests == 0:
+			c.Class, c.Title = "none", title+": not there"
+		case sum.Violations > 0:
+			c.Class = "bad"
+		case sum.Unaudited > 0:
+			c.Class = "unknown"
+			c.Title += fmt.Sprintf(", %s unaudited", output.Thousands(sum.Unaudited))
+		default:
+			c.Class = "good"
+		}
+		cells = append(cells, c)
+	}
+	return slices.Clip(cells)
+}

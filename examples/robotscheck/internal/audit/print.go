@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+// A summary is the last object that -json prints.
+type summary struct {
+	Requests   int    `json:"requests"`
+	Violations int    `json:"violations"`
+	Robots     int    `json:"robots"`
+	Unaudited  int    `json:"unaudited"`
+	Broken     int    `json:"broken"`
+	Cut        int    `json:"cut,omitempty"`
+	Jumps      int    `json:"jumps,omitempty"`
+	Spans      []span `json:"spans,omitempty"`
+}
+
+type span struct {
+	Host     string    `json:"host"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Requests int       `json:"requests"`
+}
+
+func last(r *audit.Result) summary {
+	s := summary{Requests: r.Requests, Violations: r.Violations, Robots: len(r.Robots), Unaudited: r.Unaudited, Broken: r.Broken, Cut: r.Cut, Jumps: r.Jumps}
+	for _, one := range r.Spans {
+		s.Spans = append(s.Spans, span(one))
+	}
+	return s
+}
+
+// kinds are the columns of the tables.
+var kinds = []audit.Kind{audit.Disallowed, audit.Stale, audit.BeforeRobotsTxt, audit.Gap, audit.RetryAfter}
+
+const (
+	shownRobots = 50
+	shownHosts  = 20
+	shownSpans  = 20
+)
+
+// printText writes the violations that came first, then tables.
+func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
+	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
+	if len(first) > 0 {
+		fmt.Fprintln(w)
+		for _, v := range first {
+			fmt.Fprintln(w, sentence(v))
+		}
+		if n := r.Violations - len(first); n > 0 {
+			fmt.Fprintf(w, "… and %s; -json has all\n", output.Count(n, "more violation"))
+		}
+	}
+	rows := [][]string{{"robot", "requests", "robots.txt"}}
+	rows[0] = append(rows[0], kindNames()...)
+	rows[0] = append(rows[0], "shortest gap", "Crawl-delay", "unaudited")
+	for _, robot := range r.Robots[:min(len(r.Robots), shownRobots)] {
+		row := []string{output.Printable(robot.Name), output.Thousands(robot.Requests), output.Thousands(robot.Fetches)}
+		row = append(row, counts(robot.Kinds)...)
+		row = append(row, interval(robot.ShortestGap, robot.ShortestGap >= 0), interval(robot.CrawlDelay, robot.CrawlDelay > 0), output.Thousands(robot.Unaudited))
+		rows = append(rows, row)
+	}
+	if len(r.Robots) > 0 {
+		table(w, rows)
+	}
+	if n := len(r.Robots) - shownRobots; n > 0 {
+		fmt.Fprintf(w, "… and %s\n", output.Count(n, "more robot"))
+	}
+	if len(r.Hosts) > 1 {
+		rows = [][]string{append([]string{"host", "requests"}, kindNames()...)}
+		for _, host := range r.Hosts[:min(len(r.Hosts), shownHosts)] {
+			rows = append(rows, append([]string{output.Printable(hostName(host.Name)), output.Thousands(host.Requests)}, counts(host.Kinds)...))
+		}
+		table(w, rows)
+		if n := len(r.Hosts) - shownHosts; n > 0 {
+			fmt.Fprintf(w, "… and %s\n", output.Count(n, "more host"))
+		}
+	}
+	if len(r.Spans) > 0 {
+		rows = [][]string{{"unaudited: no robots.txt is known", "from", "to", "requests"}}
+		for _, s := range r.Spans[:min(len(r.Spans), shownSpans)] {
+			rows = append(rows, []string{output.Printable(hostName(s.Host)), stamp(s.From), stamp(s.To), output.Thousands(s.Requests)})
+		}
+		table(w, rows)
+		if n := len(r.Spans) - shownSpans; n > 0 {
+			fmt.Fprintf(w, "… and %s\n", output.Count(n, "more span"))
+		}
+	}
+	for _, note := range notes(r) {
+		fmt.Fprintf(w, "\n%s\n", note)
+	}
+}
+
+// notes say what the audit could not see.
+func notes(r *audit.Result) (notes []string) {
+	if r.Broken > 0 {
+		notes = append(notes, output.Count(r.Broken, "broken line")+" or record: not read.")
+	}
+	if r.Jumps > 0 {
+		notes = append(notes, output.Count(r.Jumps, "jump")+" back in time: no gap is audited across one.")
+	}
+	if r.Cut > 0 {
+		notes = append(notes, output.Count(r.Cut, "input")+" not read to the end.")
+	}
+	return notes
+}
+
+func hostName(s string) string {
+	if s == "" {
+		return "the site"
+	}
+	return s
+}
+
+func kindNames() (names []string) {
+	for _, kind := range kinds {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+func counts(of map[audit.Kind]int) (cells []string) {
+	for _, kind := range kinds {
+		cells = append(cells, output.Thousands(of[kind]))
+	}
+	return cells
+}
+
+// sentence is a violation in a line.
+func sentence(v audit.Violation) string {
+	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
+}
+
+// why says what a violation rests on.
+func why(v audit.Violation) string {
+	rule := "robots.txt was a 5xx, which forbids everything"
+	if v.Line > 0 {
+		rule = fmt.Sprintf("line %d, %s", v.Line, output.Printable(v.Rule))
+	}
+	switch v.Kind {
+	case audit.Disallowed:
+		return rule
+	case audit.Stale:
+		return fmt.Sprintf("%s; last asked for robots.txt at %s, %s before", rule, stamp(v.Previous), interval(v.Gap, true))
+	case audit.Gap:
+		return fmt.Sprintf("%s after the page of %s, of %s (line %d)", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true), v.Line)
+	case audit.RetryAfter:
+		return fmt.Sprintf("%s after %s, when it was asked to stay away for %s", interval(v.Gap, true), stamp(v.Previous), interval(v.Want, true))
+	}
+	return "without having asked for robots.txt"
+}
+
+func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
+
+// interval writes a time as people do.
+func interval(d time.Duration, known bool) string {
+	switch {
+	case !known:
+		return "–"
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0"), ".") + " s"
+}
+
+// table aligns the first column to the left and the others to the right.
+func table(w io.Writer, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	fmt.Fprintln(w)
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// target is what was asked for, with the host where that is known.
+func target(v audit.Violation) string {
+	if strings.HasPrefix(v.URL, "/") {
+		return v.Host + v.URL
+	}
+	return v.URL
+}

@@ -1,0 +1,474 @@
+package audit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// audited is what an audit says, in a form to compare: "10:00:02 ExampleBot /a
+// disallowed".
+type audited struct {
+	violations []Violation
+	broken     []Broken
+	result     *Result
+}
+
+func (a audited) String() string {
+	var b strings.Builder
+	for _, v := range a.violations {
+		fmt.Fprintf(&b, "%s %s %s%s %s\n", v.Time.Format("15:04:05.999"), v.Robot, v.Host, strings.TrimPrefix(v.URL, "https://"+v.Host), v.Kind)
+	}
+	for _, broken := range a.broken {
+		fmt.Fprintf(&b, "line %d\n", broken.Line)
+	}
+	return b.String()
+}
+
+// read audits inputs.
+func read(t testing.TB, h *History, inputs ...string) audited {
+	t.Helper()
+	var got audited
+	a := Auditor{
+		History:     h,
+		OnViolation: func(v Violation) { got.violations = append(got.violations, v) },
+		OnBroken:    func(b Broken) { got.broken = append(got.broken, b) },
+	}
+	var ins []Input
+	for i, in := range inputs {
+		ins = append(ins, Input{fmt.Sprint("input", i), strings.NewReader(in)})
+	}
+	if err := a.Read(t.Context(), ins...); err != nil {
+		t.Fatal(err)
+	}
+	got.result = a.Result()
+	return got
+}
+
+// always is a history of one file.
+func always(text string) *History {
+	h := new(History)
+	h.Add("", time.Time{}, 200, []byte(text))
+	return h
+}
+
+// combined makes lines of "10:00:00 ExampleBot/1.0 /a", perhaps with a status
+// after the URL and, after a bar, what ends the line.
+func combined(lines string) string {
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		line, end, _ := strings.Cut(strings.TrimSpace(line), " |")
+		if line == "" {
+			continue
+		}
+		f := append(strings.Fields(line), "200")
+		date, clock, ok := strings.Cut(f[0], "T")
+		if !ok {
+			date, clock = "20", f[0]
+		}
+		fmt.Fprintf(&b, "192.0.2.1 - - [%s/Nov/2026:%s +0000] \"GET %s HTTP/1.1\" %s 512 \"-\" \"%s\"%s\n", date, clock, f[2], f[3], f[1], end)
+	}
+	return b.String()
+}
+
+const rulesOfSite = `User-agent: *
+Disallow: /private/
+User-agent: SlowBot
+Crawl-delay: 10
+Disallow: /private/
+`
+
+func TestRead_Rules(t *testing.T) {
+	changed := new(History)
+	changed.Add("", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow:\n"))
+	changed.Add("", time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	tests := []struct {
+		name    string
+		history *History
+		log     string
+		want    string
+	}{
+		{"what is allowed", always(rulesOfSite), combined(`
+			10:00:00 ExampleBot/1.0 /robots.txt
+			10:00:01 ExampleBot/1.0 /a`), ""},
+		{"what is disallowed", always(rulesOfSite), combined(`
+			10:00:00 ExampleBot/1.0 /robots.txt
+			10:00:01 ExampleBot/1.0 /private/a`), "10:00:01 ExampleBot /private/a disallowed\n"},
+		{"curl is a robot, a browser is none", always(rulesOfSite), combined(`
+			10:00:01 curl/8.5.0 /private/a
+			10:00:02 Mozilla/5.0 /private/a
+			10:00:03 - /private/a`), "10:00:01 curl /private/a disallowed\n10:00:01 curl /private/a before-robots-txt\n"},
+		{"before robots.txt, once", always(rulesOfSite), combined(`
+			10:00:01 ExampleBot/1.0 /a
+			10:00:02 ExampleBot/1.0 /b
+			10:00:03 ExampleBot/1.0 /robots.txt
+			10:00:04 ExampleBot/1.0 /c`), "10:00:01 ExampleBot /a before-robots-txt\n"},
+		{"any answer for robots.txt will do", always(rulesOfSite), combined(`
+			10:00:01 ExampleBot/1.0 /robots.txt 503
+			10:00:02 ExampleBot/1.0 /a`), ""},
+		{"names in another case are one robot's", always(rulesOfSite), combined(`
+			10:00:00 ExampleBot/1.0 /robots.txt
+			10:00:01 examplebot/1.0 /a`), ""},
+		{"a change within 24 hours", changed, combined(`
+			20T11:00:00 ExampleBot/1.0 /robots.txt
+			20T13:00:00 ExampleBot/1.0 /private/a
+			21T11:00:00 ExampleBot/1.0 /private/b`), ""},
+		{"a change after 24 hours", changed, combined(`
+			20T11:00:00 ExampleBot/1.0 /robots.txt
+			21T11:00:01 ExampleBot/1.0 /private/a`), "11:00:01 ExampleBot /private/a stale\n"},
+		{"a change that the robot has seen", changed, combined(`
+			20T11:00:00 ExampleBot/1.0 /robots.txt
+			20T13:00:00 ExampleBot/1.0 /robots.txt 304
+			20T13:00:01 ExampleBot/1.0 /private/a`), "13:00:01 ExampleBot /private/a disallowed\n"},
+		{"a change that the robot was not told of", changed, combined(`
+			20T11:00:00 ExampleBot/1.0 /robots.txt
+			20T13:00:00 ExampleBot/1.0 /robots.txt 503
+			20T13:00:01 ExampleBot/1.0 /private/a`), ""},
+		{"a change that nobody asked for", changed, combined(`
+			20T13:00:01 ExampleBot/1.0 /private/a`), "13:00:01 ExampleBot /private/a disallowed\n13:00:01 ExampleBot /private/a before-robots-txt\n"},
+
+		{"a gap by whole seconds that a duration explains", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt
+			10:00:20 SlowBot/1.0 /a
+			10:00:21 SlowBot/1.0 /b`), ""},
+		{"one that nothing explains", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt
+			10:00:01 SlowBot/1.0 /a
+			10:00:02 SlowBot/1.0 /b`), "10:00:02 SlowBot /b gap\n"},
+		{"one that the part of a second explains", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt
+			10:00:00 SlowBot/1.0 /a
+			10:00:09 SlowBot/1.0 /b
+			10:00:20 SlowBot/1.0 /c`), "10:00:09 SlowBot /b gap\n"},
+		{"many in no time, of a robot that was here before", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt
+			10:00:30 SlowBot/1.0 /a
+			10:00:30 SlowBot/1.0 /b
+			10:00:30 SlowBot/1.0 /c
+			10:00:30 SlowBot/1.0 /d
+			10:00:30 SlowBot/1.0 /e`), "10:00:30 SlowBot /e gap\n"},
+		{"a gap by starts", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
+			10:00:20 SlowBot/1.0 /a | 1795168820.500 0.500
+			10:00:29 SlowBot/1.0 /b | 1795168829.999 0.000
+			10:00:45 SlowBot/1.0 /c | 1795168845.999 6.000
+			10:00:50 SlowBot/1.0 /d | 1795168850.000 0.001 upstream=1`), "10:00:29.999 SlowBot /b gap\n"},
+		{"fetches of robots.txt do not count", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
+			10:00:01 SlowBot/1.0 /a | 1795168801.000 0.000
+			10:00:02 SlowBot/1.0 /robots.txt | 1795168802.000 0.000
+			10:00:11 SlowBot/1.0 /b | 1795168811.000 0.000`), ""},
+		{"lines out of order", always(rulesOfSite), combined(`
+			10:00:08 SlowBot/1.0 /a | 1795168808.000 0.000
+			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
+			10:00:18 SlowBot/1.0 /b | 1795168818.000 0.000`), ""},
+		{"a download of a minute", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
+			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
+			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
+			10:01:00 SlowBot/1.0 /long | 1795168870.000 60.000`), ""},
+		{"one that began too early", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
+			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
+			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
+			10:01:10 SlowBot/1.0 /long | 1795168870.000 45.000`), "10:00:25 SlowBot /long gap\n10:00:30 SlowBot /c gap\n"},
+		{"time jumps back", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt
+			10:10:00 SlowBot/1.0 /a
+			10:05:00 SlowBot/1.0 /b
+			10:05:01 SlowBot/1.0 /private/c`), "10:05:01 SlowBot /private/c disallowed\nline 3\n"},
+		{"what is no request is no page", always(rulesOfSite), combined(`
+			10:00:00 ExampleBot/1.0 *`), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := read(t, tt.history, tt.log).String(); got != tt.want {
+				t.Errorf("got\n%swant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Each field of a violation.
+func TestViolation_JSON(t *testing.T) {
+	h := always("User-agent: *\nDisallow: /private/ # keep out\nCrawl-delay: 2.5\n")
+	got := read(t, h, combined(`
+		10:00:00 ExampleBot/1.0 /robots.txt | 1795168800.000 0.000
+		10:00:01 ExampleBot/1.0 /a?b=<c>&d | 1795168801.000 0.250
+		10:00:02 ExampleBot/1.0 /private/\x22 | 1795168802.000 0.000`))
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, v := range got.violations {
+		if err := enc.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `{"time":"2026-11-20T10:00:02Z","robot":"ExampleBot","host":"","url":"/private/\"","kind":"disallowed","line":2,"rule":"Disallow: /private/"}
+{"time":"2026-11-20T10:00:02Z","robot":"ExampleBot","host":"","url":"/private/\"","kind":"gap","line":3,"rule":"Crawl-delay: 2.5","previous":"2026-11-20T10:00:00.75Z","gap":1.25,"want":2.5}
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// What no robots.txt is known for is never fine.
+func TestRead_Unaudited(t *testing.T) {
+	h := new(History)
+	h.Add("", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
+	got := read(t, h, combined(`
+		10:00:00 ExampleBot/1.0 /robots.txt
+		10:00:01 ExampleBot/1.0 /private/a
+		10:59:59 ExampleBot/1.0 /b
+		11:00:00 ExampleBot/1.0 /a
+		11:00:01 ExampleBot/1.0 /private/a`))
+	r := got.result
+	if got.String() != "" || r.Unaudited != 3 || len(r.Spans) != 2 {
+		t.Errorf("%+v, violations %v", r, got)
+	}
+	// The last one, too: nobody knows what the robot saw an hour ago.
+	if s := r.Spans[0]; s.Requests != 2 || s.From.Format("15:04:05") != "10:00:01" || s.To.Format("15:04:05") != "10:59:59" {
+		t.Errorf("the span is %+v", s)
+	}
+	if got := read(t, nil, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Unaudited != 1 {
+		t.Errorf("without any robots.txt: %+v", got.result)
+	}
+	two := new(History)
+	two.Add("https://a.example", time.Time{}, 200, nil)
+	two.Add("https://b.example", time.Time{}, 200, nil)
+	if got := read(t, two, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Unaudited != 1 {
+		t.Errorf("a log without hosts, a history of two: %+v", got.result)
+	}
+}
+
+// Each host has its own robots.txt, and each robot its own first page there.
+func TestRead_Caddy(t *testing.T) {
+	h := new(History)
+	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"))
+	h.Add("b.example", time.Time{}, 200, []byte("User-agent: *\nAllow: /\n"))
+	line := func(ts, took float64, host, uri, agent string, status int, more string) string {
+		return fmt.Sprintf(`{"level":"info","ts":%f,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"192.0.2.1","proto":"HTTP/2.0","method":"GET","host":%q,"uri":%q,"headers":{"Accept":["*/*"],"User-Agent":[%q]},"tls":{"version":772}},"bytes_read":0,"duration":%f,"size":1,"status":%d,"resp_headers":{"Server":["Caddy"]%s}}`+"\n", ts, host, uri, agent, took, status, more)
+	}
+	const t0 = 1795168800
+	log := line(t0, 0.1, "a.example", "/robots.txt", "ExampleBot/1.0", 200, "") +
+		line(t0+1, 0.1, "A.example:443", "/a", "ExampleBot/1.0", 200, "") +
+		line(t0+2.5, 0.7, "a.example", "/b", "ExampleBot/1.0", 200, "") +
+		line(t0+10, 0, "b.example", "/private/a", "ExampleBot/1.0", 200, "") +
+		line(t0+20, 0.5, "a.example", "/c", "ExampleBot/1.0", 429, `,"Retry-After":["60"]`) +
+		line(t0+79, 0, "a.example", "/d", "ExampleBot/1.0", 200, "") +
+		line(t0+81, 0, "a.example", "/e", "ExampleBot/1.0", 200, "") +
+		`{"level":"info","ts":1795168900,"logger":"tls","msg":"cleaning storage unit"}` + "\n" +
+		`{"level":"error","ts":1795168900,"logger":"http.log.error","msg":"no","request":{"host":"a.example","uri":"/f"}}` + "\n" +
+		line(t0+90, 0, "c.example", "/", "ExampleBot/1.0", 200, "") +
+		`{"ts":1795168900,` + "\n"
+	got := read(t, h, log)
+	want := "10:00:01.8 ExampleBot a.example/b gap\n" +
+		"10:00:10 ExampleBot b.example/private/a before-robots-txt\n" +
+		"10:01:19 ExampleBot a.example/d retry-after\n" +
+		"10:01:30 ExampleBot c.example/ before-robots-txt\n" +
+		"line 11\n"
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if r := got.result; r.Requests != 8 || r.Unaudited != 1 || len(r.Robots) != 1 || r.Robots[0].Hosts != 3 || len(r.Hosts) != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The parts of a log, in whatever order, compressed or not, say the same.
+func TestRead_Parts(t *testing.T) {
+	parts := []string{
+		combined("10:00:00 SlowBot/1.0 /robots.txt\n10:00:01 SlowBot/1.0 /a\n"),
+		combined("10:00:02 SlowBot/1.0 /b\n10:00:03 SlowBot/1.0 /private/c\n"),
+		combined("10:00:04 SlowBot/1.0 /d\n"),
+	}
+	want := read(t, always(rulesOfSite), strings.Join(parts, "")).String()
+	if strings.Count(want, "\n") != 4 {
+		t.Fatal(want)
+	}
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	io.WriteString(zip, parts[1])
+	zip.Close()
+	parts[1] = zipped.String()
+	for range 6 {
+		parts[0], parts[1], parts[2] = parts[1], parts[2], parts[0]
+		if got := read(t, always(rulesOfSite), parts...).String(); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+}
+
+func TestRead_BadInput(t *testing.T) {
+	good := combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a\n")
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	io.WriteString(zip, good)
+	zip.Close()
+	tests := []struct {
+		name                  string
+		log                   string
+		requests, broken, cut int
+	}{
+		{"nothing", "", 0, 0, 0},
+		{"blank lines", "\n \r\n" + good, 2, 0, 0},
+		{"no end of line", strings.TrimSuffix(good, "\n"), 2, 0, 0},
+		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), 2, 0, 0},
+		{"words", "these are words\n" + good + "and these\n", 2, 2, 0},
+		{"zeros, after a crash", strings.Repeat("\x00", 5000) + "\n" + good, 2, 1, 0},
+		{"a line cut short", good + good[:len(good)-20], 3, 1, 0},
+		{"no such date", strings.Replace(good, "20/Nov", "31/Nov", 1), 1, 1, 0},
+		{"a year that no clock has", strings.Replace(good, "/2026", "/0026", 1), 1, 1, 0},
+		{"the common format", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 512` + "\n", 0, 1, 0},
+		{"a client that speaks TLS", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "\x16\x03\x01" 400 157 "-" "-"` + "\n", 1, 0, 0},
+		{"a client that says nothing", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "" 400 0 "-" "-"` + "\n", 1, 0, 0},
+		{"a robot's request that is none", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
+		{"a long line", strings.Repeat("x", 3<<20) + "\n" + good, 2, 1, 0},
+		{"a line that nearly is too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
+		{"a gzip file cut short", zipped.String()[:zipped.Len()-12], 0, 1, 1},
+		{"no gzip file", "\x1f\x8bwords", 0, 1, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := read(t, always(rulesOfSite), tt.log)
+			r := got.result
+			if (tt.cut == 0 || r.Requests > 2) && r.Requests != tt.requests || r.Broken != tt.broken || r.Cut != tt.cut || len(got.broken) != r.Broken {
+				t.Errorf("%d requests, %d broken (%v), %d cut; want %d, %d, %d", r.Requests, r.Broken, got.broken, r.Cut, tt.requests, tt.broken, tt.cut)
+			}
+		})
+	}
+}
+
+// A reader that gives one byte at a time, and then an error.
+func TestRead_Fails(t *testing.T) {
+	a := Auditor{History: always(rulesOfSite)}
+	good := combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a\n")
+	failing := io.MultiReader(strings.NewReader(good), errorReader{})
+	if err := a.Read(t.Context(), Input{"log", failing}); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.Result(); r.Requests != 2 || r.Cut != 1 || r.Broken != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+type errorReader struct{}
+
+func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
+
+// Memory does not grow with the log: neither with its length, nor with one
+// line.
+func TestRead_Memory(t *testing.T) {
+	line := combined("10:00:00 ExampleBot/1.0 /a\n")
+	a := Auditor{History: always(rulesOfSite)}
+	in := io.MultiReader(
+		io.LimitReader(repeat{line}, 1<<20),
+		strings.NewReader("\n"),
+		io.LimitReader(repeat{"x"}, 64<<20), // one line
+		strings.NewReader("\n"+line),
+	)
+	allocated := allocatedBy(func() {
+		if err := a.Read(t.Context(), Input{"log", in}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// A page that is asked for costs its URL.
+	if r := a.Result(); r.Requests < 10_000 || r.Broken == 0 || allocated > 24<<20 {
+		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
+	}
+}
+
+// allocatedBy returns how many bytes a function allocates.
+func allocatedBy(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// repeat is a Reader of one text again and again.
+type repeat struct{ text string }
+
+func (r repeat) Read(p []byte) (n int, err error) {
+	for n+len(r.text) <= len(p) {
+		n += copy(p[n:], r.text)
+	}
+	if n == 0 {
+		n = copy(p, r.text)
+	}
+	return n, nil
+}
+
+// A crawl that has ended leaves nothing behind when it is interrupted.
+func TestRead_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	a := Auditor{History: always(rulesOfSite), OnViolation: func(Violation) {}}
+	line := combined("10:00:00 ExampleBot/1.0 /a\n")
+	done := make(chan error)
+	go func() { done <- a.Read(ctx, Input{"log", repeat{line}}) }()
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestRobotOf(t *testing.T) {
+	for agent, want := range map[string]string{
+		"ExampleBot/1.0 (+https://example.com/bot)": "ExampleBot",
+		"curl/8.5.0": "curl",
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                         "Googlebot",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/)": "GPTBot",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36":                    "",
+		"mozilla/5.0 (Compatible;archive.org_bot)":                                                         "archive.org_bot",
+		"": "", " ": "", "(no name)": "",
+	} {
+		if got := robotOf(agent); got != want {
+			t.Errorf("%q: %q, want %q", agent, got, want)
+		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	var combined, caddy strings.Builder
+	const n = 50_000
+	for i := range n {
+		at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).Add(time.Duration(i) * 50 * time.Millisecond)
+		fmt.Fprintf(&combined, "192.0.2.%d - - [%s] \"GET /products/item-%d.html?ref=%d HTTP/1.1\" 200 %d \"https://www.example.com/\" \"Mozilla/5.0 (compatible; Bot%d/2.1; +http://www.example.com/bot.html)\"\n",
+			i%256, at.Format("02/Jan/2006:15:04:05 -0700"), i, i%7, i, i%40)
+		fmt.Fprintf(&caddy, `{"level":"info","ts":%d.%03d,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"192.0.2.%d","remote_port":"41342","client_ip":"192.0.2.1","proto":"HTTP/2.0","method":"GET","host":"www.example.com","uri":"/products/item-%d.html?ref=7","headers":{"User-Agent":["Mozilla/5.0 (compatible; Bot%d/2.1; +http://www.example.com/bot.html)"],"Accept":["*/*"],"Accept-Encoding":["gzip, deflate, br"]},"tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"www.example.com"}},"bytes_read":0,"user_id":"","duration":0.000929675,"size":10900,"status":200,"resp_headers":{"Server":["Caddy"],"Content-Encoding":["gzip"],"Content-Type":["text/html; charset=utf-8"],"Vary":["Accept-Encoding"]}}`+"\n",
+			at.Unix(), at.UnixMilli()%1000, i%256, i, i%40)
+	}
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	io.WriteString(zip, combined.String())
+	zip.Close()
+	for _, log := range []struct{ name, text string }{{"combined", combined.String()}, {"gzip", zipped.String()}, {"caddy", caddy.String()}} {
+		b.Run(log.name, func(b *testing.B) {
+			b.SetBytes(int64(len(log.text)))
+			for b.Loop() {
+				a := Auditor{History: always("User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-delay: 0.1\n")}
+				if err := a.Read(b.Context(), Input{"log", strings.NewReader(log.text)}); err != nil {
+					b.Fatal(err)
+				}
+				if r := a.Result(); r.Requests != n || r.Broken > 0 || len(r.Robots) != 40 {
+					b.Fatalf("%+v", r)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
+		})
+	}
+}

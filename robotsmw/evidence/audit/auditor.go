@@ -1,0 +1,324 @@
+package audit
+
+import (
+	"strings"
+	"time"
+)
+
+// An Auditor judges requests, in the order in which they began. The zero value
+// with a History is ready. It is not safe for concurrent use.
+type Auditor struct {
+	// History is the robots.txt that was in force. Where it has none, one that a
+	// Request brings along counts; nil: only those.
+	History *History
+	// OnViolation, if not nil, gets each violation, in the order of time. A
+	// request that took longer than an hour may come out of order.
+	OnViolation func(Violation)
+	// OnBroken, if not nil, gets what is wrong with a line of an input.
+	OnBroken func(Broken)
+
+	result   Result
+	robots   map[string]*robot
+	hosts    map[string]*HostResult
+	seen     History // what requests brought along
+	window   window
+	epoch    int
+	newest   int64
+	found    reorder
+	spans    map[string]*Span // open ones, by host
+	lastName string
+	last     *robot
+}
+
+// A robot is all sites of one product token.
+type robot struct {
+	name  string
+	sites map[string]*site
+	sums  *RobotResult
+}
+
+// Add judges a request, or keeps it until it is sorted in: requests may come up
+// to ten seconds from their place. One that comes later than that starts anew:
+// its gap to those before is not known.
+func (a *Auditor) Add(r Request) {
+	e, ok := r.event()
+	if !ok {
+		a.broken(Broken{Err: errNoTime})
+		return
+	}
+	a.result.Requests++
+	if e.robot == "" {
+		return
+	}
+	if a.robots != nil && a.newest != never && e.time() < a.newest-reach {
+		a.result.Jumps++
+		a.jump()
+	}
+	a.add(&e)
+}
+
+// Result ends the audit and returns what it comes to.
+func (a *Auditor) Result() *Result {
+	a.flush()
+	for _, s := range a.spans {
+		a.result.addSpan(*s)
+	}
+	a.spans = nil
+	for v, ok := a.found.pop(forever); ok; v, ok = a.found.pop(forever) {
+		a.tell(v)
+	}
+	a.result.finish()
+	return &a.result
+}
+
+var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (a *Auditor) add(e *event) {
+	a.begin()
+	e.epoch = a.epoch
+	a.newest = max(a.newest, e.time())
+	a.window.push(e)
+	var next event
+	for a.window.pop(a.newest-reach, &next) {
+		a.judge(&next)
+	}
+	if len(a.found.held) > 0 {
+		a.release(asTime(a.newest).Add(-holdFor))
+	}
+}
+
+// begin makes the zero value ready.
+func (a *Auditor) begin() {
+	if a.robots == nil {
+		a.robots, a.hosts, a.spans = make(map[string]*robot), make(map[string]*HostResult), make(map[string]*Span)
+		a.seen.recent = keptFetches
+		a.newest = never
+	}
+}
+
+// jump begins a new epoch: the clock has jumped back.
+func (a *Auditor) jump() {
+	a.flush()
+	a.epoch++
+	a.newest = never
+}
+
+func (a *Auditor) flush() {
+	var next event
+	for a.window.pop(1<<63-1, &next) {
+		a.judge(&next)
+	}
+}
+
+func (a *Auditor) robot(name string) *robot {
+	if name == a.lastName && a.last != nil {
+		return a.last
+	}
+	key := strings.ToLower(name)
+	r := a.robots[key]
+	if r == nil {
+		r = &robot{name: name, sites: make(map[string]*site), sums: a.result.robot(name)}
+		a.robots[key] = r
+	}
+	a.lastName, a.last = name, r
+	return r
+}
+
+func (a *Auditor) host(name string) *HostResult {
+	h := a.hosts[name]
+	if h == nil {
+		h = &HostResult{Name: name, Kinds: make(map[Kind]int)}
+		a.hosts[name] = h
+		a.result.Hosts = append(a.result.Hosts, h)
+	}
+	return h
+}
+
+func (a *Auditor) site(r *robot, host string) *site {
+	s := r.sites[host]
+	if s == nil {
+		s = newSite()
+		s.host = a.host(host)
+		r.sites[host] = s
+		r.sums.Hosts++
+	}
+	return s
+}
+
+func (a *Auditor) judge(e *event) {
+	r := a.robot(e.robot)
+	if e.host == "" && a.History != nil {
+		e.host, _ = a.History.only()
+	}
+	s := a.site(r, e.host)
+	if s.epoch != e.epoch {
+		s.forget(e.epoch, e.begun())
+	}
+	day := r.sums.day(e.begun())
+	day.Requests++
+	r.sums.Requests++
+	s.host.Requests++
+	r.sums.seen(e.begun())
+	if e.isRobots() {
+		a.fetch(e, r, s)
+	} else if pathOf(e.url) != "" {
+		a.page(e, r, s, day)
+	}
+	if e.wait > 0 && (e.status == 429 || e.status == 503 || e.status/100 == 3) {
+		s.refused = e.time()
+		if e.end == never {
+			s.refused += e.rounded
+		}
+		s.left = s.refused + min(e.wait, int64(maxRest))
+	}
+}
+
+// fetch notes that a robot fetched robots.txt.
+func (a *Auditor) fetch(e *event, r *robot, s *site) {
+	f := fetch{at: e.time(), good: e.status == 200 || e.status == 304}
+	if e.capture != nil {
+		a.seen.add(e.scheme, e.host, f.at, e.capture)
+		f.saw = a.seen.at(e.scheme, e.host, f.at)
+	} else {
+		f.saw = a.inForce(e, f.at)
+	}
+	s.fetch(f)
+	r.sums.Fetches++
+}
+
+func (a *Auditor) inForce(e *event, at int64) *file {
+	if e.host == "" && a.History != nil && a.History.all == nil && len(a.History.hosts) > 1 {
+		return nil
+	}
+	if f := a.History.at(e.scheme, e.host, at); f != nil {
+		return f
+	}
+	return a.seen.at(e.scheme, e.host, at)
+}
+
+// page judges a request for a page.
+func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
+	at := e.begun()
+	v := Violation{Time: asTime(at), Robot: r.name, Host: e.host, URL: e.url}
+	f := a.inForce(e, at)
+	known := f != nil
+	if known {
+		if s.file != f {
+			s.file, s.rules = f, f.rulesFor(r.name)
+		}
+		known = a.allowed(v, at, f, r, s)
+	}
+	if !s.accused && (s.fetched == never || at < s.fetched) {
+		s.accused, s.since = true, never
+		v := v
+		v.Kind = BeforeRobotsTxt
+		a.report(v, r, s)
+	}
+	want := int64(0)
+	if f != nil {
+		want = int64(s.rules.delay)
+	}
+	shorts, least, told := s.next(e, s.since, want)
+	for _, short := range shorts {
+		v := v
+		v.Kind, v.Time, v.URL = Gap, asTime(short.at), short.url
+		v.Previous, v.Gap, v.Want = asTime(short.previous), time.Duration(short.at-short.previous), time.Duration(want)
+		v.Line, v.Rule = s.rules.line, s.rules.field
+		a.report(v, r, s)
+	}
+	if least != never {
+		r.sums.gap(time.Duration(least), time.Duration(want))
+	}
+	if s.refused != never && at >= s.refused && at+max(e.rounded, 1) <= s.left {
+		v := v
+		v.Kind, v.Previous = RetryAfter, asTime(s.refused)
+		v.Gap, v.Want = time.Duration(at-s.refused), time.Duration(s.left-s.refused)
+		a.report(v, r, s)
+	}
+	if known && told {
+		a.audited(e.host)
+		return
+	}
+	day.Unaudited++
+	r.sums.Unaudited++
+	a.result.Unaudited++
+	a.unaudited(e.host, at)
+}
+
+// allowed reports a page that the file in force forbids. It returns false if
+// that cannot be told: what the robot fetched last is not known.
+func (a *Auditor) allowed(v Violation, at int64, f *file, r *robot, s *site) bool {
+	verdict := f.judge(s.rules, v.URL)
+	if verdict.allowed {
+		return true
+	}
+	v.Kind, v.Line, v.Rule = Disallowed, verdict.line, verdict.rule
+	if last, ok := s.lastGood(at); ok {
+		isFresh := at-last.at <= int64(fresh)
+		switch {
+		case last.saw == nil && isFresh:
+			return false
+		case last.saw == nil || last.saw == f || !last.saw.judge(last.saw.rulesFor(r.name), v.URL).allowed:
+		case isFresh:
+			return true
+		default:
+			v.Kind, v.Previous = Stale, asTime(last.at)
+			v.Gap, v.Want = time.Duration(at-last.at), fresh
+		}
+	}
+	a.report(v, r, s)
+	return true
+}
+
+func (a *Auditor) report(v Violation, r *robot, s *site) {
+	a.result.Violations++
+	s.host.Kinds[v.Kind]++
+	r.sums.violation(v)
+	a.found.push(v)
+}
+
+// release hands on what is earlier than a bound.
+func (a *Auditor) release(bound time.Time) {
+	for v, ok := a.found.pop(bound); ok; v, ok = a.found.pop(bound) {
+		a.tell(v)
+	}
+}
+
+func (a *Auditor) tell(v Violation) {
+	if a.OnViolation != nil {
+		a.OnViolation(v)
+	}
+}
+
+func (a *Auditor) broken(b Broken) {
+	a.result.Broken++
+	if a.OnBroken != nil {
+		a.OnBroken(b)
+	}
+}
+
+// unaudited adds a request to the host's span of those that nobody can judge.
+func (a *Auditor) unaudited(host string, at int64) {
+	s := a.spans[host]
+	if s == nil {
+		s = &Span{Host: host, From: asTime(at), To: asTime(at)}
+		a.spans[host] = s
+	}
+	if t := asTime(at); t.Before(s.From) {
+		s.From = t
+	} else if t.After(s.To) {
+		s.To = t
+	}
+	s.Requests++
+}
+
+// audited ends it.
+func (a *Auditor) audited(host string) {
+	if len(a.spans) == 0 {
+		return
+	}
+	if s := a.spans[host]; s != nil {
+		a.result.addSpan(*s)
+		delete(a.spans, host)
+	}
+}

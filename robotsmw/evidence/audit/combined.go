@@ -1,0 +1,298 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The lines of nginx and Apache:
+//
+//	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
+//
+// in one line with "-" "ExampleBot/1.0", referrer and User-Agent; then perhaps
+// $msec and $request_time, 1795168800.123 0.005, then perhaps anything. Apache's
+// vhost_combined begins with the host and its port.
+
+var (
+	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
+	errCommon  = errors.New("the line has no User-Agent: log in the combined format")
+	errDate    = errors.New("the line has no date such as [20/Nov/2026:10:00:00 +0000]")
+	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
+)
+
+// A parser reads lines. What it keeps between them makes it faster, nothing
+// else.
+type parser struct {
+	agents map[string]string // product tokens, by User-Agent
+	hosts  map[string]string // names of hosts, by what a line has
+	stamp  string            // the last date
+	nanos  int64             // what it means
+}
+
+const (
+	cachedNames = 1 << 12
+	cachedSize  = 1 << 10 // a longer one is not kept
+)
+
+// combined reads a line. It returns false if there is nothing to judge: a
+// browser, or a request that is none.
+func (p *parser) combined(line []byte, e *event) (bool, error) {
+	open := bytes.Index(line, []byte(" ["))
+	if open < 0 {
+		return false, errLine
+	}
+	names, rest := line[:open], line[open+2:]
+	const date = len("20/Nov/2026:10:00:00 +0000")
+	if len(rest) < date+3 || string(rest[date:date+3]) != `] "` {
+		return false, errLine
+	}
+	end, ok := p.date(rest[:date])
+	if !ok {
+		return false, errDate
+	}
+	*e = event{start: never, end: end, rounded: 1e9}
+	request, rest, ok := quoted(rest[date+2:])
+	if !ok {
+		return false, errLine
+	}
+	// " 200 512 " or, where nothing was sent, " 200 - "
+	if len(rest) < 5 || rest[0] != ' ' || rest[4] != ' ' {
+		return false, errLine
+	}
+	for _, b := range rest[1:4] {
+		if b < '0' || b > '9' {
+			return false, errLine
+		}
+		e.status = e.status*10 + int(b-'0')
+	}
+	rest = rest[5:]
+	n := 0
+	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
+		n++
+	}
+	if n == 0 && len(rest) > 0 && rest[0] == '-' {
+		n = 1
+	}
+	if n == 0 {
+		return false, errLine
+	}
+	if rest = rest[n:]; len(bytes.TrimRight(rest, " ")) == 0 {
+		return false, errCommon
+	}
+	if rest[0] != ' ' {
+		return false, errLine
+	}
+	_, rest, ok = quoted(rest[1:])
+	if !ok || len(rest) == 0 || rest[0] != ' ' {
+		return false, errLine
+	}
+	agent, rest, ok := quoted(rest[1:])
+	if !ok {
+		return false, errLine
+	}
+	if string(agent) == "-" {
+		return false, nil
+	}
+	if e.robot = p.agent(agent); e.robot == "" {
+		return false, nil
+	}
+	if e.url, ok = requested(request); !ok {
+		return false, errRequest
+	}
+	if host := vhost(names); host != nil {
+		e.host = p.host(host)
+	}
+	p.precise(rest, e)
+	return true, nil
+}
+
+// precise reads $msec and $request_time, if they are there.
+func (p *parser) precise(rest []byte, e *event) {
+	end, rest, ok := millis(rest)
+	if !ok {
+		return
+	}
+	took, _, ok := millis(rest)
+	if !ok {
+		return
+	}
+	e.end, e.start, e.rounded = end, end-took, 1e6
+}
+
+// millis reads " 1795168800.123" as nanoseconds.
+func millis(s []byte) (n int64, rest []byte, ok bool) {
+	if len(s) == 0 || s[0] != ' ' {
+		return 0, nil, false
+	}
+	s = s[1:]
+	i := 0
+	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
+		n = n*10 + int64(s[i]-'0')
+		if i > 9 { // after the year 2286
+			return 0, nil, false
+		}
+	}
+	if i == 0 || len(s) < i+4 || s[i] != '.' {
+		return 0, nil, false
+	}
+	for _, b := range s[i+1 : i+4] {
+		if b < '0' || b > '9' {
+			return 0, nil, false
+		}
+		n = n*10 + int64(b-'0')
+	}
+	rest = s[i+4:]
+	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
+}
+
+// quoted takes what stands in quotes at the beginning of s. A backslash takes
+// the meaning from what follows it.
+func quoted(s []byte) (text, rest []byte, ok bool) {
+	if len(s) == 0 || s[0] != '"' {
+		return nil, nil, false
+	}
+	for i := 1; ; {
+		n := bytes.IndexByte(s[i:], '"')
+		if n < 0 {
+			return nil, nil, false
+		}
+		i += n
+		slashes := 0
+		for s[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return s[1:i], s[i+1:], true
+		}
+		i++
+	}
+}
+
+// unescaped undoes what servers do to quotes, control characters and bytes
+// above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
+func unescaped(s []byte) string {
+	i := bytes.IndexByte(s, '\\')
+	if i < 0 {
+		return string(s)
+	}
+	var b strings.Builder
+	for ; i >= 0; i = bytes.IndexByte(s, '\\') {
+		b.Write(s[:i])
+		if s = s[i+1:]; len(s) == 0 {
+			b.WriteByte('\\')
+			break
+		}
+		if s[0] == 'x' && len(s) >= 3 {
+			if n, err := strconv.ParseUint(string(s[1:3]), 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				s = s[3:]
+				continue
+			}
+		}
+		if n := strings.IndexByte("btnrvf", s[0]); n >= 0 {
+			b.WriteByte("\b\t\n\r\v\f"[n])
+		} else {
+			b.WriteByte(s[0])
+		}
+		s = s[1:]
+	}
+	b.Write(s)
+	return b.String()
+}
+
+// requested takes the URL out of a request line. That of HTTP/0.9 has no
+// version; the URL of a bad one may have spaces.
+func requested(line []byte) (url string, ok bool) {
+	method, rest, ok := bytes.Cut(line, []byte(" "))
+	if !ok || len(method) == 0 {
+		return "", false
+	}
+	for _, b := range method {
+		if !isTokenByte(b) {
+			return "", false
+		}
+	}
+	if i := bytes.LastIndex(rest, []byte(" HTTP/")); i >= 0 {
+		rest = rest[:i]
+	}
+	return unescaped(rest), len(rest) > 0
+}
+
+// vhost returns the host that stands before the client's address, or nil.
+func vhost(names []byte) []byte {
+	first, rest, _ := bytes.Cut(names, []byte(" "))
+	second, rest, _ := bytes.Cut(rest, []byte(" "))
+	if string(second) == "-" {
+		return nil
+	}
+	if third, _, ok := bytes.Cut(rest, []byte(" ")); ok && string(third) == "-" {
+		return first
+	}
+	return nil
+}
+
+// agent is robotOf.
+func (p *parser) agent(s []byte) string {
+	if token, ok := p.agents[string(s)]; ok {
+		return token
+	}
+	token := robotOf(unescaped(s))
+	keepName(&p.agents, s, token)
+	return token
+}
+
+// host is the name of a host as a Host header or Apache has it.
+func (p *parser) host(s []byte) string {
+	if host, ok := p.hosts[string(s)]; ok {
+		return host
+	}
+	_, host := originOf(string(s))
+	keepName(&p.hosts, s, host)
+	return host
+}
+
+func keepName(names *map[string]string, from []byte, to string) {
+	if len(from) > cachedSize {
+		return
+	}
+	if *names == nil || len(*names) >= cachedNames {
+		*names = make(map[string]string)
+	}
+	(*names)[string(from)] = strings.Clone(to)
+}
+
+// date reads "20/Nov/2026:10:00:00 +0000". Most lines have that of the line
+// before.
+func (p *parser) date(s []byte) (int64, bool) {
+	if string(s) == p.stamp {
+		return p.nanos, true
+	}
+	const form = "02/Jan/2006:15:04:05 -0700"
+	var t int64
+	if last := p.stamp; last != "" && string(s[:12]) == last[:12] && string(s[20:]) == last[20:] {
+		h, m, sec := two(s[12:]), two(s[15:]), two(s[18:])
+		if s[11] != ':' || s[14] != ':' || s[17] != ':' || h < 0 || h > 23 || m < 0 || m > 59 || sec < 0 || sec > 59 {
+			return 0, false
+		}
+		t = p.nanos + int64((h-two([]byte(last[12:])))*3600+(m-two([]byte(last[15:])))*60+sec-two([]byte(last[18:])))*1e9
+	} else {
+		parsed, err := time.Parse(form, string(s))
+		if err != nil || parsed.Year() < 1971 || parsed.Year() > 2261 || s[2] != '/' {
+			return 0, false
+		}
+		t = parsed.UnixNano()
+	}
+	p.stamp, p.nanos = string(s), t
+	return t, true
+}
+
+// two reads two digits, or returns -1.
+func two(s []byte) int {
+	if s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' {
+		return -1
+	}
+	return int(s[0]-'0')*10 + int(s[1]-'0')
+}

@@ -1,0 +1,74 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+// Which robots broke the rules of a site, by its access log.
+func Example() {
+	var history audit.History
+	history.Add("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	judge := audit.Auditor{
+		History: &history,
+		OnViolation: func(v audit.Violation) {
+			fmt.Println(v.Time.Format(time.TimeOnly), v.Robot, v.URL, v.Kind, v.Line)
+		},
+		OnBroken: func(b audit.Broken) { fmt.Printf("%s:%d: %v\n", b.Input, b.Line, b.Err) },
+	}
+	log := `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 38 "-" "GoodBot/1.0"
+192.0.2.1 - - [20/Nov/2026:10:00:01 +0000] "GET /news HTTP/1.1" 200 512 "-" "GoodBot/1.0"
+192.0.2.7 - - [20/Nov/2026:10:00:02 +0000] "GET /private/plan HTTP/1.1" 200 512 "-" "BadBot/2.0"
+this is no line of a log
+`
+	if err := judge.Read(context.Background(), audit.Input{Name: "access.log", Reader: strings.NewReader(log)}); err != nil {
+		fmt.Println(err)
+	}
+	r := judge.Result()
+	fmt.Println(r.Requests, "requests,", len(r.Robots), "robots,", r.Violations, "violations,", r.Unaudited, "unaudited")
+	// Output:
+	// access.log:4: neither a line of a combined log nor one of Caddy's
+	// 10:00:02 BadBot /private/plan disallowed 2
+	// 10:00:02 BadBot /private/plan before-robots-txt 0
+	// 3 requests, 2 robots, 2 violations, 0 unaudited
+}
+
+// Requests that stand in no log: of a database, of a test's server.
+func ExampleAuditor_Add() {
+	var history audit.History
+	history.Add("example.com", time.Time{}, 200, []byte("User-agent: *\nCrawl-delay: 10\n"))
+	judge := audit.Auditor{
+		History:     &history,
+		OnViolation: func(v audit.Violation) { fmt.Println(v.URL, v.Kind, v.Gap, "of", v.Want) },
+	}
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for i, url := range []string{"/robots.txt", "/a", "/b"} {
+		judge.Add(audit.Request{Start: start.Add(time.Duration(i) * 3 * time.Second), Host: "example.com", URL: url, UserAgent: "ExampleBot/1.0", Status: 200})
+	}
+	judge.Result()
+	// Output:
+	// /b gap 3s of 10s
+}
+
+// An archive that has the robots.txt of many sites.
+func ExampleWARCReader() {
+	answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /private/\n"
+	file := fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2026-11-20T10:00:00Z\r\n"+
+		"WARC-Target-URI: https://example.com/robots.txt\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(answer), answer)
+	archive, err := audit.NewWARCReader(strings.NewReader(file))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for record, err := archive.Next(); err == nil; record, err = archive.Next() {
+		if status, text, ok, err := record.RobotsTxt(); ok && err == nil {
+			fmt.Printf("%s %d %q\n", record.TargetURI, status, text)
+		}
+	}
+	// Output:
+	// https://example.com/robots.txt 200 "User-agent: *\nDisallow: /private/\n"
+}

@@ -1,0 +1,219 @@
+package audit
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// An exchange is a request and its answer, as a WARC file has them: in records
+// that stand near each other, in either order, and that may name each other.
+type exchange struct {
+	ids         []string // of its records, and those that they name
+	url         string
+	hasRequest  bool
+	hasResponse bool
+	event       event
+}
+
+// exchanges puts records together.
+type exchanges struct {
+	parser  parser
+	agent   string      // the User-Agent of requests that are not there
+	pending []*exchange // one half each, the oldest first
+}
+
+const pendingExchanges = 64
+
+// add takes a record, and calls each for the exchanges that are whole or for
+// which it waits no longer.
+func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
+	switch r.Type {
+	case "warcinfo":
+		x.warcinfo(r)
+		return nil
+	case "request", "response", "revisit":
+	default:
+		return nil
+	}
+	scheme, host := originOf(r.TargetURI)
+	if scheme != "http" && scheme != "https" {
+		return nil // a name was looked up, for example
+	}
+	half := &exchange{url: r.TargetURI, hasRequest: r.Type == "request", hasResponse: r.Type != "request"}
+	half.ids = append(slices.Clone(r.Header["Warc-Concurrent-To"]), r.Header["Warc-Record-Id"]...)
+	half.event = event{start: r.Date.UnixNano(), end: never, rounded: r.rounded(), scheme: scheme, host: host, url: r.TargetURI}
+	var err error
+	if half.hasRequest {
+		err = x.request(r, &half.event)
+	} else {
+		err = x.response(r, &half.event)
+	}
+	if err != nil {
+		return &WARCError{r.Number, err}
+	}
+	i := slices.IndexFunc(x.pending, func(other *exchange) bool { return half.named(other) })
+	if i < 0 {
+		i = slices.IndexFunc(x.pending, func(other *exchange) bool { return half.like(other) })
+	}
+	if i < 0 {
+		x.pending = append(x.pending, half)
+		if len(x.pending) > pendingExchanges {
+			x.emit(0, each)
+		}
+		return nil
+	}
+	x.pending[i].join(half)
+	x.emit(i, each)
+	return nil
+}
+
+// flush is for the end of the file.
+func (x *exchanges) flush(each func(*event)) {
+	for len(x.pending) > 0 {
+		x.emit(0, each)
+	}
+}
+
+func (x *exchanges) emit(i int, each func(*event)) {
+	e := x.pending[i]
+	x.pending = slices.Delete(x.pending, i, i+1)
+	if !e.hasRequest {
+		e.event.robot = robotOf(x.agent)
+	}
+	each(&e.event)
+}
+
+// named reports whether two halves name each other.
+func (e *exchange) named(other *exchange) bool {
+	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
+}
+
+// like is for halves that do not say whose they are.
+func (e *exchange) like(other *exchange) bool {
+	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
+}
+
+// join completes an exchange. The request says when it began, its answer when
+// that came.
+func (e *exchange) join(half *exchange) {
+	request, response := e, half
+	if half.hasRequest {
+		request, response = half, e
+	}
+	joined := request.event
+	joined.status, joined.wait, joined.capture = response.event.status, response.event.wait, response.event.capture
+	if response.event.start > joined.start {
+		joined.end = response.event.start
+	}
+	e.event, e.hasRequest, e.hasResponse = joined, true, true
+}
+
+// request reads who asks.
+func (x *exchanges) request(r *WARCRecord, e *event) error {
+	m, err := r.http()
+	if err != nil {
+		return err
+	}
+	e.robot = x.parser.agent([]byte(m.header.Get("User-Agent")))
+	return nil
+}
+
+// response reads what the answer means: for robots.txt all of it, for a page
+// whether the site wants to be left alone.
+func (x *exchanges) response(r *WARCRecord, e *event) error {
+	isFile := isRobots(r.TargetURI)
+	if r.Type == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
+		if isFile {
+			e.capture = &capture{status: 304} // what it says is what it said
+		}
+		e.status = 200
+		if r.get("Content-Length") == "0" {
+			return nil
+		}
+	}
+	m, err := r.http()
+	if err != nil {
+		if r.Type == "revisit" {
+			if e.status == 0 {
+				e.status = 304
+			}
+			return nil
+		}
+		return err
+	}
+	if e.status, err = m.status(); err != nil {
+		return err
+	}
+	if value := m.header.Get("Retry-After"); value != "" {
+		e.wait = int64(retryAfter(value, m.header.Get("Date"), r.Date))
+	}
+	if !isFile || e.capture != nil {
+		return nil
+	}
+	e.capture = &capture{status: e.status}
+	switch e.status / 100 {
+	case 2:
+		e.capture.body, err = m.content()
+	case 3:
+		e.capture.to = redirect(r.TargetURI, m.header.Get("Location"))
+	}
+	return err
+}
+
+// redirect returns the origin whose robots.txt a redirect leads to; "": to
+// none.
+func redirect(from, location string) string {
+	base, err := url.Parse(from)
+	if err != nil || location == "" {
+		return ""
+	}
+	to, err := base.Parse(location)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+		return ""
+	}
+	if to.Path != "/robots.txt" {
+		return "unknown://" + to.Host // nobody keeps what is there
+	}
+	return to.Scheme + "://" + to.Host
+}
+
+// warcinfo reads who wrote the file.
+func (x *exchanges) warcinfo(r *WARCRecord) {
+	m, err := r.http() // its lines are fields, too
+	if err != nil {
+		return
+	}
+	if name, value, ok := strings.Cut(m.line, ":"); ok {
+		m.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	x.agent = m.header.Get("Http-Header-User-Agent")
+	if x.agent == "" {
+		x.agent = m.header.Get("User-Agent")
+	}
+}
+
+// AddWARC adds the robots.txt of a WARC file: each is in force from the date of
+// its record on. What is wrong with single records is told by broken.
+func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
+	for {
+		r, err := w.Next()
+		if err != nil {
+			if !goesOn(err, broken) {
+				return atEnd(err)
+			}
+			continue
+		}
+		if r.Type != "response" || !isRobots(r.TargetURI) {
+			continue
+		}
+		scheme, host := originOf(r.TargetURI)
+		var x exchanges
+		var e event
+		if err := x.response(r, &e); err != nil {
+			broken(&WARCError{r.Number, err})
+			continue
+		}
+		h.add(scheme, host, r.Date.UnixNano(), e.capture)
+	}
+}

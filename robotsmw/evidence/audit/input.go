@@ -1,0 +1,316 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// An Input is a log or a WARC file. What it is shows at its beginning: WARC, or
+// lines of nginx's or Apache's combined format or Caddy's JSON; each may be
+// compressed with gzip.
+type Input struct {
+	Name   string
+	Reader io.Reader
+}
+
+// Read judges what the inputs have, all of them together in the order of time,
+// so that the parts of a rotated log may come in any order. Of each input it
+// keeps some 10 MiB at most, however long it is. What cannot be read is counted
+// in the Result and given to OnBroken; the error is that of the context alone.
+func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var heads sources
+	for i, in := range inputs {
+		s := &source{name: in.Name, place: i, batches: make(chan *batch, 4)}
+		go s.run(ctx, in.Reader)
+		heads = append(heads, s)
+	}
+	// A heap needs a first event of each.
+	for i := 0; i < len(heads); {
+		ok, err := heads[i].fill(ctx, a)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			i++
+		default:
+			heads[i] = heads[len(heads)-1]
+			heads = heads[:len(heads)-1]
+		}
+	}
+	heap.Init(&heads)
+	for len(heads) > 0 {
+		s := heads[0]
+		e := &s.batch.events[s.at]
+		if e.epoch != 0 { // set by the source that saw the clock jump back
+			a.jump()
+		}
+		a.add(e)
+		s.at++
+		ok, err := true, error(nil)
+		if s.at == len(s.batch.events) {
+			ok, err = s.fill(ctx, a)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			heap.Pop(&heads)
+		case len(heads) > 1:
+			heap.Fix(&heads, 0)
+		}
+	}
+	return nil
+}
+
+// A source is an Input that is being read.
+type source struct {
+	name    string
+	place   int
+	batches chan *batch
+	batch   *batch
+	at      int // next event of the batch
+}
+
+// A batch is a part of what an input says.
+type batch struct {
+	events   []event // of robots
+	requests int     // of whomever
+	broken   []Broken
+	cut      bool // the input could not be read to its end
+	bytes    int
+}
+
+const batchBytes = 256 << 10
+
+// fill gets batches until one has an event. It returns false at the end.
+func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case b, ok := <-s.batches:
+			if !ok {
+				return false, ctx.Err()
+			}
+			s.batch, s.at = b, 0
+			a.result.Requests += b.requests
+			for _, broken := range b.broken {
+				broken.Input = s.name
+				if broken.Jump {
+					a.result.Jumps++
+					if a.OnBroken != nil {
+						a.OnBroken(broken)
+					}
+					continue
+				}
+				a.broken(broken)
+			}
+			if b.cut {
+				a.result.Cut++
+			}
+			if len(b.events) > 0 {
+				return true, nil
+			}
+		}
+	}
+}
+
+// sources are a heap by the time of the next event.
+type sources []*source
+
+func (s sources) Len() int { return len(s) }
+func (s sources) Less(i, j int) bool {
+	t, u := s[i].batch.events[s[i].at].time(), s[j].batch.events[s[j].at].time()
+	return t < u || t == u && s[i].place < s[j].place
+}
+func (s sources) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *sources) Push(any)     {}
+func (s *sources) Pop() any {
+	last := len(*s) - 1
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	return nil
+}
+
+// A feed makes batches.
+type feed struct {
+	ctx     context.Context
+	to      chan<- *batch
+	batch   *batch
+	newest  int64
+	jumped  bool // the next event begins an epoch
+	stopped bool
+}
+
+// run reads an input to its end.
+func (s *source) run(ctx context.Context, r io.Reader) {
+	defer close(s.batches)
+	f := &feed{ctx: ctx, to: s.batches, batch: new(batch), newest: never}
+	in := bufio.NewReaderSize(r, 64<<10)
+	if isGzip(in) {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			f.end(1, err)
+			return
+		}
+		in = bufio.NewReaderSize(unpacked, 64<<10)
+	}
+	if isWARC(in) {
+		f.warc(in)
+	} else {
+		f.lines(in)
+	}
+}
+
+var (
+	errJump     = errors.New("the time is more than 10 s before that of lines before it: gaps are not audited across it")
+	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
+)
+
+// noted says when a line's request was, and notices a clock that jumps back.
+func (f *feed) noted(number int, at int64) {
+	f.batch.requests++
+	if f.newest != never && at < f.newest-reach {
+		f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: errJump, Jump: true})
+		f.jumped = true
+		f.newest = at
+		return
+	}
+	f.newest = max(f.newest, at)
+}
+
+func (f *feed) event(e *event) {
+	if f.jumped {
+		e.epoch, f.jumped = 1, false
+	}
+	f.batch.events = append(f.batch.events, *e)
+	f.batch.bytes += e.size()
+}
+
+func (f *feed) broken(number int, err error) {
+	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
+}
+
+// dated notices a record whose date jumps back. Its time is its own all the
+// same: nobody's clock did.
+func (f *feed) dated(r *WARCRecord) {
+	at := r.Date.UnixNano()
+	if f.newest != never && at < f.newest-reach {
+		f.batch.broken = append(f.batch.broken, Broken{Line: r.Number, Err: errUnsorted, Jump: true})
+	}
+	f.newest = max(f.newest, at)
+}
+
+// send hands a batch on when it is large enough. It returns false once nobody
+// takes it.
+func (f *feed) send(read int, last bool) bool {
+	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
+		return !f.stopped
+	}
+	select {
+	case f.to <- f.batch:
+	case <-f.ctx.Done():
+		f.stopped = true
+	}
+	f.batch = &batch{events: make([]event, 0, len(f.batch.events)*5/4)}
+	return !f.stopped
+}
+
+// end hands on the last batch.
+func (f *feed) end(number int, err error) {
+	if err = atEnd(err); err != nil {
+		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))
+		f.batch.cut = true
+	}
+	f.send(0, true)
+}
+
+// lines reads an access log.
+func (f *feed) lines(in io.Reader) {
+	lines := newLineReader(in)
+	var p parser
+	var e event
+	for {
+		line, err := lines.next()
+		if err != nil && !errors.Is(err, errLong) {
+			f.end(lines.number+1, err)
+			return
+		}
+		switch {
+		case err != nil:
+			f.broken(lines.number, err)
+		case len(bytes.TrimSpace(line)) == 0:
+		default:
+			f.line(&p, lines.number, line, &e)
+		}
+		if !f.send(len(line), false) {
+			return
+		}
+	}
+}
+
+func (f *feed) line(p *parser, number int, line []byte, e *event) {
+	isRequest, judged := true, false
+	var err error
+	if line[0] == '{' {
+		isRequest, judged, err = p.caddy(line, e)
+	} else {
+		judged, err = p.combined(line, e)
+	}
+	switch {
+	case err != nil:
+		f.broken(number, err)
+	case isRequest:
+		f.noted(number, e.time())
+		if judged {
+			f.event(e)
+		}
+	}
+}
+
+// warc reads a WARC file.
+func (f *feed) warc(in *bufio.Reader) {
+	w, err := newWARCReader(in)
+	if err != nil {
+		f.end(1, err)
+		return
+	}
+	var x exchanges
+	each := func(e *event) {
+		f.batch.requests++
+		if e.robot != "" {
+			f.event(e)
+		}
+	}
+	broken := func(err error) {
+		if e, ok := errors.AsType[*WARCError](err); ok {
+			f.broken(e.Record, e.Err)
+		}
+	}
+	for {
+		r, err := w.Next()
+		switch {
+		case err == nil:
+			if err = x.add(r, each); err != nil {
+				broken(err)
+			} else if r.Type == "request" {
+				f.dated(r)
+			}
+		case !goesOn(err, broken):
+			x.flush(each)
+			f.end(w.number+1, err)
+			return
+		}
+		if !f.send(64, false) {
+			return
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// longestLine is how long a line may be. A longer one is broken; nothing of it
+// is kept.
+const longestLine = 1 << 20
+
+var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
+
+// A lineReader cuts a stream into lines.
+type lineReader struct {
+	from   io.Reader
+	buf    []byte // what was read and not yet returned is buf[at:]
+	at     int
+	number int // of the last line
+	err    error
+}
+
+func newLineReader(from io.Reader) *lineReader {
+	return &lineReader{from: from, buf: make([]byte, 0, 64<<10)}
+}
+
+// next returns a line without its end. It is good until the next call. The
+// error is errLong for a line that is too long, after which others may follow,
+// and io.EOF or what reading returned at the end.
+func (l *lineReader) next() ([]byte, error) {
+	for searched := 0; ; {
+		if i := bytes.IndexByte(l.buf[l.at+searched:], '\n'); i >= 0 {
+			line := l.buf[l.at : l.at+searched+i]
+			l.at += searched + i + 1
+			l.number++
+			return bytes.TrimSuffix(line, []byte("\r")), nil
+		}
+		searched = len(l.buf) - l.at
+		switch {
+		case l.err != nil && searched > 0 && errors.Is(l.err, io.EOF):
+			l.number++
+			line := l.buf[l.at:]
+			l.at = len(l.buf)
+			return line, nil
+		case l.err != nil:
+			return nil, l.err
+		case searched > longestLine:
+			l.number++
+			return nil, l.skip()
+		}
+		l.fill()
+	}
+}
+
+// fill reads more, behind what is there.
+func (l *lineReader) fill() {
+	if l.at > 0 {
+		l.buf = l.buf[:copy(l.buf, l.buf[l.at:])]
+		l.at = 0
+	}
+	if len(l.buf) == cap(l.buf) {
+		l.buf = append(make([]byte, 0, 2*cap(l.buf)), l.buf...)
+	}
+	for range 100 { // a Reader may return nothing for a while
+		n, err := l.from.Read(l.buf[len(l.buf):cap(l.buf)])
+		l.buf = l.buf[:len(l.buf)+n]
+		if n > 0 || err != nil {
+			l.err = err
+			return
+		}
+	}
+	l.err = io.ErrNoProgress
+}
+
+// skip reads to the end of a line.
+func (l *lineReader) skip() error {
+	for {
+		if i := bytes.IndexByte(l.buf[l.at:], '\n'); i >= 0 {
+			l.at += i + 1
+			return errLong
+		}
+		l.at = len(l.buf)
+		if l.err != nil {
+			return errLong
+		}
+		l.fill()
+	}
+}

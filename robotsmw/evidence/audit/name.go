@@ -1,0 +1,96 @@
+package audit
+
+import "strings"
+
+// isRobots reports whether a URL is that of a robots.txt.
+func isRobots(url string) bool {
+	path := pathOf(url)
+	const name = "/robots.txt"
+	return strings.HasPrefix(path, name) && (len(path) == len(name) || path[len(name)] == '?')
+}
+
+// pathOf returns the path and query of a URL.
+func pathOf(url string) string {
+	if strings.HasPrefix(url, "/") {
+		return url
+	}
+	_, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		return rest[i:]
+	}
+	return "/"
+}
+
+// originOf takes scheme and host out of an absolute URL, or the host alone as a
+// Host header has it. The host is in small letters, and without a port that is
+// the scheme's.
+func originOf(s string) (scheme, host string) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		scheme, rest = "", s
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = rest[i+1:]
+	}
+	scheme, host = strings.ToLower(scheme), strings.ToLower(rest)
+	if scheme != "https" {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	if scheme != "http" {
+		host = strings.TrimSuffix(host, ":443")
+	}
+	if name, port, ok := strings.Cut(host, ":"); ok && strings.HasSuffix(name, ".") {
+		host = strings.TrimSuffix(name, ".") + ":" + port
+	}
+	host = strings.TrimSuffix(host, ".")
+	return scheme, clip(host)
+}
+
+// longest is the most that is kept of a name. None that can be resolved, and
+// none that a robots.txt has, is longer.
+const longest = 255
+
+func clip(s string) string { return s[:min(len(s), longest)] }
+
+// robotOf returns the product token of a User-Agent: its leading run of token
+// characters or, if that is Mozilla, the one after "compatible;". "" is a
+// browser, or nobody.
+func robotOf(userAgent string) string {
+	token := leadingToken(userAgent)
+	if strings.EqualFold(token, "Mozilla") {
+		_, after, ok := cutFold(userAgent, "compatible;")
+		if !ok {
+			return ""
+		}
+		token = leadingToken(strings.TrimLeft(after, " "))
+	}
+	return clip(token)
+}
+
+func leadingToken(s string) string {
+	i := 0
+	for i < len(s) && isTokenByte(s[i]) {
+		i++
+	}
+	return s[:i]
+}
+
+func isTokenByte(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
+}
+
+// cutFold is strings.Cut without regard to case; sep is ASCII.
+func cutFold(s, sep string) (before, after string, found bool) {
+	for i := 0; i+len(sep) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sep)], sep) {
+			return s[:i], s[i+len(sep):], true
+		}
+	}
+	return s, "", false
+}

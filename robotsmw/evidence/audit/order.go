@@ -1,0 +1,81 @@
+package audit
+
+// The events of a log come in the order in which they ended, or nearly so; they
+// are judged in that in which they began. A window holds as many as are needed
+// to sort them.
+const (
+	reach        = 10e9     // nanoseconds: how far from their place events may be
+	windowEvents = 1 << 16  // events that a window holds at most
+	windowBytes  = 64 << 20 // bytes of names and URLs that they hold at most
+)
+
+// A window sorts events. It is a heap of places, beside the events themselves.
+type window struct {
+	heap   []place
+	events []event
+	free   []int32
+	count  uint64
+	bytes  int
+}
+
+type place struct {
+	key  int64
+	rank uint64 // of two at one time: a robots.txt, then what came first
+	at   int32
+}
+
+func (p place) before(q place) bool { return p.key < q.key || p.key == q.key && p.rank < q.rank }
+
+func (w *window) push(e *event) {
+	p := place{key: e.key(), rank: w.count}
+	if !e.isRobots() {
+		p.rank |= 1 << 63
+	}
+	w.count++
+	if n := len(w.free); n > 0 {
+		p.at, w.free = w.free[n-1], w.free[:n-1]
+		w.events[p.at] = *e
+	} else {
+		p.at = int32(len(w.events))
+		w.events = append(w.events, *e)
+	}
+	w.bytes += e.size()
+	w.heap = append(w.heap, p)
+	for i := len(w.heap) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !w.heap[i].before(w.heap[up]) {
+			break
+		}
+		w.heap[i], w.heap[up] = w.heap[up], w.heap[i]
+		i = up
+	}
+}
+
+// pop takes the first event into e, if it is of a time up to a bound, or if the
+// window holds too many.
+func (w *window) pop(until int64, e *event) bool {
+	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {
+		return false
+	}
+	first := w.heap[0]
+	*e = w.events[first.at]
+	w.events[first.at] = event{}
+	w.free = append(w.free, first.at)
+	w.bytes -= e.size()
+	last := len(w.heap) - 1
+	w.heap[0], w.heap = w.heap[last], w.heap[:last]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= last {
+			return true
+		}
+		if down+1 < last && w.heap[down+1].before(w.heap[down]) {
+			down++
+		}
+		if !w.heap[down].before(w.heap[i]) {
+			return true
+		}
+		w.heap[i], w.heap[down] = w.heap[down], w.heap[i]
+		i = down
+	}
+}

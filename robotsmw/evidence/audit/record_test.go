@@ -1,0 +1,266 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// A recorded makes lines of a record: each gets its number and hashes.
+type recorded struct {
+	n    int
+	prev string
+}
+
+func (r *recorded) lines(members ...string) string {
+	var b strings.Builder
+	for _, m := range members {
+		if r.prev == "" {
+			r.prev = strings.Repeat("0", 64)
+		}
+		r.n++
+		text := fmt.Sprintf(`{"n":%d,%s,"prev":"%s"`, r.n, m, r.prev)
+		sum := sha256.Sum256([]byte(text))
+		r.prev = hex.EncodeToString(sum[:])
+		fmt.Fprintf(&b, "%s,\"hash\":\"%s\"}\n", text, r.prev)
+	}
+	return b.String()
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Lines of a crawl that began on 20 November at 10 o'clock.
+const (
+	opened  = `"event":"segment","time":"2026-11-20T10:00:00Z","format":1,"segment":1,"session":"s1","why":"open"`
+	crawler = `"event":"robot","time":"2026-11-20T10:00:00Z","user_agent":"ExampleBot/1.0","tokens":["ExampleBot"]`
+	limits  = `"event":"limiter","time":"2026-11-20T10:00:00Z","limiter":1,"delay":1,"concurrency":1,"max_crawl_delay":60,"max_retry_after":86400`
+	closed  = `"event":"close","time":"2026-11-20T23:00:00Z","session":"s1"`
+
+	rulesThen = "User-agent: *\nDisallow: /private/\nCrawl-delay: 2\n"
+	rulesNow  = "User-agent: *\nDisallow: /private/\nDisallow: /news/\nCrawl-delay: 2\n"
+)
+
+func fileLine(text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`"event":"file","time":"2026-11-20T10:00:00Z","sha256":"%s","size":%d,"text":%s`, hashOf(text), len(text), quoted)
+}
+
+func robotsLine(clock, text string) string {
+	return fmt.Sprintf(`"event":"robots","time":"2026-11-20T%[1]sZ","robots_url":"https://a.example/robots.txt","from":"fetch","status":200,"sha256":"%[2]s","fetched":"2026-11-20T%[1]sZ","expires":"2026-11-21T%[1]sZ"`, clock, hashOf(text))
+}
+
+func fetchLine(clock string) string {
+	return fmt.Sprintf(`"event":"request","time":"2026-11-20T%[1]sZ","limiter":1,"request":1,"url":"https://a.example/robots.txt","host":"a.example","robots":true,"start":"2026-11-20T%[1]sZ","interval":1,"delay":1`, clock)
+}
+
+// pageLine is a request that was decided when it began, by what was fetched at
+// some time.
+func pageLine(start, path, fetched, text string) string {
+	date := "2026-11-20T"
+	if strings.Contains(start, "T") {
+		date = ""
+	}
+	return fmt.Sprintf(`"event":"request","time":"%[6]s%[1]sZ","limiter":1,"request":2,"url":"https://a.example%[2]s","host":"a.example","start":"%[6]s%[1]sZ","interval":2,"delay":1,"crawl_delay":2,"decision":{"allowed":true,"decided":"%[6]s%[1]sZ","reason":"no-match","robots_url":"https://a.example/robots.txt","sha256":"%[3]s","status":200,"fetched":"2026-11-20T%[4]sZ","expires":"2026-11-21T%[4]sZ"%[5]s}`,
+		start, path, hashOf(text), fetched, "", date)
+}
+
+func readRecord(t testing.TB, dir fs.FS) audited {
+	t.Helper()
+	var got audited
+	a := Auditor{
+		OnViolation: func(v Violation) { got.violations = append(got.violations, v) },
+		OnBroken:    func(b Broken) { got.broken = append(got.broken, b) },
+	}
+	if err := a.ReadRecord(t.Context(), "record", dir); err != nil {
+		t.Fatal(err)
+	}
+	got.result = a.Result()
+	return got
+}
+
+func recordOf(members ...string) fstest.MapFS {
+	var r recorded
+	return fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(r.lines(members...))}, "lock": {}}
+}
+
+// A crawler that breaks each promise in turn: the record names exactly those
+// requests.
+func TestReadRecord_BrokenPromises(t *testing.T) {
+	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
+	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
+	tests := []struct {
+		name  string
+		lines []string
+		want  string
+	}{
+		{"none", []string{good, pageLine("10:00:03.5", "/b", "10:00:01", rulesThen)}, ""},
+		{"a disallowed URL", []string{good, pageLine("10:00:03.5", "/private/a", "10:00:01", rulesThen), pageLine("10:00:05.5", "/b", "10:00:01", rulesThen)},
+			"10:00:03.5 ExampleBot a.example/private/a disallowed\n"},
+		{"another name of one", []string{pageLine("10:00:03.5", "/x/..//private/a", "10:00:01", rulesThen)},
+			"10:00:03.5 ExampleBot a.example/x/..//private/a disallowed\n"},
+		{"one that it knew to be disallowed", []string{strings.Replace(pageLine("10:00:03.5", "/a", "10:00:01", rulesThen), `"allowed":true`, `"allowed":false`, 1)},
+			"10:00:03.5 ExampleBot a.example/a disallowed\n"},
+		{"a gap below the Crawl-delay", []string{good, pageLine("10:00:03.4999", "/b", "10:00:01", rulesThen)},
+			"10:00:03.499 ExampleBot a.example/b gap\n"},
+		{"one that it says is shorter than in the file", []string{good, strings.Replace(pageLine("10:00:03", "/b", "10:00:01", rulesThen), `"crawl_delay":2`, `"crawl_delay":1`, 1)},
+			"10:00:03 ExampleBot a.example/b gap\n"},
+		{"a gap below the delay", []string{good, fetchLine("10:00:02.4")}, "10:00:02.4 ExampleBot a.example/robots.txt gap\n"},
+		{"lines out of order", []string{pageLine("10:00:03.5", "/b", "10:00:01", rulesThen), good}, ""},
+		{"a page before robots.txt", []string{strings.ReplaceAll(good, "a.example", "b.example")}, "10:00:01.5 ExampleBot b.example/a before-robots-txt\n"},
+		{"one that nobody decided about", []string{strings.Split(good, `,"decision"`)[0]}, ""},
+		{"one that anybody would have forbidden", []string{strings.Replace(strings.Split(good, `,"decision"`)[0], "/a\"", "/private/a\"", 1)},
+			"10:00:01.5 ExampleBot a.example/private/a disallowed\n"},
+		{"a stale file", []string{pageLine("2026-11-21T10:00:30", "/b", "10:00:01", rulesThen)}, "10:00:30 ExampleBot a.example/b stale\n"},
+		{"one of a server that is down", []string{
+			`"event":"robots","time":"2026-11-21T10:00:00Z","robots_url":"https://a.example/robots.txt","status":503,"cause":"503","sha256":"` + hashOf(rulesThen) + `","fetched":"2026-11-20T10:00:01Z","expires":"2026-11-21T10:00:01Z"`,
+			pageLine("2026-11-22T10:00:30", "/b", "10:00:01", rulesThen)}, ""},
+		{"a changed robots.txt ignored", []string{fileLine(rulesNow), robotsLine("10:30:00", rulesNow), pageLine("10:30:06", "/news/a", "10:00:01", rulesThen), pageLine("10:30:20", "/b", "10:00:01", rulesThen)},
+			"10:30:06 ExampleBot a.example/news/a disallowed\n10:30:20 ExampleBot a.example/b stale\n"},
+		{"a decision while it changed", []string{fileLine(rulesNow), robotsLine("10:30:00", rulesNow), pageLine("10:30:03", "/news/a", "10:00:01", rulesThen)}, ""},
+		{"inside Retry-After", []string{good,
+			`"event":"answer","limiter":1,"request":2,"host":"a.example","at":"2026-11-20T10:00:02Z","status":429,"retry_after":"60","asks":60`,
+			pageLine("10:01:01.9", "/b", "10:00:01", rulesThen), pageLine("10:01:04", "/c", "10:00:01", rulesThen)}, "10:01:01.9 ExampleBot a.example/b retry-after\n"},
+		{"inside a pause", []string{good,
+			`"event":"pause","limiter":1,"request":2,"host":"a.example","at":"2026-11-20T10:00:02Z","wait":5,"until":"2026-11-20T10:00:07Z","status":429`,
+			pageLine("10:00:06.9", "/b", "10:00:01", rulesThen)}, "10:00:06.9 ExampleBot a.example/b retry-after\n"},
+		{"another limiter's host", []string{good, strings.Replace(pageLine("10:00:01.6", "/b", "10:00:01", rulesThen), `"limiter":1`, `"limiter":2`, 1)}, ""},
+		{"robots.txt unreachable", []string{`"event":"robots","time":"2026-11-20T10:10:00Z","robots_url":"https://a.example/robots.txt","status":503,"cause":"503"`,
+			pageLine("10:20:00", "/b", "10:00:01", rulesThen)}, "10:20:00 ExampleBot a.example/b disallowed\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := readRecord(t, recordOf(append(append(append([]string{}, begin...), tt.lines...), closed)...))
+			if got.String() != tt.want || got.result.Cut != 0 || got.result.Unaudited != 0 {
+				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
+			}
+		})
+	}
+}
+
+// What a record cannot prove, and what shows that it was changed.
+func TestReadRecord_NotWhole(t *testing.T) {
+	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
+	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
+	whole := append(append([]string{}, begin...), good, pageLine("10:00:04", "/b", "10:00:01", rulesThen), closed)
+	var r recorded
+	text := r.lines(whole...)
+	cut := text[:len(text)-300]
+	var second recorded
+	n := strings.Count(cut, "\n")
+	second.lines(whole[:n]...)
+	goodLength := strings.LastIndex(cut, "\n") + 1
+	next := second.lines(strings.Replace(strings.Replace(opened, `"segment":1`, `"segment":2`, 1), `"session":"s1"`, fmt.Sprintf(`"session":"s2","cut":{"segment":1,"offset":%d,"bytes":%d}`, goodLength, len(cut)-goodLength), 1), crawler, limits, closed)
+	tests := []struct {
+		name  string
+		dir   fstest.MapFS
+		lines string // of what is told
+		cut   int
+	}{
+		{"whole", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text)}}, "", 0},
+		{"killed", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}}, "evidence-000001.jsonl:8 ", 1},
+		{"killed between two lines", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text[:goodLength])}}, "evidence-000001.jsonl:7 ", 1},
+		{"killed, and gone on with", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(cut)}, "evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
+		{"a line taken out", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(strings.Join(append(strings.SplitAfter(text, "\n")[:6:6], strings.SplitAfter(text, "\n")[7:]...), ""))}}, "evidence-000001.jsonl:7 ", 1},
+		{"the first segment deleted", fstest.MapFS{"evidence-000002.jsonl": {Data: []byte(next)}}, "evidence-000002.jsonl:1 ", 1},
+		{"a loss", recordOf(append(append([]string{}, begin...), `"event":"loss","time":"2026-11-20T10:00:09Z","from":"2026-11-20T10:00:02Z","to":"2026-11-20T10:00:08Z","lost":{"request":3,"done":2},"cause":"disk full"`, closed)...), "", 1},
+		{"a decision by a file that is not there", recordOf(append(append([]string{}, begin...), pageLine("10:00:09", "/b", "10:00:01.5", rulesThen), closed)...), "evidence-000001.jsonl:7 ", 1},
+		{"a decision with another line", recordOf(append(append([]string{}, begin...), strings.Replace(good, `"reason":"no-match"`, `"reason":"rule","line":7,"rule":"Allow: /"`, 1), closed)...), "evidence-000001.jsonl:7 ", 1},
+		{"another robots.txt", recordOf(opened, crawler, limits, strings.Replace(fileLine(rulesThen), "/private/", "/nothing/", 1), closed), "evidence-000001.jsonl:4 ", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := readRecord(t, tt.dir)
+			told := ""
+			for _, b := range got.broken {
+				told += fmt.Sprintf("%s:%d ", strings.TrimPrefix(b.Input, "record/"), b.Line)
+			}
+			if told != tt.lines || got.result.Cut != tt.cut || got.result.Violations != 0 {
+				t.Errorf("told %q, %d cut; want %q, %d; %+v %v", told, got.result.Cut, tt.lines, tt.cut, got.broken, got)
+			}
+		})
+	}
+	if r := readRecord(t, tests[6].dir).result; r.Unaudited != 3 || len(r.Spans) != 1 {
+		t.Errorf("a loss of three requests: %+v", r)
+	}
+	if err := new(Auditor).ReadRecord(t.Context(), "record", fstest.MapFS{}); !errors.Is(err, errNoRecord) {
+		t.Errorf("an empty directory: %v", err)
+	}
+}
+
+// Any byte of a record that is changed is noticed, and of a WARC file that it
+// names.
+func TestReadRecord_AnyByte(t *testing.T) {
+	warc := "warcinfo request response metadata"
+	fetch := fmt.Sprintf(`"event":"fetch","time":"2026-11-20T10:00:00Z","robots_url":"https://a.example/robots.txt","url":"https://a.example/robots.txt","status":200,"warc":{"file":"robots-000001.warc.gz","request":{"offset":9,"length":7,"sha256":"%s"}}`, hashOf("request"))
+	var r recorded
+	text := r.lines(opened, crawler, limits, fetchLine("10:00:00"), fetch, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen),
+		fmt.Sprintf(`%s,"warc":{"file":"robots-000001.warc.gz","bytes":%d,"sha256":"%s"}`, closed, len(warc), hashOf(warc)))
+	dir := func(text, warc []byte) fstest.MapFS {
+		return fstest.MapFS{"evidence-000001.jsonl": {Data: text}, "robots-000001.warc.gz": {Data: warc}}
+	}
+	if got := readRecord(t, dir([]byte(text), []byte(warc))); got.result.Cut != 0 || got.result.Broken != 0 || got.result.Violations != 0 {
+		t.Fatalf("as it is: %+v %v", got.result, got.broken)
+	}
+	for i := range text {
+		for _, flip := range []byte{1, 0x20, 0x80} {
+			changed := []byte(text)
+			changed[i] ^= flip
+			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Cut == 0 || got.result.Broken == 0 {
+				t.Fatalf("byte %d of the record, %q, is %q: not noticed", i, text[i], changed[i])
+			}
+		}
+	}
+	for i := range warc {
+		changed := []byte(warc)
+		changed[i] ^= 1
+		if got := readRecord(t, dir([]byte(text), changed)); got.result.Cut == 0 || got.result.Broken == 0 {
+			t.Fatalf("byte %d of the WARC file: not noticed", i)
+		}
+	}
+}
+
+func TestOtherNames(t *testing.T) {
+	for target, want := range map[string]string{
+		"/a":                          "",
+		"https://a.example/x/../p?q":  "/p?q /p?q",
+		"/x//../p":                    "/x/p /p",
+		"/x/%2e%2E/p":                 "/p /p",
+		"//p":                         "/p /p",
+		"/a/.":                        "/a/ /a/",
+		"/..":                         "/ /",
+		"/a/b/..":                     "/a/ /a/",
+		"/a?b=//c/../d":               "",
+		"https://a.example?q=//":      "",
+		"https://a.example/a/./b/c/.": "/a/b/c/ /a/b/c/",
+	} {
+		if got := strings.Join(otherNames(target), " "); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
+
+func FuzzReadRecord(f *testing.F) {
+	var r recorded
+	f.Add([]byte(r.lines(opened, crawler, limits, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen), closed)), true)
+	f.Add([]byte(opened+"\n"+limits+"\n"+closed+"\n"), false)
+	f.Fuzz(func(t *testing.T, text []byte, raw bool) {
+		if !raw { // lines that are whole, whatever they say
+			var r recorded
+			text = []byte(r.lines(strings.Split(string(text), "\n")...))
+		}
+		a := new(Auditor)
+		if err := a.ReadRecord(t.Context(), "record", fstest.MapFS{"evidence-000001.jsonl": {Data: text}}); err != nil {
+			t.Fatal(err)
+		}
+		a.Result()
+	})
+}

@@ -1,0 +1,359 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A recordJudge judges what a record says: one robot, whose pace keeps a clock of
+// its own.
+type recordJudge struct {
+	a        *Auditor
+	name     string   // of the robot
+	tokens   []string // its product tokens
+	override map[string]string
+	forbid   bool // 401 and 403 forbid everything
+	partial  bool // the record's beginning is gone
+	files    map[string]*robotstxt.Rules
+	origins  map[string][]state // by the URL of robots.txt, the last few
+	limiters map[int]*recordLine
+	hosts    map[string]*recordHost // by limiter and key
+	starts   []*recordLine          // not yet judged, by start
+	newest   time.Time
+}
+
+// A state is what was known of an origin's robots.txt from a time on.
+type state struct {
+	from, fetched, expires time.Time
+	sha256                 string
+	status                 int
+	failed                 bool // it could not be had
+}
+
+// A recordHost is the pace of one host.
+type recordHost struct {
+	last, lastPage *recordLine
+	asked, left    time.Time // an answer asked at asked to be left alone until left
+}
+
+const keptStates = 8
+
+// settles is how long a new robots.txt may take to be in force: it is noted
+// before it is put in place.
+const settles = 5 * time.Second
+
+func newRecordJudge(a *Auditor) *recordJudge {
+	j := &recordJudge{a: a, files: make(map[string]*robotstxt.Rules), origins: make(map[string][]state)}
+	j.session()
+	return j
+}
+
+// session begins a new one: other limiters, with other clocks.
+func (j *recordJudge) session() {
+	j.flush()
+	j.limiters, j.hosts, j.newest = make(map[int]*recordLine), make(map[string]*recordHost), time.Time{}
+}
+
+func (j *recordJudge) file(sha256 string, text []byte) {
+	j.files[sha256] = robotstxt.Parse(text).Rules(j.tokens...)
+}
+
+// line takes a line. The error says what is wrong with the record itself.
+func (j *recordJudge) line(v *recordLine) error {
+	switch v.Event {
+	case "robot":
+		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
+			clear(j.files) // their rules are another robot's
+		}
+		j.tokens, j.forbid, j.override = v.Tokens, v.DisallowForbidden, v.Override
+		j.name = "unknown"
+		if len(v.Tokens) > 0 {
+			j.name = clip(v.Tokens[0])
+		}
+	case "limiter":
+		j.limiters[v.Limiter] = v
+	case "robots":
+		s := state{v.Time, v.Fetched, v.Expires, v.SHA256, v.Status, v.Cause != ""}
+		states := append(j.origins[v.URL], s)
+		if len(states) > keptStates {
+			states = slices.Delete(states, 0, 1)
+		}
+		j.origins[v.URL] = states
+	case "request", "answer", "pause":
+		// They come as they were noted, and are judged as they happened.
+		at := v.happened()
+		i, _ := slices.BinarySearchFunc(j.starts, at, func(v *recordLine, at time.Time) int {
+			if c := v.happened().Compare(at); c != 0 {
+				return c
+			}
+			return -1
+		})
+		j.starts = slices.Insert(j.starts, i, v)
+		if at.After(j.newest) {
+			j.newest = at
+		}
+		for len(j.starts) > 0 && (len(j.starts) > windowEvents || j.starts[0].happened().Before(j.newest.Add(-reach))) {
+			j.judge(j.starts[0])
+			j.starts = slices.Delete(j.starts, 0, 1)
+		}
+		if v.Event == "request" {
+			return j.request(v)
+		}
+	}
+	return nil
+}
+
+// flush judges what waits.
+func (j *recordJudge) flush() {
+	for _, v := range j.starts {
+		j.judge(v)
+	}
+	j.starts = nil
+}
+
+// judge is about the pace.
+func (j *recordJudge) judge(v *recordLine) {
+	key := fmt.Sprint(v.Limiter, " ", v.Host)
+	h := j.hosts[key]
+	if h == nil {
+		h = new(recordHost)
+		j.hosts[key] = h
+	}
+	switch v.Event {
+	case "answer":
+		if v.Asks > 0 && (v.Status == 429 || v.Status == 503 || v.Status/100 == 3) {
+			wait := asDuration(v.Asks)
+			if l := j.limiters[v.Limiter]; l != nil && l.MaxRetryAfter > 0 {
+				wait = min(wait, asDuration(l.MaxRetryAfter))
+			}
+			h.rest(v.At, v.At.Add(min(wait, maxRest)))
+		}
+	case "pause":
+		h.rest(v.At, v.Until)
+	case "request":
+		j.gap(v, h)
+	}
+}
+
+func (h *recordHost) rest(at, until time.Time) {
+	if until.After(h.left) {
+		h.asked, h.left = at, until
+	}
+}
+
+// gap judges the start of a request.
+func (j *recordJudge) gap(v *recordLine, h *recordHost) {
+	r, s := j.site(v)
+	violation := Violation{Time: v.Start, Robot: r.name, Host: s.host.Name, URL: v.Target}
+	if v.Start.Before(h.left) && v.Start.After(h.asked) && !v.Robots {
+		violation := violation
+		violation.Kind, violation.Previous = RetryAfter, h.asked
+		violation.Gap, violation.Want = v.Start.Sub(h.asked), h.left.Sub(h.asked)
+		j.a.report(violation, r, s)
+	}
+	// Any two requests keep the delay, two pages the Crawl-delay besides: of two
+	// that are too short the one that lacks more.
+	short := func(last *recordLine, want time.Duration) time.Duration {
+		if last == nil {
+			return 0
+		}
+		return want - v.Start.Sub(last.Start)
+	}
+	last, want := h.last, asDuration(v.Delay)
+	if !v.Robots {
+		crawlDelay := asDuration(j.crawlDelay(v))
+		if h.lastPage != nil {
+			r.sums.gap(v.Start.Sub(h.lastPage.Start), crawlDelay)
+		}
+		if short(h.lastPage, crawlDelay) > short(last, want) {
+			last, want = h.lastPage, crawlDelay
+		}
+	}
+	if short(last, want) > 0 {
+		violation.Kind, violation.Previous, violation.Gap, violation.Want = Gap, last.Start, v.Start.Sub(last.Start), want
+		j.a.report(violation, r, s)
+	}
+	h.last = v
+	if !v.Robots {
+		h.lastPage = v
+	}
+}
+
+// crawlDelay is the Crawl-delay that a request has to keep: what it says, or
+// what the robots.txt of its decision does, if that is more.
+func (j *recordJudge) crawlDelay(v *recordLine) float64 {
+	delay := v.CrawlDelay
+	if v.Decision == nil {
+		return delay
+	}
+	rules := j.files[v.Decision.SHA256]
+	if rules == nil {
+		return delay
+	}
+	asked, _ := rules.CrawlDelay()
+	if l := j.limiters[v.Limiter]; l != nil && l.ClampDelay && l.MaxCrawlDelay > 0 {
+		asked = min(asked, asDuration(l.MaxCrawlDelay))
+	}
+	return max(delay, asked.Seconds())
+}
+
+func (j *recordJudge) site(v *recordLine) (*robot, *site) {
+	r := j.a.robot(j.name)
+	_, host := originOf(v.Target)
+	return r, j.a.site(r, host)
+}
+
+var (
+	errDecision = errors.New("changed: the decision does not follow from the robots.txt that it names")
+	errFetch    = errors.New("the decision rests on a robots.txt that the record does not have")
+)
+
+// request judges what a request asks for. The error says that its decision does
+// not follow.
+func (j *recordJudge) request(v *recordLine) error {
+	r, s := j.site(v)
+	at := v.Start.UnixNano()
+	j.a.result.Requests++
+	r.sums.Requests++
+	s.host.Requests++
+	r.sums.seen(at)
+	day := r.sums.day(at)
+	day.Requests++
+	if v.Robots {
+		r.sums.Fetches++
+		return nil
+	}
+	d := v.Decision
+	violation := Violation{Time: v.Start, Robot: r.name, Host: s.host.Name, URL: v.Target}
+	if d == nil {
+		d = &recordDecision{Decided: v.Start, Allowed: true, RobotsURL: j.robotsURL(v.Target)}
+	} else if d.Reason == "not-applicable" {
+		return nil
+	}
+	unaudited := func() {
+		day.Unaudited++
+		r.sums.Unaudited++
+		j.a.result.Unaudited++
+		j.a.unaudited(s.host.Name, at)
+	}
+	known := j.origins[d.RobotsURL]
+	if d.RobotsURL != "" && len(known) == 0 {
+		if j.partial {
+			unaudited()
+			return nil
+		}
+		if !s.accused {
+			s.accused = true
+			violation.Kind = BeforeRobotsTxt
+			j.a.report(violation, r, s)
+		}
+		return nil
+	}
+	// Decisions rest on the file in force, or on the one before for a moment.
+	inForce := state{sha256: d.SHA256, status: 200}
+	if d.RobotsURL != "" {
+		inForce = known[0]
+		for _, one := range known {
+			if !one.from.Add(settles).After(d.Decided) || one.fetched.Equal(d.Fetched) && one.from.Before(d.Decided.Add(settles)) {
+				inForce = one
+			}
+		}
+		if !d.Fetched.IsZero() && !slices.ContainsFunc(known, func(s state) bool { return s.fetched.Equal(d.Fetched) }) {
+			if j.partial || len(known) == keptStates {
+				unaudited()
+				return nil
+			}
+			j.a.result.Cut++
+			return errFetch
+		}
+	}
+	verdict, ok := j.verdict(inForce, v.Target)
+	if !ok {
+		if j.partial {
+			unaudited()
+			return nil
+		}
+		j.a.result.Cut++
+		return errFetch
+	}
+	switch {
+	case !verdict.allowed:
+		violation.Kind, violation.Line, violation.Rule = Disallowed, verdict.line, verdict.rule
+		j.a.report(violation, r, s)
+	case v.Decision == nil:
+	case !d.Allowed:
+		violation.Kind, violation.Line, violation.Rule = Disallowed, d.Line, d.Rule
+		j.a.report(violation, r, s)
+	case d.SHA256 == inForce.sha256 && (d.Line != verdict.line || d.Rule != verdict.rule):
+		j.a.result.Cut++
+		return errDecision
+	case d.RobotsURL != "" && j.isStale(d, inForce, known):
+		violation.Kind, violation.Previous = Stale, inForce.fetched
+		violation.Gap, violation.Want = d.Decided.Sub(inForce.fetched), inForce.expires.Sub(inForce.fetched)
+		j.a.report(violation, r, s)
+	}
+	j.a.audited(s.host.Name)
+	return nil
+}
+
+// isStale reports whether a decision rests on a file that was too old: past its
+// lifetime, without the server's fault, or not the newest one.
+func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
+	switch {
+	case d.SHA256 != inForce.sha256:
+		return true
+	case inForce.expires.IsZero() || !d.Decided.After(inForce.expires.Add(settles)):
+		return false
+	case d.Stale && d.Decided.Sub(inForce.fetched) <= fresh:
+		return false
+	}
+	return !slices.ContainsFunc(known, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(inForce.from) })
+}
+
+// verdict is what a state says of a URL. It returns false if its file is not
+// there.
+func (j *recordJudge) verdict(s state, target string) (verdict, bool) {
+	if s.sha256 == "" {
+		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)
+		return verdict{allowed: !forbids}, true
+	}
+	rules := j.files[s.sha256]
+	if rules == nil {
+		return verdict{}, false
+	}
+	m := rules.Match(target)
+	for _, name := range otherNames(target) {
+		if !m.Allowed {
+			break
+		}
+		if other := rules.Match(name); !other.Allowed {
+			m = other
+		}
+	}
+	v := verdict{allowed: m.Allowed, line: m.Line}
+	if m.Kind != robotstxt.NoRule {
+		v.rule = m.Kind.String() + ": " + m.Pattern
+	}
+	return v, true
+}
+
+// robotsURL is where a URL's robots.txt is.
+func (j *recordJudge) robotsURL(target string) string {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return scheme + "://" + rest + "/robots.txt"
+}
+
+func asDuration(seconds float64) time.Duration {
+	return time.Duration(min(max(seconds, 0), 9e9) * float64(time.Second))
+}

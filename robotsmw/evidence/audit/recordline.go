@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A recordLine is one of the record of package evidence. What an audit needs not,
+// it does not read. It is hashed all the same.
+type recordLine struct {
+	N     uint64    `json:"n"`
+	Event string    `json:"event"`
+	Time  time.Time `json:"time"`
+	Prev  string    `json:"prev"`
+
+	// segment, close
+	Session string     `json:"session"`
+	Why     string     `json:"why"`
+	Cut     *recordCut `json:"cut"`
+	Broken  string     `json:"broken"`
+
+	// robot
+	Tokens            []string          `json:"tokens"`
+	DisallowForbidden bool              `json:"disallow_forbidden"`
+	Override          map[string]string `json:"override"`
+
+	// limiter
+	EndToStart    bool    `json:"end_to_start"`
+	MaxCrawlDelay float64 `json:"max_crawl_delay"`
+	ClampDelay    bool    `json:"clamp_crawl_delay"`
+	MaxRetryAfter float64 `json:"max_retry_after"`
+
+	// file, robots
+	SHA256  string    `json:"sha256"`
+	Text    string    `json:"text"`
+	Base64  string    `json:"base64"`
+	URL     string    `json:"robots_url"`
+	Status  int       `json:"status"`
+	Fetched time.Time `json:"fetched"`
+	Expires time.Time `json:"expires"`
+	Cause   string    `json:"cause"`
+
+	// request, answer, pause
+	Limiter    int             `json:"limiter"`
+	Request    int             `json:"request"`
+	Target     string          `json:"url"`
+	Host       string          `json:"host"`
+	Robots     bool            `json:"robots"`
+	Start      time.Time       `json:"start"`
+	At         time.Time       `json:"at"`
+	Until      time.Time       `json:"until"`
+	Delay      float64         `json:"delay"`
+	CrawlDelay float64         `json:"crawl_delay"`
+	Asks       float64         `json:"asks"`
+	Decision   *recordDecision `json:"decision"`
+
+	// loss; the from of a robots line is a word
+	From string         `json:"from"`
+	To   string         `json:"to"`
+	Lost map[string]int `json:"lost"`
+
+	// fetch, segment, close: pieces of WARC files
+	Pieces json.RawMessage `json:"warc"`
+}
+
+type recordCut struct {
+	Segment int   `json:"segment"`
+	Offset  int64 `json:"offset"`
+}
+
+type recordDecision struct {
+	Decided   time.Time `json:"decided"`
+	Allowed   bool      `json:"allowed"`
+	Reason    string    `json:"reason"`
+	Rule      string    `json:"rule"`
+	Line      int       `json:"line"`
+	RobotsURL string    `json:"robots_url"`
+	SHA256    string    `json:"sha256"`
+	Fetched   time.Time `json:"fetched"`
+	Expires   time.Time `json:"expires"`
+	Stale     bool      `json:"stale"`
+}
+
+// A recordPiece is a part of a WARC file, or the beginning of one.
+type recordPiece struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Length int64  `json:"length"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// happened is when that was by the clock of the pace.
+func (v *recordLine) happened() time.Time {
+	if v.Event == "request" {
+		return v.Start
+	}
+	return v.At
+}

@@ -1,0 +1,162 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Result is what an audit comes to.
+type Result struct {
+	Requests   int // all, those of browsers among them
+	Violations int
+	Unaudited  int            // requests of robots, but for robots.txt, that cannot be judged
+	Broken     int            // lines and records that could not be read
+	Cut        int            // inputs that could not be read to their end
+	Jumps      int            // lines whose time is more than ten seconds before that of others before them
+	Robots     []*RobotResult // those with the most violations first
+	Hosts      []*HostResult  // likewise
+	Spans      []Span         // with what is unaudited, in the order of time; at most 1,000
+}
+
+// A RobotResult is what an audit says of one robot.
+type RobotResult struct {
+	Name        string // as first seen
+	Requests    int
+	Fetches     int // of robots.txt
+	Hosts       int
+	Unaudited   int
+	Kinds       map[Kind]int // violations
+	Violations  []Violation  // the first 100
+	First, Last time.Time
+	ShortestGap time.Duration // between two pages of one host; negative: there are no two
+	CrawlDelay  time.Duration // the longest that was in force between two
+	Days        map[string]*Day
+
+	today *Day // the last one that was asked for
+	begun int64
+}
+
+// A HostResult is what an audit says of one host.
+type HostResult struct {
+	Name     string // "": the log names none
+	Requests int    // of robots
+	Kinds    map[Kind]int
+}
+
+// A Day is a robot's day, as in "2026-11-20", in UTC.
+type Day struct{ Requests, Violations, Unaudited int }
+
+// A Span is a time in which some requests to a host could not be judged, because
+// no robots.txt is known, and none could.
+type Span struct {
+	Host     string
+	From, To time.Time
+	Requests int
+}
+
+// A Broken is a line that could not be read, or not be used.
+type Broken struct {
+	Input string // its name
+	Line  int    // counted from 1; of an archive, the record
+	Err   error
+	Jump  bool // only its time is wrong: it jumps back
+}
+
+var errNoTime = errors.New("a request without a time")
+
+const (
+	keptViolations = 100  // of each robot
+	keptDays       = 1000 // of each robot
+	keptSpans      = 1000
+)
+
+func (r *Result) robot(name string) *RobotResult {
+	sums := &RobotResult{Name: name, ShortestGap: -1, Kinds: make(map[Kind]int), Days: make(map[string]*Day)}
+	r.Robots = append(r.Robots, sums)
+	return sums
+}
+
+func (r *Result) addSpan(s Span) {
+	if len(r.Spans) < keptSpans {
+		r.Spans = append(r.Spans, s)
+		return
+	}
+	last := &r.Spans[keptSpans-1] // stands for all others
+	last.Host = "…"
+	last.Requests += s.Requests
+	if s.From.Before(last.From) {
+		last.From = s.From
+	}
+	if s.To.After(last.To) {
+		last.To = s.To
+	}
+}
+
+func (r *Result) finish() {
+	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Host, b.Host)) })
+	slices.SortFunc(r.Robots, func(a, b *RobotResult) int {
+		return cmp.Or(cmp.Compare(sum(b.Kinds), sum(a.Kinds)), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(r.Hosts, func(a, b *HostResult) int {
+		return cmp.Or(cmp.Compare(sum(b.Kinds), sum(a.Kinds)), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+	})
+	for _, robot := range r.Robots {
+		slices.SortStableFunc(robot.Violations, func(a, b Violation) int { return a.Time.Compare(b.Time) })
+	}
+}
+
+func sum(kinds map[Kind]int) (n int) {
+	for _, count := range kinds {
+		n += count
+	}
+	return n
+}
+
+func (r *RobotResult) day(at int64) *Day {
+	const day = int64(24 * time.Hour)
+	if r.today != nil && at >= r.begun && at-r.begun < day {
+		return r.today
+	}
+	r.begun = at - (at%day+day)%day
+	name := asTime(at).Format(time.DateOnly)
+	d := r.Days[name]
+	if d == nil {
+		if len(r.Days) >= keptDays {
+			name = "…" // all others
+		}
+		if d = r.Days[name]; d == nil {
+			d = new(Day)
+			r.Days[name] = d
+		}
+	}
+	r.today = d
+	return d
+}
+
+func (r *RobotResult) seen(at int64) {
+	t := asTime(at)
+	if r.First.IsZero() || t.Before(r.First) {
+		r.First = t
+	}
+	if t.After(r.Last) {
+		r.Last = t
+	}
+}
+
+func (r *RobotResult) gap(gap, want time.Duration) {
+	if r.ShortestGap < 0 || gap < r.ShortestGap {
+		r.ShortestGap = max(gap, 0)
+	}
+	r.CrawlDelay = max(r.CrawlDelay, want)
+}
+
+func (r *RobotResult) violation(v Violation) {
+	r.Kinds[v.Kind]++
+	r.day(v.Time.UnixNano()).Violations++
+	if len(r.Violations) < keptViolations {
+		r.Violations = append(r.Violations, v)
+	}
+}

@@ -1,0 +1,369 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+// A WARCReader reads the records of a WARC file, of version 1.0 or 1.1, as a
+// stream. The file may be compressed with gzip.
+type WARCReader struct {
+	in     *bufio.Reader
+	block  io.LimitedReader // what is left of the record's block
+	number int
+}
+
+// A WARCRecord is one of them.
+type WARCRecord struct {
+	Number    int    // counted from 1
+	Type      string // "request", "response", "revisit", …
+	Date      time.Time
+	TargetURI string
+	Header    map[string][]string // names in the form of net/http
+	Block     io.Reader           // until the next call of Next
+}
+
+// A WARCError is a record that could not be read. Others may follow.
+type WARCError struct {
+	Record int // counted from 1
+	Err    error
+}
+
+func (e *WARCError) Error() string { return fmt.Sprintf("record %d: %v", e.Record, e.Err) }
+func (e *WARCError) Unwrap() error { return e.Err }
+
+var (
+	errNotWARC   = errors.New("no WARC file")
+	errWARCField = errors.New("a line of its header is no field")
+	errWARCSize  = errors.New("its header is longer than 64 KiB")
+	errWARCBlock = errors.New("it has no Content-Length that is a number")
+	errWARCDate  = errors.New("it has no WARC-Date that is one")
+)
+
+const longestHeader = 64 << 10
+
+// atEnd returns nil for what ends an input as it should.
+func atEnd(err error) error {
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// goesOn reports whether more may follow an error.
+func goesOn(err error, broken func(error)) bool {
+	if _, ok := errors.AsType[*WARCError](err); ok {
+		broken(err)
+		return true
+	}
+	return false
+}
+
+// NewWARCReader returns a reader of a WARC file. The error is that of reading
+// its beginning.
+func NewWARCReader(r io.Reader) (*WARCReader, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if isGzip(in) {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(unpacked, 64<<10)
+	}
+	return newWARCReader(in)
+}
+
+// newWARCReader reads what is not compressed.
+func newWARCReader(in *bufio.Reader) (*WARCReader, error) {
+	if !isWARC(in) {
+		return nil, errNotWARC
+	}
+	return &WARCReader{in: in}, nil
+}
+
+func isGzip(in *bufio.Reader) bool {
+	begin, _ := in.Peek(2)
+	return string(begin) == "\x1f\x8b"
+}
+
+func isWARC(in *bufio.Reader) bool {
+	begin, _ := in.Peek(len("WARC/"))
+	return string(begin) == "WARC/"
+}
+
+// Next returns the next record. The error is io.EOF at the end of the file, a
+// *WARCError for a record that is broken, after which Next goes on with the
+// next one, and any other where reading failed.
+func (w *WARCReader) Next() (*WARCRecord, error) {
+	if _, err := io.Copy(io.Discard, &w.block); err != nil {
+		return nil, fmt.Errorf("record %d: %w", w.number, err)
+	}
+	if w.block.N > 0 {
+		w.block.N = 0
+		return nil, &WARCError{w.number, io.ErrUnexpectedEOF}
+	}
+	r, err := w.header()
+	if err == nil || errors.Is(err, io.EOF) {
+		return r, err
+	}
+	if _, ok := errors.AsType[*WARCError](err); ok {
+		if skipErr := w.resync(); skipErr != nil {
+			return nil, skipErr
+		}
+	}
+	return nil, err
+}
+
+// header reads a record's header.
+func (w *WARCReader) header() (*WARCRecord, error) {
+	var version []byte
+	for len(version) == 0 { // what ends the record before
+		line, err := w.line()
+		if err != nil {
+			return nil, err
+		}
+		version = line
+	}
+	w.number++
+	broken := func(err error) (*WARCRecord, error) { return nil, &WARCError{w.number, err} }
+	if !bytes.HasPrefix(version, []byte("WARC/")) {
+		return broken(errNotWARC)
+	}
+	r := &WARCRecord{Number: w.number, Header: make(map[string][]string)}
+	last, size := "", len(version)
+	for {
+		line, err := w.line()
+		switch {
+		case errors.Is(err, io.EOF):
+			return broken(io.ErrUnexpectedEOF)
+		case err != nil:
+			return nil, err
+		}
+		if size += len(line); size > longestHeader {
+			return broken(errWARCSize)
+		}
+		if len(line) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' { // goes on
+			if last == "" {
+				return broken(errWARCField)
+			}
+			values := r.Header[last]
+			values[len(values)-1] += " " + string(bytes.TrimSpace(line))
+			continue
+		}
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok {
+			return broken(errWARCField)
+		}
+		last = http.CanonicalHeaderKey(string(bytes.TrimSpace(name)))
+		r.Header[last] = append(r.Header[last], string(bytes.TrimSpace(value)))
+	}
+	length, err := strconv.ParseInt(r.get("Content-Length"), 10, 64)
+	if err != nil || length < 0 {
+		return broken(errWARCBlock)
+	}
+	w.block = io.LimitedReader{R: w.in, N: length}
+	date := r.get("Warc-Date")
+	if r.Date, err = time.Parse(time.RFC3339Nano, date); err != nil || r.Date.Year() < 1971 || r.Date.Year() > 2261 {
+		if _, err := io.Copy(io.Discard, &w.block); err != nil {
+			return nil, err
+		}
+		return broken(errWARCDate)
+	}
+	r.Type = strings.ToLower(r.get("Warc-Type"))
+	r.TargetURI = strings.Trim(r.get("Warc-Target-Uri"), "<>")
+	r.Block = &w.block
+	return r, nil
+}
+
+// line reads a line of a header, which is good until the next read. A longer
+// one than any header is cut short.
+func (w *WARCReader) line() ([]byte, error) {
+	line, err := w.in.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		long := append(line[:len(line):len(line)], ' ')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = w.in.ReadSlice('\n')
+		}
+		return long, nil
+	case errors.Is(err, io.EOF) && len(line) > 0:
+	case err != nil:
+		return nil, err
+	}
+	return bytes.TrimRight(line, "\r\n"), nil
+}
+
+// resync goes on to what looks like the beginning of a record.
+func (w *WARCReader) resync() error {
+	for {
+		begin, err := w.in.Peek(len("WARC/1."))
+		if string(begin) == "WARC/1." {
+			return nil
+		}
+		if err != nil && len(begin) == 0 {
+			if errors.Is(err, io.EOF) {
+				return nil // and Next says so
+			}
+			return err
+		}
+		if _, err := w.line(); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+}
+
+// get returns the first field of a name in the form of net/http.
+func (r *WARCRecord) get(name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// rounded is how far the date may have been rounded down: it has nine digits
+// after the point at most.
+func (r *WARCRecord) rounded() int64 {
+	date := r.get("Warc-Date")
+	unit := int64(1e9)
+	if _, after, ok := strings.Cut(date, "."); ok {
+		for i := 0; i < len(after) && '0' <= after[i] && after[i] <= '9' && unit > 1; i++ {
+			unit /= 10
+		}
+	}
+	return unit
+}
+
+// A message is the HTTP of a block: the beginning of a request or a response.
+type message struct {
+	line   string // the first one
+	header http.Header
+	body   *bufio.Reader
+}
+
+var errHTTP = errors.New("its block is not HTTP")
+
+// http reads a block's header, and leaves the body.
+func (r *WARCRecord) http() (*message, error) {
+	in := bufio.NewReaderSize(r.Block, 4<<10)
+	m := &message{header: make(http.Header), body: in}
+	for size := 0; ; {
+		line, err := in.ReadString('\n')
+		if size += len(line); size > 4*longestHeader {
+			return nil, errHTTP
+		}
+		if err != nil && (!errors.Is(err, io.EOF) || line == "" && m.line == "") {
+			return nil, errHTTP
+		}
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case m.line == "":
+			if m.line = line; line == "" {
+				return nil, errHTTP
+			}
+		case line == "":
+			return m, nil
+		default:
+			if name, value, ok := strings.Cut(line, ":"); ok {
+				m.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+			}
+		}
+		if err != nil {
+			return m, nil
+		}
+	}
+}
+
+// status reads the line of a response.
+func (m *message) status() (int, error) {
+	version, rest, _ := strings.Cut(m.line, " ")
+	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(code)
+	if !strings.HasPrefix(version, "HTTP/") || err != nil || n < 100 || n > 999 {
+		return 0, errHTTP
+	}
+	return n, nil
+}
+
+// content reads a body as a crawler does: without its codings, and no more of it
+// than counts in a robots.txt. Codings that are named but not there have been
+// undone by who wrote the file.
+func (m *message) content() ([]byte, error) {
+	in := m.body
+	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
+		in = bufio.NewReader(httputil.NewChunkedReader(in))
+	}
+	var body io.Reader = in
+	switch coding := strings.ToLower(m.header.Get("Content-Encoding")); coding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		if isGzip(in) {
+			unpacked, err := gzip.NewReader(in)
+			if err != nil {
+				return nil, err
+			}
+			body = unpacked
+		}
+	case "deflate":
+		if begin, _ := in.Peek(2); len(begin) == 2 && begin[0]&0xf == 8 && (int(begin[0])<<8|int(begin[1]))%31 == 0 {
+			unpacked, err := zlib.NewReader(in)
+			if err != nil {
+				return nil, err
+			}
+			body = unpacked
+		}
+	default:
+		return nil, fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
+	}
+	text, err := io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// beginsWithChunk reports whether a body begins with a chunk's size.
+func beginsWithChunk(in *bufio.Reader) bool {
+	begin, _ := in.Peek(18)
+	line, _, ok := bytes.Cut(begin, []byte("\n"))
+	if !ok {
+		return false
+	}
+	size, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte(";"))
+	_, err := strconv.ParseUint(string(size), 16, 64)
+	return err == nil
+}
+
+// RobotsTxt reads the answer for a robots.txt: its status and, without codings
+// and up to what counts, its body. ok is false if the record is not a response
+// for one.
+func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
+	if r.Type != "response" || !isRobots(r.TargetURI) {
+		return 0, nil, false, nil
+	}
+	m, err := r.http()
+	if err != nil {
+		return 0, nil, true, &WARCError{r.Number, err}
+	}
+	if status, err = m.status(); err != nil {
+		return 0, nil, true, &WARCError{r.Number, err}
+	}
+	if body, err = m.content(); err != nil {
+		return status, nil, true, &WARCError{r.Number, err}
+	}
+	return status, body, true, nil
+}

@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// warcOf makes a WARC file of records.
+func warcOf(records ...string) string { return strings.Join(records, "") }
+
+// warcRecord makes a record; fields end with CR LF.
+func warcRecord(kind, uri, date, fields, block string) string {
+	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
+}
+
+func asked(uri, date, agent string) string {
+	return warcRecord("request", uri, date, "", "GET "+pathOf(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
+}
+
+func answer(uri, date, status, body string, header ...string) string {
+	return warcRecord("response", uri, date, "", "HTTP/1.1 "+status+"\r\n"+strings.Join(append(header, ""), "\r\n")+"\r\n"+body)
+}
+
+func pair(uri, date, agent, status, body string, header ...string) string {
+	return asked(uri, date, agent) + answer(uri, date, status, body, header...)
+}
+
+func gzipped(texts ...string) string {
+	var b bytes.Buffer
+	for _, text := range texts {
+		zip := gzip.NewWriter(&b)
+		io.WriteString(zip, text)
+		zip.Close()
+	}
+	return b.String()
+}
+
+const shut = "User-agent: *\nDisallow: /private/\n"
+
+func TestRead_WARC(t *testing.T) {
+	const bot = "ExampleBot/1.0"
+	at := func(clock string) string { return "2026-11-20T" + clock + "Z" }
+	robots := pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", shut)
+	page := func(path, clock string) string {
+		return pair("https://a.example"+path, at(clock), bot, "200 OK", "")
+	}
+	tests := []struct {
+		name      string
+		warc      string
+		want      string
+		requests  int
+		unaudited int
+	}{
+		{"pages that are allowed", robots + page("/a", "10:00:01"), "", 2, 0},
+		{"one that is not", robots + page("/private/a", "10:00:01"), "10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
+		{"answers first", answer("https://a.example/robots.txt", at("10:00:00"), "200 OK", shut) + asked("https://a.example/robots.txt", at("10:00:00"), bot) +
+			answer("https://a.example/private/a", at("10:00:01"), "200 OK", "") + asked("https://a.example/private/a", at("10:00:01"), bot),
+			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
+		{"halves that name each other", robots +
+			warcRecord("request", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:1>\r\nWARC-Concurrent-To: <urn:2>\r\n", "GET / HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
+			warcRecord("request", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:3>\r\nWARC-Concurrent-To: <urn:4>\r\n", "GET / HTTP/1.1\r\nUser-Agent: OtherBot/1.0\r\n\r\n") +
+			warcRecord("response", "https://a.example/private/a", at("10:00:05"), "WARC-Record-ID: <urn:4>\r\n", "HTTP/1.1 200 OK\r\n\r\n") +
+			warcRecord("response", "https://a.example/private/a", at("10:00:01"), "WARC-Record-ID: <urn:2>\r\n", "HTTP/1.1 200 OK\r\n\r\n"),
+			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a disallowed\n10:00:05 OtherBot a.example/private/a before-robots-txt\n", 3, 0},
+		{"answers alone, of a robot that warcinfo names", warcRecord("warcinfo", "", at("10:00:00"), "", "software: x\r\nhttp-header-user-agent: ExampleBot/1.0\r\n") +
+			answer("https://a.example/robots.txt", at("10:00:00"), "200 OK", shut) + answer("https://a.example/private/a", at("10:00:01"), "200 OK", ""),
+			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
+		{"a robots.txt that is not there", pair("https://a.example/robots.txt", at("10:00:00"), bot, "404 Not Found", shut) + page("/private/a", "10:00:01"), "", 2, 0},
+		{"one that cannot be had", pair("https://a.example/robots.txt", at("10:00:00"), bot, "503 Busy", "") + page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a disallowed\n", 2, 0},
+		{"one that has not changed", robots + warcRecord("request", "https://a.example/robots.txt", at("11:00:00"), "", "GET /robots.txt HTTP/1.1\r\nUser-Agent: ExampleBot/1.0\r\n\r\n") +
+			warcRecord("revisit", "https://a.example/robots.txt", at("11:00:00"), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n") +
+			page("/private/a", "11:00:01"), "11:00:01 ExampleBot a.example/private/a disallowed\n", 3, 0},
+		{"one that moved to another host", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://www.a.example/robots.txt") +
+			pair("https://www.a.example/robots.txt", at("10:00:01"), bot, "200 OK", shut) + page("/private/a", "10:00:02"),
+			"10:00:02 ExampleBot a.example/private/a disallowed\n", 3, 0},
+		{"one that moved to where nobody looked", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: /other.txt") + page("/a", "10:00:02"), "", 2, 1},
+		{"http and https", robots + pair("http://a.example/a", at("10:00:02"), bot, "200 OK", ""), "", 2, 1},
+		{"no robots.txt", page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a before-robots-txt\n", 1, 1},
+		{"codings", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", "22\r\n"+shut[:0x22]+"\r\n0\r\n\r\n", "Transfer-Encoding: chunked") + page("/private/a", "10:00:01") +
+			pair("https://b.example/robots.txt", at("10:00:00"), bot, "200 OK", gzipped(shut), "Content-Encoding: gzip") + pair("https://b.example/private/b", at("10:00:01"), bot, "200 OK", ""),
+			"10:00:01 ExampleBot a.example/private/a disallowed\n10:00:01 ExampleBot b.example/private/b disallowed\n", 4, 0},
+		{"codings that have been undone", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", shut, "Transfer-Encoding: chunked", "Content-Encoding: gzip") + page("/private/a", "10:00:01"),
+			"10:00:01 ExampleBot a.example/private/a disallowed\n", 2, 0},
+		{"a Crawl-delay", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", "User-agent: *\nCrawl-delay: 10\n") +
+			page("/a", "10:00:01") + page("/b", "10:00:11") + page("/c", "10:00:21") + page("/d", "10:00:29.5"), "10:00:29.5 ExampleBot a.example/d gap\n", 5, 0},
+		{"a Retry-After", robots + pair("https://a.example/a", at("10:00:10"), bot, "429 Slow Down", "", "Retry-After: 60") + page("/b", "10:01:00") + page("/c", "10:01:12") +
+			pair("https://a.example/d", at("10:02:00"), bot, "503 Busy", "", "Date: Fri, 20 Nov 2026 11:02:00 GMT", "Retry-After: Fri, 20 Nov 2026 11:03:00 GMT") + page("/e", "10:02:30"),
+			"10:01:00 ExampleBot a.example/b retry-after\n10:02:30 ExampleBot a.example/e retry-after\n", 6, 0},
+		{"what is neither request nor answer", robots + warcRecord("metadata", "https://a.example/private/a", at("10:00:01"), "", "via: x") +
+			warcRecord("response", "dns:a.example", at("10:00:01"), "", "20261120100000\na.example. 3600 IN A 192.0.2.1\n") +
+			warcRecord("conversion", "https://a.example/private/a", at("10:00:01"), "", "text"), "", 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, warc := range []string{tt.warc, gzipped(tt.warc)} {
+				got := read(t, nil, warc)
+				if got.String() != tt.want || got.result.Requests != tt.requests || got.result.Unaudited != tt.unaudited {
+					t.Errorf("got\n%swant\n%s%d requests, %d unaudited; want %d and %d; %v", got, tt.want, got.result.Requests, got.result.Unaudited, tt.requests, tt.unaudited, got.broken)
+				}
+			}
+		})
+	}
+}
+
+// The history of a site may stand in an archive; a log without hosts is then
+// about its one host.
+func TestHistory_AddWARC(t *testing.T) {
+	file := warcOf(
+		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
+		answer("https://a.example/robots.txt", "2026-11-20T09:00:00Z", "200 OK", "User-agent: *\nAllow: /\n"),
+		answer("https://a.example/robots.txt", "2026-11-20T10:00:02Z", "200 OK", shut),
+		"WARC/1.0\r\nnonsense\r\n\r\n",
+		answer("https://a.example/robots.txt", "2026-11-20T10:30:00Z", "503 Busy", ""),
+	)
+	archive, err := NewWARCReader(strings.NewReader(gzipped(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h History
+	broken := 0
+	if err := h.AddWARC(archive, func(error) { broken++ }); err != nil || broken != 1 || h.Hosts() != 1 {
+		t.Fatalf("%v, %d broken, %d hosts", err, broken, h.Hosts())
+	}
+	got := read(t, &h, combined(`
+		10:00:00 ExampleBot/1.0 /private/a
+		10:00:03 ExampleBot/1.0 /private/b
+		10:00:04 OtherBot/1.0 /robots.txt
+		10:31:00 OtherBot/1.0 /a`)).String()
+	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
+	if got != want { // OtherBot fetched a file that allows /a, half an hour ago
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestWARCReader_BadInput(t *testing.T) {
+	good := answer("https://a.example/a", "2026-11-20T10:00:00Z", "200 OK", "body")
+	tests := []struct {
+		name         string
+		file         string
+		good, broken int
+		cut          bool
+	}{
+		{"nothing is wrong", good + good, 2, 0, false},
+		{"one gzip member a record", gzipped(good, good), 2, 0, false},
+		{"the version of another file", good + strings.Replace(good, "WARC/1.1", "FILE/1.1", 1) + good, 2, 1, false},
+		{"a line that is no field", good + strings.Replace(good, "WARC-Type:", "WARC-Type", 1) + good, 2, 1, false},
+		{"no length", good + strings.Replace(good, "Content-Length: ", "Content-Length: x", 1) + good, 2, 1, false},
+		{"no date", good + strings.Replace(good, "2026-11-20", "yesterday", 1) + good, 2, 1, false},
+		{"a header without end", good + "WARC/1.1\r\n" + strings.Repeat("a: b\r\n", 20000) + "\r\n" + good, 2, 1, false},
+		{"a line without end", good + "WARC/1.1\r\na: " + strings.Repeat("b", 1<<20) + "\r\nContent-Length: 0\r\n\r\n" + good, 2, 1, false},
+		{"a block cut short", good + good[:len(good)-6], 1, 1, false},
+		{"a header cut short", good + good[:40], 1, 1, false},
+		{"a file cut short", gzipped(good, good)[:len(gzipped(good, good))-9], 2, 0, true},
+		{"a length of much more", strings.Replace(good, "Content-Length: ", "Content-Length: 9", 1), 0, 1, false},
+		{"words", "words", 0, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n, broken, cut := 0, 0, false
+			w, err := NewWARCReader(strings.NewReader(tt.file))
+			for err == nil || !errors.Is(err, io.EOF) {
+				if err != nil {
+					if _, ok := errors.AsType[*WARCError](err); !ok {
+						cut = true
+						break
+					}
+					broken++
+				}
+				var r *WARCRecord
+				if r, err = w.Next(); err == nil {
+					if _, err := io.Copy(io.Discard, r.Block); err == nil && w.block.N == 0 {
+						n++
+					}
+				}
+			}
+			if n != tt.good || broken != tt.broken || cut != tt.cut {
+				t.Errorf("%d good, %d broken, cut %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
+			}
+		})
+	}
+}
+
+// A record that unpacks to 64 MiB, and a robots.txt that does, cost time but
+// no memory.
+func TestRead_ZipBomb(t *testing.T) {
+	bomb := func(to io.Writer) {
+		zip, _ := gzip.NewWriterLevel(to, gzip.BestSpeed)
+		io.CopyN(zip, repeat{strings.Repeat("User-agent: *\nDisallow: /a\n", 1000)}, 64<<20)
+		zip.Close()
+	}
+	var body bytes.Buffer
+	bomb(&body)
+	var file bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&file, gzip.BestSpeed)
+	head := "HTTP/1.1 200 OK\r\n\r\n"
+	fmt.Fprintf(zip, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Date: 2026-11-20T10:00:00Z\r\nWARC-Target-URI: https://a.example/zeros\r\nContent-Length: %d\r\n\r\n%s", len(head)+64<<20, head)
+	io.CopyN(zip, repeat{"\x00"}, 64<<20)
+	io.WriteString(zip, "\r\n\r\n"+pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", body.String(), "Content-Encoding: gzip"))
+	io.WriteString(zip, pair("https://a.example/a", "2026-11-20T10:00:01Z", "ExampleBot/1.0", "200 OK", ""))
+	zip.Close()
+	a := Auditor{}
+	allocated := allocatedBy(func() {
+		if err := a.Read(t.Context(), Input{"log", &file}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if r := a.Result(); r.Requests != 3 || r.Violations != 1 || r.Broken != 0 {
+		t.Errorf("%+v", r)
+	}
+	if allocated > 32<<20 {
+		t.Errorf("%d bytes were allocated", allocated)
+	}
+}
+
+func FuzzWARC(f *testing.F) {
+	f.Add([]byte(pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut, "Transfer-Encoding: chunked")))
+	f.Add([]byte(gzipped(answer("https://a.example/robots.txt", "2026-11-20T10:00:00.123Z", "301 Moved", "", "Location: /a"))))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		w, err := NewWARCReader(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		for last := 0; ; {
+			r, err := w.Next()
+			if err != nil {
+				if _, ok := errors.AsType[*WARCError](err); ok {
+					continue
+				}
+				return
+			}
+			if r.Number <= last || r.Date.IsZero() {
+				t.Fatalf("record %d after %d, of %v", r.Number, last, r.Date)
+			}
+			last = r.Number
+			if _, body, _, _ := r.RobotsTxt(); len(body) > 512_001 {
+				t.Fatalf("a robots.txt of %d bytes", len(body))
+			}
+		}
+	})
+}
+
+// Files whose records stand in any order are read to the end, and said to be
+// so.
+func TestRead_WARCUnsorted(t *testing.T) {
+	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
+		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
+		pair("https://a.example/private/a", "2026-11-20T10:01:00Z", "ExampleBot/1.0", "200 OK", ""))
+	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 5\n"; got.String() != want || got.result.Jumps != 1 {
+		t.Errorf("got\n%swant\n%s%+v", got, want, got.result)
+	}
+}
