@@ -51,6 +51,9 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	if job.Card { // say who would crawl, and how, instead of crawling
 		return job.PrintCard(opts)
 	}
+	if err := job.Record(&opts); err != nil { // where -evidence asks for it
+		return err
+	}
 	// From here on, whatever the collector sends obeys robots.txt and the pace.
 	ext, err := collyrobots.Attach(c, opts)
 	if err != nil {

@@ -57,6 +57,14 @@ type Crawl struct {
 	cut   int                 // marks for which there was none
 	text  int                 // bytes left
 	full  bool                // text had to be left out
+
+	proofs map[string]Proof // by URL
+}
+
+// A Proof is the line of a crawl's record that says why a URL was blocked.
+type Proof struct {
+	File string `json:"file"` // a link to it
+	Line uint64 `json:"line"` // its number n in the record
 }
 
 // host is what is kept of a unit of politeness.
@@ -142,6 +150,9 @@ func (c *Crawl) Add(r record.Record) {
 		c.keep(h, m)
 	}
 }
+
+// Prove links URLs that were blocked to their proofs.
+func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
 // letterOf is what stands for a verdict in the page's data.
 func letterOf(v record.Verdict) byte {

@@ -668,14 +668,17 @@ function blockedNotes(d) {
 	return notes;
 }
 
-// ruleURLs are the URLs that a rule blocked and that match.
+// ruleURLs are the URLs that a rule blocked and that match, each with the line of the crawl's record that proves it, if there is one.
 function ruleURLs(h, r) {
 	const d = timeline(h), urls = [];
 	for (let i = 0; i < d.at.length; i++) {
-		if (d.note[i] === r.note && d.verdicts[i] === 'b' && (!d.matches || d.matches[i])) urls.push(urlOf(h, d, i));
+		if (d.note[i] === r.note && d.verdicts[i] === 'b' && (!d.matches || d.matches[i])) urls.push({url: urlOf(h, d, i), proof: d.proofs?.[i]});
 	}
 	return urls;
 }
+
+// proofLink leads to a line of the record, at which some browsers find it.
+const proofLink = p => element('a', {href: p.file + '#:~:text=' + encodeURIComponent(`"n":${p.line},`), class: 'proof'}, 'proof: line ' + p.line);
 
 let chosenRule = null, fillURLs = () => {};
 const around = 200; // lines of a long file shown before and after the one that decided
@@ -708,7 +711,7 @@ function showFile(h, r) {
 	place.scrollTop = here.offsetTop - place.clientHeight / 2;
 	fillURLs = () => {
 		const all = ruleURLs(h, r), most = 200;
-		urls.replaceChildren(element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u)))));
+		urls.replaceChildren(element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : [])))));
 		if (all.length > most) urls.append(element('p', {class: 'soft'}, 'and ' + many(all.length - most, 'more URL')));
 	};
 	fillURLs();

@@ -84,6 +84,8 @@ type timeline struct {
 	Notes    []string   `json:"notes"`
 	Pauses   [][2]int64 `json:"pauses"` // a mark, and until when the host is left alone because of its answer
 	Early    [][2]int64 `json:"early"`  // a mark, and how much it came too soon
+
+	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark
 }
 
 // lost is a URL that there is nothing of.
@@ -137,7 +139,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	}
 	data.Timelines = func(yield func(int, timeline) bool) {
 		for n, name := range names {
-			if !yield(n, c.hosts[name].timeline(c.interval)) {
+			if !yield(n, c.hosts[name].timeline(c.interval, c.proofs)) {
 				return
 			}
 		}
@@ -178,7 +180,7 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 }
 
 // timeline is the host's marks, in the order of their times.
-func (h *host) timeline(interval time.Duration) timeline {
+func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timeline {
 	p := paceOf(h.marks, interval)
 	n := len(h.marks)
 	t := timeline{
@@ -195,6 +197,12 @@ func (h *host) timeline(interval time.Duration) timeline {
 		t.URLs[i] = m.url
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path
+		}
+		if p, ok := proofs[m.url]; ok && m.letter == letterOf(record.Blocked) {
+			if t.Proofs == nil {
+				t.Proofs = make(map[int]Proof)
+			}
+			t.Proofs[i] = p
 		}
 		if m.paused > 0 {
 			t.Pauses = append(t.Pauses, [2]int64{int64(i), ms(m.paused)})

@@ -13,6 +13,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/proof"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/witness"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -41,6 +42,7 @@ type Job struct {
 	discovery discovery
 	witness   *witness.Witness
 	health    health
+	proof     *proof.Record
 	ledger    *output.Ledger
 	stdout    io.Writer   // of PrintCard
 	fail      func(error) // ends the crawl
@@ -49,7 +51,7 @@ type Job struct {
 	stopProgress func()
 }
 
-func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.Ledger, logger *slog.Logger, fail func(error)) *Job {
+func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, ledger *output.Ledger, logger *slog.Logger, fail func(error)) *Job {
 	w := witness.New(base, max(o.delay, 0), ledger)
 	return &Job{
 		UserAgent: o.userAgent,
@@ -69,6 +71,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, ledger *output.
 		frontier:     kept.Queue,
 		discovery:    discovery{frontier: kept.Queue, inScope: o.inScope, maxDepth: o.maxDepth, sitemaps: o.sitemaps},
 		witness:      w,
+		proof:        recorded,
 		ledger:       ledger,
 		fail:         fail,
 		stopProgress: func() {},
@@ -93,6 +96,9 @@ func newCard(o *options, stdout io.Writer) *Job {
 func (j *Job) PrintCard(opts robotsmw.Options) error {
 	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
 }
+
+// Record has what is made of the Options recorded, as -evidence asks for.
+func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
 
 // begin is called once, before the first page is handed out.
 func (j *Job) begin() {

@@ -18,6 +18,7 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool/proof"
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
@@ -108,11 +109,16 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 			return ExitFailed, fmt.Errorf("-store: %w", err)
 		}
 	}
-	return c.crawl(ctx, &o, base, kept, logger)
+	recorded, err := proof.Open(o.evidence, logger)
+	if err != nil {
+		return ExitFailed, err
+	}
+	defer recorded.Close() // on the way out of a crawl that did not begin
+	return c.crawl(ctx, &o, base, kept, recorded, logger)
 }
 
 // crawl runs the crawl, and says what it came to.
-func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, kept *keep.Kept, logger *slog.Logger) (status int, err error) {
+func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.maxTime > 0 {
@@ -128,7 +134,7 @@ func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, 
 		Report:    o.report,
 		Failed:    cancel, // a crawl that cannot report need not go on
 	})
-	job := newJob(o, base, kept, ledger, logger, cancel)
+	job := newJob(o, base, kept, recorded, ledger, logger, cancel)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
 	}
@@ -137,7 +143,15 @@ func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, 
 	if err := kept.Close(); failed == nil {
 		failed = err
 	}
-	if err := ledger.WriteReport(summary); err == nil && o.report != "" {
+	says, err := recorded.Close()
+	if says != "" {
+		c.say("%s", says)
+	}
+	proofs, unread := recorded.Refusals(o.report)
+	if failed == nil {
+		failed = errors.Join(err, unread)
+	}
+	if err := ledger.WriteReport(summary, proofs); err == nil && o.report != "" {
 		c.say("the report is in %s", o.report)
 	} else if failed == nil {
 		failed = err

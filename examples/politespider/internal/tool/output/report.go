@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
 // CheckReport makes sure that the report can be written, before a crawl that
@@ -21,7 +22,8 @@ func CheckReport(path string) error {
 }
 
 // WriteReport writes the report of the crawl, if Options names a file for it.
-func (l *Ledger) WriteReport(s record.Summary) error {
+// It links URLs that were blocked to the proofs that there are, by URL.
+func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) error {
 	if l.report == nil {
 		return nil
 	}
@@ -29,6 +31,7 @@ func (l *Ledger) WriteReport(s record.Summary) error {
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
+	l.report.Prove(proofs)
 	if err := l.report.Write(file, s); err != nil {
 		file.Close()
 		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// Who asks why a page was not fetched finds it in the report, and from there
+// the line of the record that proves it.
+func TestCrawl_Evidence(t *testing.T) {
+	dir := t.TempDir()
+	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			switch r.URL.Path {
+			case "/robots.txt":
+				io.WriteString(w, "User-agent: *\nDisallow: /attic\n")
+			case "/":
+				io.WriteString(w, "<a href=/attic/1>1</a> <a href='/attic/2?q=a b'>2</a> <a href=/3>3</a>")
+			}
+		}))
+		for range 2 { // the second goes on with the record
+			var stderr bytes.Buffer
+			command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", report, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+			if status := command.Run(context.Background()); status != tool.ExitOK {
+				t.Errorf("exit status %d: %s", status, &stderr)
+			}
+			if ok, _ := regexp.MatchString(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`, stderr.String()); !ok {
+				t.Errorf("standard error %q does not say the last hash", stderr.String())
+			}
+		}
+	})
+	page, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`"proofs":(\{.*?\}\})`).FindSubmatch(page)
+	if found == nil {
+		t.Fatal("the report has no proofs")
+	}
+	var proofs map[string]struct {
+		File string
+		Line uint64
+	}
+	if err := json.Unmarshal(found[1], &proofs); err != nil {
+		t.Fatal(err)
+	}
+	if len(proofs) != 2 {
+		t.Errorf("%d proofs, of two URLs that were blocked", len(proofs))
+	}
+	for _, p := range proofs {
+		if p.File != "a%20record/evidence-000002.jsonl" {
+			t.Errorf("a proof is in %q", p.File)
+		}
+		f, err := os.Open(filepath.Join(record, "evidence-000002.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		proved := false
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			var line struct {
+				N        uint64
+				URL      string
+				Decision struct{ Rule string }
+			}
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				t.Fatal(err)
+			}
+			proved = proved || line.N == p.Line && strings.HasPrefix(line.URL, "http://a.example/attic/") && line.Decision.Rule == "Disallow: /attic"
+		}
+		if !proved {
+			t.Errorf("line %d of %s proves nothing", p.Line, p.File)
+		}
+	}
+}
+
+func TestCrawl_EvidenceCannotBeWritten(t *testing.T) {
+	var internet robotstest.Internet
+	var stderr bytes.Buffer
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := tool.Command{Crawl: crawl, Args: []string{agent, "-evidence", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+	if status := command.Run(t.Context()); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-evidence: ") {
+		t.Errorf("exit status %d: %s", status, &stderr)
+	}
+}

@@ -1,0 +1,107 @@
+// Package proof keeps the record of a crawl (package evidence), and finds in it
+// what proves that a URL was rightly left alone.
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/report"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/evidence"
+)
+
+// A Record is the record of a crawl. A nil one records nothing.
+type Record struct {
+	dir      string
+	recorder *evidence.Recorder
+}
+
+// Open begins or goes on with the record in a directory; "": there is none.
+func Open(dir string, logger *slog.Logger) (*Record, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	recorder, err := evidence.Open(dir, evidence.Options{Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("-evidence: %w", err)
+	}
+	return &Record{dir, recorder}, nil
+}
+
+// Observe records what is made of the options.
+func (r *Record) Observe(opts *robotsmw.Options) error {
+	if r == nil {
+		return nil
+	}
+	return r.recorder.Observe(opts)
+}
+
+// Close ends the record. What it says is worth keeping elsewhere.
+func (r *Record) Close() (says string, err error) {
+	if r == nil {
+		return "", nil
+	}
+	err = r.recorder.Close()
+	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
+}
+
+// Refusals finds, by URL, the lines that say why it was left alone, as links
+// from a file.
+func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
+	if r == nil {
+		return nil, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(r.dir, "evidence-*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	proofs := make(map[string]report.Proof)
+	for _, path := range paths {
+		link, err := filepath.Rel(filepath.Dir(from), path)
+		if err != nil {
+			link = path
+		}
+		href := (&url.URL{Path: filepath.ToSlash(link)}).String()
+		if err := read(path, func(n uint64, url string) { proofs[url] = report.Proof{File: href, Line: n} }); err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+	}
+	return proofs, nil
+}
+
+// read finds the refusals in a segment of a record.
+func read(path string, found func(n uint64, url string)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // what is not a whole line is none
+		} else if err != nil {
+			return err
+		}
+		if !bytes.Contains(line[:min(len(line), 64)], []byte(`"event":"decision"`)) {
+			continue
+		}
+		var refusal struct {
+			N   uint64
+			URL string
+		}
+		if err := json.Unmarshal(line, &refusal); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		found(refusal.N, refusal.URL)
+	}
+}
