@@ -39,6 +39,9 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 				if name, err := filepath.Rel(arg, file); err != nil || !matches(filepath.ToSlash(name)) {
 					return err
 				}
+				if isWARC(file) {
+					return eachInFile(file, func(in io.Reader) error { return eachInWARC(file, in, everyHost, each) }, each)
+				}
 				return each(file, func() ([]byte, error) { return os.ReadFile(file) })
 			})
 		}
@@ -49,6 +52,8 @@ func eachFile(e command.Env, arg, match string, each func(name string, read func
 	}
 	defer in.Close()
 	switch lower := strings.ToLower(arg); {
+	case isWARC(arg):
+		return eachInWARC(arg, in, matches, each)
 	case strings.HasSuffix(lower, ".tar"):
 		return eachInArchive(arg, in, matches, each)
 	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -15,6 +17,9 @@ func (r result) print(w io.Writer) {
 	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
 	share := func(n int) string { return percent(n, r.Files) }
 	fmt.Fprintf(w, "%s, %s\n", output.Count(r.Files, "file"), output.Count(r.Bytes, "byte"))
+	for _, class := range slices.Sorted(maps.Keys(r.Without)) {
+		fmt.Fprintf(w, "%s: %s, no file\n", class, output.Count(r.Without[class], "answer"))
+	}
 
 	table := func(headings ...string) (row func(cells ...string), flush func()) {
 		// The first column is text, the others are numbers: tabwriter aligns

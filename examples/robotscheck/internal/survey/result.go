@@ -12,6 +12,7 @@ import (
 type result struct {
 	Files    int            `json:"files"`
 	Bytes    int            `json:"bytes"`
+	Without  map[string]int `json:"without,omitempty"`
 	Have     []featureRow   `json:"have"`
 	Rules    []patternRow   `json:"rules"`
 	Sizes    []sizeRow      `json:"sizes"`
@@ -54,7 +55,7 @@ type robotRow struct {
 
 // result puts everything in order.
 func (t *tally) result(top int) result {
-	r := result{Files: t.files, Bytes: t.nbytes, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
+	r := result{Files: t.files, Bytes: t.nbytes, Without: t.without, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {
 		r.Have = append(r.Have, featureRow{f.name, t.have[f.name]})
 	}

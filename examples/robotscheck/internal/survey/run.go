@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -17,6 +18,8 @@ type survey struct {
 	stderr io.Writer
 	live   bool // stderr is a terminal
 	failed int  // files that could not be read
+
+	without map[string]int // answers without a file, as in "4xx"
 }
 
 // run gives each file to one of the workers and returns the sum of what they
@@ -34,9 +37,14 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 			}
 		})
 	}
+	s.without = make(map[string]int)
 	done, began, shown := 0, time.Now(), time.Time{}
 	err := eachFile(func(name string, read func() ([]byte, error)) error {
 		text, err := read()
+		if status, ok := errors.AsType[noFile](err); ok {
+			s.without[fmt.Sprintf("%dxx", status/100)]++
+			return nil
+		}
 		if err != nil {
 			s.failed++
 			fmt.Fprintf(s.stderr, "robotscheck survey: %v\n", err)
@@ -62,6 +70,7 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		return nil, err
 	}
 	total := newTally()
+	total.without = s.without
 	for _, t := range tallies {
 		total.merge(t)
 	}

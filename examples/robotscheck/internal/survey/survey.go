@@ -22,11 +22,15 @@ var Command = command.Command{
 	Usage: "[flags] DIR|LIST|ARCHIVE",
 	Short: "what many robots.txt files have in common",
 	Help: `
-Survey reads all files of a directory and those below it, of a tar archive (.tar, .tar.gz or .tgz), or of a list, which
-has a file's path a line ("-": standard input). It counts in how many there is what, how large they are, which problems
-lint finds, and which robots they name.
+Survey reads all files of a directory and those below it, of a tar archive (.tar, .tar.gz or .tgz), of a WARC file (.warc
+or .warc.gz), or of a list, which has a file's path a line ("-": standard input). It counts in how many there is what, how
+large they are, which problems lint finds, and which robots they name.
 
   robotscheck survey -match 'robots/*.txt' corpus.tar.gz
+  robotscheck survey CC-MAIN-20261120100000-00000.warc.gz
+
+Of a WARC file, also one in a directory, the answers for /robots.txt are read, as Common Crawl's robotstxt subset has them,
+and -match is for their hosts.
 
 Of a file, at most 1,000 problems and 1,000 robots count. A robot is shut out of a file if its rules there disallow "/".
 
@@ -34,6 +38,7 @@ Exit status: 0 all files were read, 2 one could not be read.
 
 With -json, one object:
   files, bytes
+  without   of WARC files, the answers that are no file, by their class: {"4xx": 12}
   have      [{"what", "files"}]: what files have, where lint's codes do not tell
   rules     [{"what", "rules", "files"}]: what rules have in their patterns
   sizes     [{"what", "median", "p90", "p99", "max"}]: bytes, lines, groups, rules, rules of the largest group

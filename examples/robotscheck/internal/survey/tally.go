@@ -10,6 +10,7 @@ import (
 // A tally is what was counted in some robots.txt files.
 type tally struct {
 	files, nbytes int
+	without       map[string]int // answers without a file, as in "4xx"
 	have          map[string]int // files, by a name of features
 	patterns      [][2]int       // rules, and files with one
 	sizes         [len(sizeNames)][]int
