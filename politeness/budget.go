@@ -152,7 +152,11 @@ func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool)
 		return look{refused: true, wait: a.retry - now, why: whyBudget}, g.exempt
 	}
 	l.claim(a, h)
-	return look{wait: forever, until: max(g.until, now), why: whyBudget}, false
+	v = look{wait: forever, until: max(g.until, now), why: whyBudget}
+	if l.Fleet != nil {
+		v.why = whyFleet
+	}
+	return v, false
 }
 
 // affords reports whether afford lets g start.
@@ -181,6 +185,9 @@ func (l *Limiter) claim(a *account, h *host) {
 func (l *Limiter) spend(g *Grant, used purse) {
 	if !l.Budget.limits() {
 		return
+	}
+	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
+		return // of a robots.txt, for which there was no room
 	}
 	a := l.openAccount(g.key)
 	a.left.requests -= used.requests

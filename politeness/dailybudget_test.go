@@ -338,6 +338,31 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
+// What the fleet was told of yesterday is no claim of today's.
+func TestBudget_FleetAtMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
+		time.Sleep(24*time.Hour - time.Second)
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(nil, 0, true)
+		give(t, h, false, false)
+		time.Sleep(2 * time.Second)
+		h.Own(nil, 0, true) // it looks again, and claims of today's
+		synctest.Wait()
+		h.Kept()
+		if starts, _ := f.seen(); len(starts) != 0 {
+			t.Errorf("started at %v, before the fleet knew", starts)
+		}
+		give(t, h, false, false)
+		h.Kept()
+		if starts, _ := f.seen(); len(starts) != 1 {
+			t.Errorf("started at %v", starts)
+		}
+		f.done()
+	})
+}
+
 func TestBudget_ThatMakesNoSense(t *testing.T) {
 	for name, l := range map[string]*politeness.Limiter{
 		"Dir without a Budget": {Budget: politeness.Budget{Dir: "x"}},

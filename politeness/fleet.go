@@ -50,6 +50,8 @@ type Hold struct {
 	why    error         // while asked for: what it waits for
 	kept   learnt        // what the fleet knows already of what the host has taught
 	taught bool          // that is, or was, something
+	spent  purse         // what the fleet was told last is taken of the Budget,
+	day    int64         // and of which day
 	timer  *time.Timer   // for the next look
 	alarm  time.Duration // when that is; never: it is not set
 }
@@ -475,8 +477,8 @@ func (p *Hold) Kept() {
 	if p.host.hold != p || !p.owned {
 		return
 	}
-	if a := l.accountOf(p.key); a != nil {
-		a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), purse{}
+	if a := l.accountOf(p.key); a != nil && a.day == p.day && a.taken.plus(a.claim) == p.spent {
+		a.taken, a.left, a.claim = p.spent, a.left.plus(a.claim), purse{}
 	}
 	p.host.pokeHeads()
 }
@@ -507,6 +509,7 @@ func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Dur
 	if end {
 		taken = a.used()
 	}
+	h.hold.spent, h.hold.day = taken, a.day
 	if taken == (purse{}) {
 		return state, 0
 	}
