@@ -44,11 +44,14 @@
 //
 // With -report FILE what a run came to is written as one HTML file, to be
 // opened in a browser without a network: for each host the start of every
-// request against the interval in force, and the pauses after a 429 or 503;
-// what was blocked by which line of which robots.txt; what pages say, what was
-// lost, which hosts are slow. It is written after Ctrl-C, too. Meanwhile the
-// spider keeps up to a million requests and refusals in memory, some 100 bytes
-// each, and counts the rest.
+// request against the interval in force, and the pauses after a 429 or 503, with
+// the time that was lost to them; answers by status, and how long they took; what
+// was blocked by which line of which robots.txt; what pages say, what was lost.
+// It is written after Ctrl-C, too, and is of the whole crawl if -resume goes on
+// with one. With -compare FILE it also shows what changed since an earlier
+// crawl, of which FILE has the -json output. Meanwhile the spider keeps up to a
+// million requests and refusals in memory, some 100 bytes each, and counts the
+// rest.
 //
 // # Saying who crawls
 //

@@ -85,6 +85,10 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			if r.URL.Path == "/fine" {
 				return
 			}
+			if r.URL.Path == "/robots.txt" { // with 403 it would be a wall's
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
 			w.WriteHeader(http.StatusForbidden)
 		}))
 		const words = `asks for a Web Bot Auth signature of "@authority" "@query"; ours has no "@query", nonce`

@@ -63,6 +63,9 @@ func TestRun_Mistakes(t *testing.T) {
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
+		{"a comparison without a report", []string{agent, "-compare=a.jsonl", "http://a.example/"}, "-report"},
+		{"a comparison with nothing", []string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"}, "/nowhere/at/all.jsonl"},
+		{"a comparison with no crawl", []string{agent, "-report=" + os.DevNull, "-compare=main.go", "http://a.example/"}, "no summary"},
 		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
 		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "state"},
 		{"a crawl of nothing in Redis", []string{"-redis=redis://127.0.0.1:1"}, "no URL to crawl"},
@@ -94,7 +97,7 @@ func TestRun_Help(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
-		"-report", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
+		"-report", "-compare", "-policy-token", "-pages", "-pages-all", "-resume", "-redis", "-crawl", "-lease", "-store", "130",
 		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {
 		if !strings.Contains(stdout.String(), flag) {

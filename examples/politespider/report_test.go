@@ -87,3 +87,62 @@ func TestCrawl_ReportFails(t *testing.T) {
 		}
 	})
 }
+
+// The report of a crawl that was stopped and goes on is of all of it.
+func TestRun_ReportOfAllRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				w.Write([]byte("User-agent: *\nDisallow: /no"))
+			case "/busy":
+				w.Header().Set("Retry-After", "30")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			default:
+				page200(`<a href=/no/1>1</a> <a href=/busy>2</a> <a href=/3>3</a> <a href=/4>4</a> <a href=/no/5>5</a>`).ServeHTTP(w, r)
+			}
+		}))
+		dir := t.TempDir()
+		file := filepath.Join(dir, "crawl.html")
+		began := time.Now()
+		var stdout, stderr bytes.Buffer
+		for n := range 20 {
+			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+			command := tool.Command{Crawl: crawl, Args: []string{"-resume", filepath.Join(dir, "state"), "-report", file, agent, "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+			status := command.Run(ctx)
+			cancel()
+			if status == tool.ExitOK {
+				break
+			}
+			if status != tool.ExitInterrupted || n == 19 {
+				t.Fatalf("run %d: exit status %d: %s", n, status, stderr.String())
+			}
+			if f, err := os.OpenFile(filepath.Join(dir, "state", "records.jsonl"), os.O_APPEND|os.O_WRONLY, 0); err != nil {
+				t.Fatal(err)
+			} else {
+				f.WriteString(`{"seconds":1,"verd`) // as a process leaves it that is killed
+				f.Close()
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			`<div><dt>fetched</dt><dd>3</dd></div>`,
+			`<div><dt>blocked</dt><dd>2</dd></div>`,
+			`<div><dt>lost</dt><dd class="bad">1</dd></div>`,
+			"The pace was kept.",
+			began.Format("2 January 2006, 15:04:05"),
+			`"text":"Disallow: /no"`, `"User-agent: *"`, // the line, and the file
+		} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the report says nothing of %q", want)
+			}
+		}
+		if strings.Contains(string(text), "in others, and are not shown") {
+			t.Error("the report says that it is not of all runs")
+		}
+	})
+}

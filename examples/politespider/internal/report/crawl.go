@@ -32,7 +32,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
-	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // The most that a Crawl keeps.
@@ -49,6 +48,7 @@ const maxExamples = 20
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
+	before          *record.Summary // of an earlier run to compare with; nil: there is none
 	interval        time.Duration
 
 	hosts map[string]*host
@@ -112,8 +112,15 @@ type rule struct {
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
-	URLs     []string `json:"urls"` // some of them
+	URLs     []saidBy `json:"urls"` // some of them
 	Count    int      `json:"count"`
+	Links    int      `json:"links"` // of these pages, that say nofollow
+}
+
+// saidBy is a page that says so.
+type saidBy struct {
+	URL   string   `json:"url"`
+	Links []string `json:"links,omitempty"` // of those that say nofollow, some
 }
 
 // New returns an empty report of a crawl that begins now. The interval is what
@@ -125,12 +132,19 @@ func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl
 	}
 }
 
+// Compare lets the report show what changed since an earlier crawl.
+func (c *Crawl) Compare(before record.Summary) { c.before = &before }
+
 // Add takes down what happened.
-func (c *Crawl) Add(r record.Record) {
+func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
+
+// AddPast is Add for a record of an earlier run, which has lost its Decision but
+// for the rule.
+func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
-	note := noteOf(r)
-	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
-		c.blocked(h, d, h.note(c, note))
+	note := noteOf(r, rule)
+	if rule != nil {
+		c.blocked(h, r, rule, h.note(c, note))
 	}
 	h.heard(c, r)
 
@@ -182,40 +196,40 @@ func letterOf(v record.Verdict) byte {
 const robotsTxt = 'r'
 
 // blocked counts what a line of robots.txt has blocked, and keeps the file.
-func (c *Crawl) blocked(h *host, d *robotsmw.Decision, note uint32) {
-	hash := d.SHA256()
-	p := place{d.RobotsURL, hash, d.Line}
-	if r := h.ruled[p]; r != nil {
-		r.Count++
+func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
+	p := place{by.Robots, by.SHA256, by.Line}
+	if known := h.ruled[p]; known != nil {
+		known.Count++
 		return
 	}
-	text := fmt.Sprintf("%v: %s", d.Kind, d.Rule)
-	if !c.spend(len(text)) {
+	if !c.spend(len(by.Text)) {
 		return
 	}
-	r := &rule{Robots: d.RobotsURL, File: hash, Line: d.Line, Text: text, Note: note, Count: 1, Group: []int{}}
-	for _, agent := range d.Group {
-		r.Group = append(r.Group, agent.Line)
+	known := &rule{Robots: by.Robots, File: by.SHA256, Line: by.Line, Text: by.Text, Note: note, Count: 1, Group: append([]int{}, by.Group...)}
+	h.rules = append(h.rules, known)
+	h.ruled[p] = known
+	if c.files[by.SHA256] != nil {
+		return
 	}
-	h.rules = append(h.rules, r)
-	h.ruled[p] = r
-	if file := d.File(); file != nil && c.files[hash] == nil {
-		var lines []string
-		size := 0
-		for _, line := range file.Lines() {
-			lines = append(lines, line)
-			size += len(line) + 16
-		}
-		if c.spend(size) {
-			c.files[hash] = lines
-		}
+	lines, size := by.Lines, 0
+	if lines == nil {
+		lines = record.LinesOf(r)
+	}
+	for _, line := range lines {
+		size += len(line) + 16
+	}
+	if lines != nil && c.spend(size) {
+		c.files[by.SHA256] = lines
 	}
 }
 
 // heard takes down what a page says. Pages of a host that say the same are
 // counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
-	flags, evidence := r.Flags(), []string{}
+	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
+	if r.NotFollowed = nil; len(links) > 0 { // they stand beside their page: else each page would say something of its own
+		evidence = append(evidence, "rel=nofollow on links of the page")
+	}
 	for _, e := range r.Evidence() {
 		evidence = append(evidence, e.Text)
 	}
@@ -233,8 +247,10 @@ func (h *host) heard(c *Crawl, r record.Record) {
 		h.saying[key] = s
 	}
 	s.Count++
-	if len(s.URLs) < maxExamples && c.spend(len(r.URL)) {
-		s.URLs = append(s.URLs, r.URL)
+	s.Links += len(links)
+	links = links[:min(len(links), maxExamples)]
+	if len(s.URLs) < maxExamples && c.spend(len(r.URL)+len(strings.Join(links, ""))) {
+		s.URLs = append(s.URLs, saidBy{r.URL, links})
 	}
 }
 
@@ -285,11 +301,11 @@ func (c *Crawl) spend(nbytes int) bool {
 }
 
 // noteOf is what there is to say about a record beyond its verdict.
-func noteOf(r record.Record) string {
+func noteOf(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
-		add("line %d: %v: %s", d.Line, d.Kind, record.Printable(d.Rule))
+	if rule != nil {
+		add("line %d: %s", rule.Line, record.Printable(rule.Text))
 	}
 	if r.Location != "" {
 		add("to %s", r.Location)

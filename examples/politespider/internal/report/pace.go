@@ -16,7 +16,8 @@ type pace struct {
 	sent     int
 	smallest time.Duration // between the starts of two requests that follow each other; -1: there were no two
 	owed     time.Duration // then
-	median   time.Duration // until an answer began
+	median   time.Duration // until an answer began; the others likewise
+	p90, p99 time.Duration
 	slowest  time.Duration
 }
 
@@ -55,7 +56,9 @@ func paceOf(marks []mark, interval time.Duration) pace {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		p.median, p.slowest = took[len(took)/2], took[len(took)-1]
+		// The nearest rank: of ten, the ninth is p90.
+		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }
+		p.median, p.p90, p.p99, p.slowest = took[len(took)/2], rank(90), rank(99), took[len(took)-1]
 	}
 	return p
 }

@@ -251,9 +251,9 @@ function laneOf(h) {
 		e.preventDefault();
 		zoom(e.deltaY < 0 ? 1.4 : 1 / 1.4, timeAt(canvas, e.offsetX));
 	}, {passive: false});
-	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? h.interval / 1000 + ' s owed' : 'no interval'), element('br'));
-	if (h.early) facts.append(element('span', {class: 'bad'}, h.early + ' too early'));
-	else if (h.tightest >= 0) facts.append('tightest gap ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + h.owed / 1000 + ' s' : ''));
+	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? seconds(h.interval) + ' owed' : 'no interval'), element('br'));
+	if (h.early) facts.append(element('span', {class: 'bad'}, h.early.toLocaleString('en') + ' too early'));
+	else if (h.tightest >= 0) facts.append('tightest gap ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + seconds(h.owed) : ''));
 	lane = {canvas, chosen: -1, element: element('div', {class: 'lane', id: 'lane-' + h.number}, element('div', {}, element('h3', {}, visible(h.name)), facts), canvas)};
 	lanes.set(h, lane);
 	return lane;
@@ -722,18 +722,19 @@ function showFile(h, r) {
 function showSaid() {
 	const rows = [];
 	for (const h of hosts) for (const s of h.said) {
-		if (textMatches(h.name) || [...s.flags, ...s.evidence, ...s.urls].some(textMatches)) rows.push({h, s});
+		if (textMatches(h.name) || [...s.flags, ...s.evidence, ...s.urls.flatMap(u => [u.url, ...u.links || []])].some(textMatches)) rows.push({h, s});
 	}
 	list($('said-list'), 'What pages say', [
 		{head: 'host', show: o => visible(o.h.name), key: o => o.h.name},
 		{head: 'means', show: o => o.s.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.s.flags.join()},
 		{head: 'says', class: 'url', show: o => o.s.evidence.map(e => element('div', {}, visible(e))), key: o => o.s.evidence.join()},
-		{head: 'pages', class: 'n', show: o => many(o.s.count, 'page'), key: o => o.s.count},
+		{head: 'pages', class: 'n', show: o => many(o.s.count, 'page') + (o.s.links ? ', ' + many(o.s.links, 'link') : ''), key: o => o.s.count},
 		{head: 'such as', class: 'url', show: o => {
-			const items = o.s.urls.map(u => element('li', {}, visible(u)));
+			const items = o.s.urls.map(u => element('li', {}, visible(u.url), ...u.links ? [element('details', {}, element('summary', {}, many(u.links.length, 'nofollow link')),
+				element('ul', {class: 'urls'}, ...u.links.map(l => element('li', {}, visible(l)))))] : []));
 			if (items.length < 4) return element('ul', {class: 'urls'}, ...items);
-			return element('details', {}, element('summary', {}, visible(o.s.urls[0])), element('ul', {class: 'urls'}, ...items.slice(1)));
-		}, key: o => o.s.urls[0] || ''},
+			return element('details', {}, element('summary', {}, visible(o.s.urls[0].url)), element('ul', {class: 'urls'}, ...items));
+		}, key: o => o.s.urls[0]?.url || ''},
 	], rows);
 }
 
@@ -755,7 +756,7 @@ function showSlow() {
 		const bar = element('div', {class: 'bar', 'aria-hidden': 'true'}, element('i'), element('i'));
 		bar.firstChild.style.width = 100 * h.slowest / most + '%';
 		bar.lastChild.style.width = 100 * h.median / most + '%';
-		return element('li', {}, element('span', {class: 'name'}, visible(h.name)), bar, element('span', {class: 'soft n'}, 'median ' + seconds(h.median) + ', at most ' + seconds(h.slowest)));
+		return element('li', {}, element('span', {class: 'name'}, visible(h.name)), bar, element('span', {class: 'soft n'}, 'p50 ' + seconds(h.median) + ', p90 ' + seconds(h.p90) + ', p99 ' + seconds(h.p99) + ', at most ' + seconds(h.slowest)));
 	}));
 }
 

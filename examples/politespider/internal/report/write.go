@@ -27,7 +27,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": record.Count, "visible": visible,
+		"seconds": seconds, "count": count, "number": number, "visible": visible,
 	}).Parse(pageHTML))
 )
 
@@ -52,23 +52,24 @@ type overview struct {
 
 // hostOverview is a row of the table of hosts. Times are in milliseconds.
 type hostOverview struct {
-	Name     string         `json:"name"`
-	Origin   string         `json:"origin"`
-	Marks    int            `json:"marks"`
-	Requests int            `json:"requests"`
-	Fetched  int            `json:"-"`
-	Blocked  int            `json:"-"`
-	Lost     int            `json:"-"`
-	Interval int64          `json:"interval"`
-	Tightest int64          `json:"tightest"` // gap between two requests; -1: there were no two
-	Owed     int64          `json:"owed"`     // then
-	Early    int            `json:"early"`
-	Median   int64          `json:"median"`
-	Slowest  int64          `json:"slowest"`
-	Robots   string         `json:"robots"`
-	Counts   map[string]int `json:"counts"` // of marks, by letter
-	Rules    []*rule        `json:"rules"`
-	Said     []*said        `json:"said"`
+	Name     string             `json:"name"`
+	Origin   string             `json:"origin"`
+	Marks    int                `json:"marks"`
+	Requests int                `json:"requests"`
+	Summary  record.HostSummary `json:"-"`
+	Paused   int64              `json:"paused"` // that its answers kept it from being asked
+	Interval int64              `json:"interval"`
+	Tightest int64              `json:"tightest"` // gap between two requests; -1: there were no two
+	Owed     int64              `json:"owed"`     // then
+	Early    int                `json:"early"`
+	Median   int64              `json:"median"` // of the times to an answer
+	P90      int64              `json:"p90"`
+	P99      int64              `json:"p99"`
+	Slowest  int64              `json:"slowest"`
+	Robots   string             `json:"robots"`
+	Counts   map[string]int     `json:"counts"` // of marks, by letter
+	Rules    []*rule            `json:"rules"`
+	Said     []*said            `json:"said"`
 }
 
 // timeline is what the page reads of a host when it is to be shown: a value for
@@ -108,6 +109,9 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Began             time.Time
 		Summary           record.Summary
 		Requests, Early   int
+		Paused            int64 // ms, of all hosts
+		Statuses          []statuses
+		Changes           *changes // since an earlier run; nil: there is none
 		Overview          overview
 		Files             map[string][]string
 		Timelines         iter.Seq2[int, timeline] // each is made when it is written
@@ -116,12 +120,13 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	}{
 		Policy: policy, Style: template.CSS(style), Script: template.JS(script),
 		What: c.what, UserAgent: c.userAgent, Began: c.began, Summary: s, Files: c.files,
+		Statuses: statusesOf(s), Changes: changesSince(c.before, s),
 		CutMarks: c.cut, CutLost: max(len(s.Lost)-maxLost, 0), TextFull: c.full,
 	}
 	data.Overview.Lost = []lost{}
 	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
 		data.Overview.Lost = append(data.Overview.Lost, lost{
-			r.URL, r.Host, string(r.Verdict), r.Status, cmp.Or(r.Error, noteOf(r)), ms(duration(r.Seconds)),
+			r.URL, r.Host, string(r.Verdict), r.Status, cmp.Or(r.Error, noteOf(r, nil)), ms(duration(r.Seconds)),
 		})
 	}
 	data.Overview.End = ms(duration(s.Seconds))
@@ -135,6 +140,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		o := c.hosts[name].overview(name, summaries[name], c.interval)
 		data.Requests += o.Requests
 		data.Early += o.Early
+		data.Paused += o.Paused
 		data.Overview.Hosts = append(data.Overview.Hosts, o)
 	}
 	data.Timelines = func(yield func(int, timeline) bool) {
@@ -159,9 +165,9 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 	p := paceOf(h.marks, interval)
 	o := hostOverview{
 		Name: name, Origin: h.origin, Marks: len(h.marks),
-		Requests: s.Requests, Fetched: s.Fetched, Blocked: s.Blocked, Lost: s.Lost,
+		Requests: s.Requests, Summary: s, Paused: ms(duration(s.Paused)),
 		Interval: ms(duration(s.Interval)), Tightest: ms(p.smallest), Owed: ms(p.owed), Early: p.earlies,
-		Median: ms(p.median), Slowest: ms(p.slowest), Robots: s.RobotsTxt,
+		Median: ms(p.median), P90: ms(p.p90), P99: ms(p.p99), Slowest: ms(p.slowest), Robots: s.RobotsTxt,
 		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
 	}
 	if p.smallest < 0 {
@@ -214,21 +220,3 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 	t.Verdicts = string(letters)
 	return t
 }
-
-func ms(d time.Duration) int64 { return d.Milliseconds() }
-
-// seconds is a time in milliseconds, for people.
-func seconds(ms int64) string {
-	switch d := time.Duration(ms) * time.Millisecond; {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", ms)
-	case d < time.Minute:
-		return fmt.Sprintf("%.2f s", d.Seconds())
-	default:
-		return d.Round(time.Second).String()
-	}
-}
-
-// visible is a stranger's text without characters that would change how the
-// text around them reads.
-func visible(s string) string { return record.Printable(s) }

@@ -90,7 +90,7 @@ func TestWrite(t *testing.T) {
 	if lines := files[a.Rules[0].File]; !slices.Equal(lines, []string{"# ours", "User-agent: *", "Disallow: /attic/"}) {
 		t.Errorf("the file: %q", lines)
 	}
-	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], said{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []string{"http://a.example/"}, 1}) {
+	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], said{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []saidBy{{URL: "http://a.example/"}}, 1, 0}) {
 		t.Errorf("said: %+v", a.Said[0])
 	}
 	if want := []lost{{"http://c.example/", "c.example", "failed", 0, "connection reset", 9000}}; !reflect.DeepEqual(o.Lost, want) {
@@ -230,7 +230,7 @@ func TestCrawl_Bounds(t *testing.T) {
 		t.Errorf("%d marks are kept, want 2", len(got.At))
 	}
 	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") ||
-		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "7 pages had their turn in others") {
+		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "others have done with 7 URLs more") {
 		t.Errorf("the page does not say what is missing:\n%s", text)
 	}
 }
@@ -338,4 +338,22 @@ func attr(n *html.Node, key string) string {
 		}
 	}
 	return ""
+}
+
+// Pages that say the same are a row, also if each has its own nofollow links.
+func TestWrite_FoldsLinks(t *testing.T) {
+	c := New("x", "Bot/1.0", time.Now(), time.Second)
+	for n := range 30 {
+		u := fmt.Sprintf("http://a.example/%d", n)
+		c.Add(record.Record{Verdict: record.Fetched, URL: u, Host: "a.example", Status: 200, Said: record.Said{NotFollowed: []string{u + "/x", u + "/y"}}})
+	}
+	var o overview
+	write(t, c, record.Summary{}).read(t, "overview", &o)
+	if len(o.Hosts) != 1 || len(o.Hosts[0].Said) != 1 {
+		t.Fatalf("%d rows, want 1", len(o.Hosts[0].Said))
+	}
+	s := o.Hosts[0].Said[0]
+	if s.Count != 30 || s.Links != 60 || len(s.URLs) != maxExamples || !slices.Equal(s.URLs[1].Links, []string{"http://a.example/1/x", "http://a.example/1/y"}) {
+		t.Errorf("%+v", s)
+	}
 }

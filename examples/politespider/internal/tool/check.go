@@ -89,6 +89,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-hosts %d: write a positive number", o.hosts)
 	case o.pages.All && o.pages.Dir == "":
 		return errors.New("-pages-all: say with -pages where")
+	case o.compare != "" && o.report == "":
+		return errors.New("-compare: say with -report where the report goes")
 	case o.store != "" && (o.place.Dir != "" || o.place.RedisURL != ""):
 		return errors.New("-store: with -resume and -redis robots.txt is kept there: leave it out")
 	}

@@ -39,6 +39,7 @@ type options struct {
 	json         bool
 	report       string                      // where to; "": nowhere
 	evidence     string                      // directory of the record; "": none
+	compare      string                      // the JSON lines of an earlier crawl; "": none
 	policyTokens map[preference.Use][]string // names that stand for a use
 	pages        keep.Pages
 	place        keep.Place // of the state of the crawl
@@ -78,6 +79,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary")
 	flags.StringVar(&o.report, "report", "", "write what this run came to as an HTML `file`, to be opened in a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
+	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
 	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, but for those that say noindex or noarchive, or cannot be asked")
 	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep those, too")

@@ -9,7 +9,7 @@ import (
 )
 
 // notRecalled are the flags that are of a run, not of its crawl.
-var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "card"}
+var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare", "card"}
 
 // aboutFlags is a crawl that was called with these flags.
 func aboutFlags(flags *flag.FlagSet) frontier.About {

@@ -126,14 +126,26 @@ func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, 
 		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 		defer stop()
 	}
-	ledger := output.New(c.Stdout, output.Options{
+	before, err := o.earlier()
+	if err != nil {
+		return ExitUsage, errors.Join(err, kept.Close())
+	}
+	opts := output.Options{
+		Before:    before,
 		What:      o.what,
 		UserAgent: o.userAgent,
 		Interval:  max(o.delay, 0),
 		JSON:      o.json,
 		Report:    o.report,
 		Failed:    cancel, // a crawl that cannot report need not go on
-	})
+	}
+	if kept.History != nil {
+		opts.History = kept.History
+	}
+	ledger := output.New(c.Stdout, opts)
+	if err := ledger.Recall(); err != nil {
+		return ExitFailed, errors.Join(err, kept.Close())
+	}
 	job := newJob(o, base, kept, recorded, ledger, logger, cancel)
 	if err := c.Crawl(ctx, job); err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
@@ -151,7 +163,7 @@ func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, 
 	if failed == nil {
 		failed = errors.Join(err, unread)
 	}
-	if err := ledger.WriteReport(summary, proofs); err == nil && o.report != "" {
+	if err := ledger.WriteReport(proofs); err == nil && o.report != "" {
 		c.say("the report is in %s", o.report)
 	} else if failed == nil {
 		failed = err

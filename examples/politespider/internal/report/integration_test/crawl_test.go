@@ -56,12 +56,12 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				h.Fetched++
 				s.Fetched++
 			case record.Moved:
-				h.Fetched++
+				h.Moved++
 				s.Moved++
 			case record.Blocked:
 				h.Blocked++
 				s.Blocked++
-			case record.Missing, record.Failed:
+			case record.GivenUp, record.Failed:
 				h.Lost++
 				s.Lost = append(s.Lost, r.Brief())
 			}
@@ -85,10 +85,10 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 			case dice < 8:
 				r.Verdict, r.Status, r.Location = record.Moved, 301, base+"/"+word()
 			case dice < 9 && n%5 == 0:
-				r.Verdict, r.Status, r.Put, r.PausedUntil = record.Later, 429, 1, float64(5+random.IntN(40))
+				r.Verdict, r.Status, r.Tries, r.PausedUntil = record.PutOff, 429, 1, float64(5+random.IntN(40))
 				r.Again = r.PausedUntil
 			case dice < 10 && n%6 == 0:
-				r.Verdict, r.Status, r.Put, r.PausedUntil = record.Missing, 503, 3, 10
+				r.Verdict, r.Status, r.Tries, r.PausedUntil = record.GivenUp, 503, 3, 10
 			case dice < 11:
 				r.Verdict, r.Status, r.Error = record.Failed, 0, "read: connection reset by peer"
 			case dice < 16:

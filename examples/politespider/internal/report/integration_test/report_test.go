@@ -28,7 +28,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	path := filepath.Join(t.TempDir(), "crawl.html")
-	lines, err := exec.CommandContext(t.Context(), build(t), "-json", "-report", path).Output()
+	lines, err := exec.CommandContext(t.Context(), build(t), "-json", "-report", path, "demo").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

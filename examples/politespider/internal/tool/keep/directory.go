@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,13 +21,26 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-resume %s: %w", dir, err)
 	}
+	history, err := openHistory(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("-resume %s: %w", dir, err), q.Close())
+	}
 	return &Kept{
-		Queue:    q,
+		Queue:    closing{q, history},
+		History:  history,
 		Store:    struct{ robotsmw.Store }{store}, // without its locks: nobody else is here, but one that was killed may have left some
 		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
 		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",
 	}, nil
 }
+
+// closing is a queue whose Close closes the history as well.
+type closing struct {
+	Queue
+	history *History
+}
+
+func (c closing) Close() error { return errors.Join(c.Queue.Close(), c.history.Close()) }
 
 // shellWord is a word as it can be pasted into a shell.
 func shellWord(s string) string {

@@ -22,6 +22,7 @@ type Options struct {
 type Kept struct {
 	Queue
 	Store    robotsmw.Store   // of robots.txt records; nil: memory alone
+	History  *History         // what happened in it; nil: that is not kept
 	Fleet    politeness.Fleet // keeps one pace with other processes; nil: there are none
 	GoOn     string           // how a crawl that was stopped goes on; "": not at all
 	Complete string           // what to do if there is nothing left to do

@@ -25,10 +25,19 @@ import (
 type Options struct {
 	What      string // is crawled, in a few words
 	UserAgent string
-	Interval  time.Duration // every host is owed it between two pages
-	JSON      bool          // a JSON object a line instead of text
-	Report    string        // the HTML file that WriteReport writes; "": none
-	Failed    func(error)   // called once, when the output cannot be written
+	Interval  time.Duration   // every host is owed it between two pages
+	JSON      bool            // a JSON object a line instead of text
+	Report    string          // the HTML file that WriteReport writes; "": none
+	Before    *record.Summary // of an earlier crawl, to compare with; nil: none
+	History   History         // what happened in earlier runs, and is to be added to; nil: nothing
+	Failed    func(error)     // called once, when the output cannot be written
+}
+
+// History is what happened in a crawl, in this run and in those before.
+type History interface {
+	Past(add func(began time.Time, r record.Record, rule *record.Rule)) error
+	Begin(at time.Time)
+	Add(r record.Record)
 }
 
 // Ledger collects what happens in a crawl and hands it to the printer, one at
@@ -39,10 +48,12 @@ type Ledger struct {
 	out    *checkedWriter
 	print  printer
 	report *report.Crawl // nil: none is wanted
+	whole  *Ledger       // of all runs of the crawl, for the report; nil: this is the only one
 
-	mu    sync.Mutex
-	total record.Summary
-	hosts map[string]*host
+	mu       sync.Mutex
+	total    record.Summary
+	ofReport record.Summary // that of the report, once Finish was called
+	hosts    map[string]*host
 }
 
 // New returns the ledger of a crawl that begins now and prints to w.
@@ -55,10 +66,74 @@ func New(w io.Writer, opts Options) *Ledger {
 	}
 	l.print = newPrinter(l.out, terminal.Is(w), opts.JSON)
 	if opts.Report != "" {
-		l.report = report.New(opts.What, opts.UserAgent, l.start, opts.Interval)
+		l.report = l.newReport(l.start)
 	}
 	return l
 }
+
+func (l *Ledger) newReport(began time.Time) *report.Crawl {
+	c := report.New(l.opts.What, l.opts.UserAgent, began, l.opts.Interval)
+	if l.opts.Before != nil {
+		c.Compare(*l.opts.Before)
+	}
+	return c
+}
+
+// Recall takes down what happened in earlier runs of the crawl, if a report
+// wants to know. It is called before all else.
+func (l *Ledger) Recall() error {
+	if l.opts.History == nil {
+		return nil
+	}
+	if l.report != nil {
+		whole := New(io.Discard, Options{What: l.opts.What, UserAgent: l.opts.UserAgent, Interval: l.opts.Interval})
+		whole.report, whole.start = l.report, l.start
+		err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
+			if l.whole == nil { // the first record of all
+				l.whole, whole.start = whole, began
+				whole.report = l.newReport(began)
+			}
+			whole.addPast(r, rule, began)
+		})
+		if err != nil {
+			return err
+		}
+		if l.whole != nil {
+			l.report = nil
+		}
+	}
+	l.opts.History.Begin(l.start)
+	return nil
+}
+
+// addPast adds a record of a run that began then.
+func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
+	for _, request := range r.Requests {
+		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))
+	}
+	if r.PausedUntil > 0 && len(r.Requests) > 0 {
+		last := r.Requests[len(r.Requests)-1]
+		l.paused(r.Host, began.Add(duration(last.At+last.Took)), began.Add(duration(r.PausedUntil)))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(later(r, began.Sub(l.start)), rule)
+}
+
+// later is a record of a run as one of a crawl that began so much earlier.
+func later(r record.Record, by time.Duration) record.Record {
+	r.Seconds += record.Seconds(by)
+	if r.PausedUntil > 0 {
+		r.PausedUntil += record.Seconds(by)
+	}
+	r.Requests = slices.Clone(r.Requests)
+	for i := range r.Requests {
+		r.Requests[i].At += record.Seconds(by)
+	}
+	return r
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // Begin prints what comes first.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
@@ -68,6 +143,9 @@ func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.s
 
 // Sent notes the start of a request: of a page, or for robots.txt.
 func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
+	if l.whole != nil {
+		l.whole.Sent(host, isPage, at)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.host(host)
@@ -83,9 +161,16 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 
 // Paused notes that a host is left alone from now on because of its answer.
 func (l *Ledger) Paused(host string, until time.Time) {
+	l.paused(host, time.Now(), until)
+	if l.whole != nil {
+		l.whole.Paused(host, until)
+	}
+}
+
+func (l *Ledger) paused(host string, from, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h, from := l.host(host), time.Now()
+	h := l.host(host)
 	if h.paused.After(from) {
 		from = h.paused
 	}
@@ -100,6 +185,20 @@ func (l *Ledger) Add(r record.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.Seconds = record.Since(l.start)
+	l.print.record(r)
+	l.add(r, record.RuleOf(r))
+	if l.whole != nil {
+		l.whole.mu.Lock()
+		defer l.whole.mu.Unlock()
+		l.whole.add(later(r, l.start.Sub(l.whole.start)), record.RuleOf(r))
+	}
+	if l.opts.History != nil {
+		l.opts.History.Add(r)
+	}
+}
+
+// add notes what happened.
+func (l *Ledger) add(r record.Record, rule *record.Rule) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)
 	switch r.Verdict {
@@ -138,9 +237,8 @@ func (l *Ledger) Add(r record.Record) {
 	for _, u := range r.Uses {
 		l.heard(u)
 	}
-	l.print.record(r)
 	if l.report != nil {
-		l.report.Add(r)
+		l.report.AddPast(r, rule)
 	}
 }
 
@@ -208,6 +306,16 @@ func (l *Ledger) progress(p liveness, q frontier.State) {
 func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s := l.summary(stopped, state)
+	l.print.summary(s)
+	l.ofReport = s
+	if l.whole != nil {
+		l.ofReport = l.whole.summary(stopped, state)
+	}
+	return s
+}
+
+func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s := l.total
 	s.Seconds = record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
@@ -216,7 +324,6 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 		s.Hosts = append(s.Hosts, h.summary())
 	}
 	slices.SortFunc(s.Hosts, func(a, b record.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
-	l.print.summary(s)
 	return s
 }
 

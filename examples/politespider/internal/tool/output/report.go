@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
@@ -23,16 +22,20 @@ func CheckReport(path string) error {
 
 // WriteReport writes the report of the crawl, if Options names a file for it.
 // It links URLs that were blocked to the proofs that there are, by URL.
-func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) error {
-	if l.report == nil {
+func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
+	drawn := l.report
+	if l.whole != nil {
+		drawn = l.whole.report
+	}
+	if drawn == nil {
 		return nil
 	}
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	l.report.Prove(proofs)
-	if err := l.report.Write(file, s); err != nil {
+	drawn.Prove(proofs)
+	if err := drawn.Write(file, l.ofReport); err != nil {
 		file.Close()
 		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)
 	}

@@ -1,0 +1,47 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// Rule is the line of a robots.txt that blocked something, as a report shows
+// it.
+type Rule struct {
+	Robots string   `json:"robots"` // its URL
+	SHA256 string   `json:"sha256"` // of the file
+	Line   int      `json:"line"`
+	Text   string   `json:"text"`            // as in "Disallow: /attic/"
+	Group  []int    `json:"group,omitempty"` // the user-agent lines that it stands under
+	Lines  []string `json:"lines,omitempty"` // of the file, if they were not told before
+}
+
+// RuleOf returns the rule by which something was blocked; nil if none did.
+func RuleOf(r Record) *Rule {
+	d := r.Decision
+	if r.Verdict != Blocked || d == nil {
+		return nil
+	}
+	rule := &Rule{Robots: d.RobotsURL, SHA256: d.SHA256(), Line: d.Line, Text: text(d)}
+	for _, agent := range d.Group {
+		rule.Group = append(rule.Group, agent.Line)
+	}
+	return rule
+}
+
+func text(d *robotsmw.Decision) string { return fmt.Sprintf("%v: %s", d.Kind, d.Rule) }
+
+// LinesOf returns the lines of the robots.txt by which something was decided,
+// if they were kept.
+func LinesOf(r Record) (lines []string) {
+	if r.Decision == nil {
+		return nil
+	}
+	if file := r.Decision.File(); file != nil {
+		for _, line := range file.Lines() {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

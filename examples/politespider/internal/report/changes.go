@@ -1,0 +1,103 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// mostChanged is how many hosts and URLs are named that are otherwise than they
+// were.
+const mostChanged = 50
+
+// changes is what a crawl came to beside an earlier one.
+type changes struct {
+	Counts  []change
+	Hosts   []change // whose numbers differ by most, first
+	NowLost []string // URLs that were not
+	Found   []string // URLs that were lost, and are not
+	More    int      // hosts and URLs that are not named
+}
+
+// change is a number then and now.
+type change struct {
+	What      string
+	Then, Now int
+	Worse     bool
+}
+
+// Difference is the change with its sign.
+func (c change) Difference() string {
+	if c.Now > c.Then {
+		return "+" + number(c.Now-c.Then)
+	}
+	return "−" + number(c.Then-c.Now)
+}
+
+// changesSince compares two crawls; there may have been none before.
+func changesSince(before *record.Summary, now record.Summary) *changes {
+	if before == nil {
+		return nil
+	}
+	c := new(changes)
+	for _, v := range record.Verdicts {
+		row := change{What: string(v), Then: before.Count(v), Now: now.Count(v)}
+		if row.Then != 0 || row.Now != 0 {
+			row.Worse = v.Lost() && row.Now > row.Then || v == record.Fetched && row.Now < row.Then
+			c.Counts = append(c.Counts, row)
+		}
+	}
+	c.Counts = append(c.Counts, change{What: "seconds", Then: int(before.Seconds), Now: int(now.Seconds)})
+
+	fetched := make(map[string]*change)
+	host := func(name string) *change {
+		if fetched[name] == nil {
+			fetched[name] = &change{What: name}
+		}
+		return fetched[name]
+	}
+	for _, h := range before.Hosts {
+		host(h.Host).Then = h.Fetched
+	}
+	for _, h := range now.Hosts {
+		host(h.Host).Now = h.Fetched
+	}
+	for _, row := range fetched {
+		if row.Then != row.Now {
+			row.Worse = row.Now < row.Then
+			c.Hosts = append(c.Hosts, *row)
+		}
+	}
+	slices.SortFunc(c.Hosts, func(a, b change) int {
+		return cmp.Or(cmp.Compare(abs(b.Now-b.Then), abs(a.Now-a.Then)), cmp.Compare(a.What, b.What))
+	})
+	c.NowLost, c.Found = without(now.Lost, before.Lost), without(before.Lost, now.Lost)
+	c.Hosts = firstOf(c.Hosts, &c.More)
+	c.NowLost, c.Found = firstOf(c.NowLost, &c.More), firstOf(c.Found, &c.More)
+	return c
+}
+
+// without are the URLs of some records that others do not have, with what
+// became of them.
+func without(records, others []record.Record) (urls []string) {
+	known := make(map[string]bool)
+	for _, r := range others {
+		known[r.URL] = true
+	}
+	for _, r := range records {
+		if !known[r.URL] {
+			urls = append(urls, fmt.Sprintf("%s (%s)", r.URL, r.Verdict))
+		}
+	}
+	return urls
+}
+
+func firstOf[T any](all []T, more *int) []T {
+	n := min(len(all), mostChanged)
+	*more += len(all) - n
+	return all[:n]
+}
+
+func abs(n int) int { return max(n, -n) }

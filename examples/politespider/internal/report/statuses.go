@@ -1,0 +1,40 @@
+package report
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// statuses is a row of the table of statuses: of those of a class that came to
+// the same, each with its number.
+type statuses struct {
+	Class   int // 2 for 200 to 299
+	Verdict record.Verdict
+	Lost    bool
+	Count   int
+	Each    []status
+}
+
+type status struct {
+	Code  int
+	Text  string // "Not Found"; may be empty
+	Count int
+}
+
+// statusesOf sorts the answers by class, and by what they came to.
+func statusesOf(s record.Summary) (rows []statuses) {
+	for _, code := range slices.Sorted(maps.Keys(s.Statuses)) {
+		verdict, class := record.VerdictOf(code), code/100
+		i := slices.IndexFunc(rows, func(r statuses) bool { return r.Class == class && r.Verdict == verdict })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, statuses{Class: class, Verdict: verdict, Lost: verdict.Lost()})
+		}
+		rows[i].Count += s.Statuses[code]
+		rows[i].Each = append(rows[i].Each, status{code, http.StatusText(code), s.Statuses[code]})
+	}
+	return rows
+}

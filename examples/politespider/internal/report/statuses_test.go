@@ -1,0 +1,23 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// Answers are counted by class, and by what became of the page.
+func TestWrite_Statuses(t *testing.T) {
+	doc := write(t, New("x", "Bot/1.0", time.Now(), time.Second), record.Summary{Statuses: map[int]int{200: 9_999, 204: 2, 301: 3, 404: 4, 410: 5, 403: 6, 429: 7, 503: 8, 500: 9}})
+	text := strings.Join(strings.Fields(doc.text()), "")
+	for _, want := range []string{
+		"2xx fetched 10,001 200 OK: 9,999", "204 No Content: 2", "3xx moved 3 301", "4xx not found 9 404 Not Found: 4", "410 Gone: 5",
+		"4xx refused 6 403", "4xx put off 7 ", "5xx put off 8 ", "5xx failed 9 ",
+	} {
+		if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
+			t.Errorf("the page says nothing of %q", want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+func ms(d time.Duration) int64 { return d.Milliseconds() }
+
+// number is a number as people write it: 10,000. The page's script does so, too.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// count is a number of things.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// seconds is a time in milliseconds, for people: 12 ms, 1.50 s, 1:02:03.
+func seconds(ms int64) string {
+	switch d := time.Duration(ms) * time.Millisecond; {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", ms)
+	case d < time.Minute:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+	}
+}
+
+// visible is a stranger's text without characters that would change how the
+// text around them reads.
+func visible(s string) string { return record.Printable(s) }

@@ -1,0 +1,130 @@
+package keep
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+)
+
+// History is what happened in a crawl so far, in a file of JSON lines: for each
+// run when it began, then its records. It is safe for concurrent use.
+type History struct {
+	file *os.File
+
+	mu    sync.Mutex
+	known map[string]bool // robots.txt files whose lines are there, by hash
+	err   error
+}
+
+// event is a line of the file.
+type event struct {
+	Began time.Time `json:"began,omitzero"` // a run, if this is not zero
+	*record.Record
+	Rule *record.Rule `json:"rule,omitempty"` // in place of the Decision
+}
+
+// openHistory opens the history in dir, to which a run is added that begins
+// now. What a killed process left of a line is cut off.
+func openHistory(dir string) (*History, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{file: file, known: make(map[string]bool)}
+	if err := h.cut(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return h, nil
+}
+
+// cut drops what follows the last whole line.
+func (h *History) cut() error {
+	info, err := h.file.Stat()
+	if err != nil {
+		return err
+	}
+	end := info.Size()
+	for block := make([]byte, 1<<16); end > 0; {
+		from := max(end-int64(len(block)), 0)
+		b := block[:end-from]
+		if _, err := h.file.ReadAt(b, from); err != nil {
+			return err
+		}
+		if n := bytes.LastIndexByte(b, '\n'); n >= 0 {
+			end = from + int64(n) + 1
+			break
+		}
+		end = from
+	}
+	return h.file.Truncate(end)
+}
+
+// Past hands over what happened in earlier runs: when each began, and its
+// records. Call it before Begin.
+func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
+	in := bufio.NewReader(io.NewSectionReader(h.file, 0, 1<<62))
+	var began time.Time
+	for {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what happened before: %w", err)
+		}
+		e := event{Record: new(record.Record)}
+		if err := json.Unmarshal(text, &e); err != nil {
+			return fmt.Errorf("read what happened before: %w", err)
+		}
+		if !e.Began.IsZero() {
+			began = e.Began
+		} else {
+			add(began, *e.Record, e.Rule)
+		}
+	}
+}
+
+// Begin begins a run.
+func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
+
+// Add adds a record of the run.
+func (h *History) Add(r record.Record) {
+	rule := record.RuleOf(r)
+	if rule != nil {
+		h.mu.Lock()
+		if !h.known[rule.SHA256] {
+			h.known[rule.SHA256] = true
+			rule.Lines = record.LinesOf(r)
+		}
+		h.mu.Unlock()
+	}
+	r.Decision = nil
+	h.write(event{Record: &r, Rule: rule})
+}
+
+func (h *History) write(e event) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && h.err == nil {
+		_, err = h.file.Write(b.Bytes())
+	}
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+// Close closes the file, and returns the first error.
+func (h *History) Close() error { return errors.Join(h.err, h.file.Close()) }
