@@ -232,8 +232,8 @@ func TestNginx_HTTPClientExample(t *testing.T) {
 	nginx := startNginx(t)
 	cmd := exec.CommandContext(t.Context(), build(t, "httpclient"), nginx.url+"/private/plan.html", nginx.url+"/docs/")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit status 1, as one URL is refused\n%s", err, out)
 	}
 	for _, want := range []string{"Disallow: /private/", "line 6", "200 OK " + nginx.url + "/docs/"} {
 		if !strings.Contains(string(out), want) {

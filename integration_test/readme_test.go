@@ -28,6 +28,9 @@ func TestReadme_ProgramsCompile(t *testing.T) {
 	overlay := struct{ Replace map[string]string }{make(map[string]string)}
 	args := []string{"build", "-overlay", filepath.Join(dir, "overlay.json")}
 	for n, program := range programs {
+		if !strings.HasPrefix(program, "package ") {
+			program = wholeProgram(program)
+		}
 		source := filepath.Join(dir, fmt.Sprintf("program%d.go", n))
 		if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 			t.Fatal(err)
@@ -137,7 +140,19 @@ func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// readmePrograms returns the Go code blocks of the README.
+// wholeProgram makes a program of statements, with the imports that they need.
+func wholeProgram(statements string) string {
+	imports := ""
+	for _, path := range []string{"fmt", "log", module + "/robotsmw"} {
+		if strings.Contains(statements, path[strings.LastIndexByte(path, '/')+1:]+".") {
+			imports += fmt.Sprintf("import %q\n", path)
+		}
+	}
+	return "package main\n" + imports + "func main() {\n" + statements + "}\n"
+}
+
+// readmePrograms returns the Go code blocks of the README, but for the one that
+// integration_test/peers/prometheus tries.
 func readmePrograms(t *testing.T) []string {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")
@@ -146,7 +161,9 @@ func readmePrograms(t *testing.T) []string {
 	}
 	var programs []string
 	for _, block := range regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1) {
-		programs = append(programs, block[1])
+		if !strings.Contains(block[1], "prometheus.New()") {
+			programs = append(programs, block[1])
+		}
 	}
 	return programs
 }

@@ -45,6 +45,7 @@ func TestTopLevel(t *testing.T) {
 // each.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
+	"integration_test/peers/prometheus":                      "a Prometheus exporter, with its 20 modules",
 	"integration_test/peers/signatures":                      "another implementation of signatures, with 14 modules",
 	"integration_test/peers/warc":                            "another implementation of WARC, a strict reader",
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",

@@ -15,13 +15,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if len(os.Args) == 1 {
+		log.Fatal("name the URLs to fetch, as in: httpclient https://example.com/")
+	}
+	status := 0
 	for _, url := range os.Args[1:] {
 		resp, err := client.Get(url)
 		if err != nil { // a *robotsmw.DisallowedError where robots.txt says no
 			fmt.Println(err)
+			status = 1
 			continue
 		}
 		resp.Body.Close()
 		fmt.Println(resp.Status, url)
 	}
+	os.Exit(status)
 }

@@ -1,0 +1,27 @@
+// Package prometheus tries what the README says about Prometheus.
+package prometheus
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/otelrobots"
+)
+
+// observed serves what a client with these Options does, at /metrics.
+func observed(opts robotsmw.Options) (robotsmw.Options, error) {
+	// README {
+	exporter, err := prometheus.New()
+	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("crawler")
+	robots, pace, err2 := otelrobots.New(meter)
+	opts.Observer, opts.Limiter = robots, &politeness.Limiter{Observer: pace}
+	http.Handle("/metrics", promhttp.Handler())
+	// }
+	return opts, errors.Join(err, err2)
+}
