@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +54,10 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // HostKey returns the URL's host in the one form of all its spellings. A name
 // is in lower case and in ASCII (IDNA), without port and final dot; one that
 // IDNA forbids is only lower-cased, as net/http does when it dials. An IP
-// address is as [netip.Addr] prints it, without brackets; an IPv4-mapped one is
-// the IPv4 address that it stands for, and a zone remains only where it tells
-// two hosts apart, with a link-local address. Scheme and port do not matter,
+// address is as [netip.Addr] prints it, without brackets, also where it is
+// written as 127.1 or 0x7f000001; an IPv4-mapped one is the IPv4 address that it
+// stands for, and a zone remains only where it tells two hosts apart, with a
+// link-local address. Scheme and port do not matter,
 // for they are mostly one machine's. Package robotsmw names origins by it too,
 // so that rules and pace agree about a host.
 //
@@ -196,11 +198,11 @@ func nextForm(host string) string {
 			host = ascii
 		}
 	}
-	return strings.TrimRight(strings.ToLower(host), ".")
+	return canonicalIPv4(strings.TrimRight(strings.ToLower(host), "."))
 }
 
-// isPlain reports whether a host is a name in its one form, or an IPv4 address.
-// It says no to some others that are.
+// isPlain reports whether a host is a name in its one form. It says no to some
+// others that are.
 func isPlain(host string) bool {
 	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
 		return false
@@ -210,7 +212,51 @@ func isPlain(host string) bool {
 			return false
 		}
 	}
-	return true
+	return !endsInNumber(host)
+}
+
+// endsInNumber reports whether the last label of a host begins with a digit, as
+// those of all IPv4 addresses do.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && '0' <= last[0] && last[0] <= '9'
+}
+
+// canonicalIPv4 returns an IPv4 address in dotted decimal form. Other hosts it
+// returns as they are. The resolvers of most systems take what inet_aton takes,
+// and net/http dials what they say: one to four numbers, each decimal,
+// octal or hexadecimal, of which the last fills all bytes that are left.
+func canonicalIPv4(host string) string {
+	if !endsInNumber(host) {
+		return host
+	}
+	var addr [4]byte
+	for i, rest := 0, host; ; i++ {
+		part, next, more := strings.Cut(rest, ".")
+		base := 10
+		if digits, ok := strings.CutPrefix(part, "0x"); ok {
+			part, base = digits, 16
+		} else if len(part) > 1 && part[0] == '0' {
+			part, base = part[1:], 8
+		}
+		bits := 8
+		if !more {
+			bits = 8 * (4 - i)
+		}
+		n, err := strconv.ParseUint(part, base, max(bits, 1)) // of no bits it would be 64
+		if err != nil || i > 3 {
+			return host
+		}
+		if more {
+			addr[i], rest = byte(n), next
+			continue
+		}
+		for last := 3; last >= i; last-- {
+			addr[last] = byte(n)
+			n >>= 8
+		}
+		return canonicalAddr(host, netip.AddrFrom4(addr))
+	}
 }
 
 var plainBytes = func() (plain [256]bool) {

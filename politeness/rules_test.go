@@ -530,6 +530,7 @@ func FuzzHostKey(f *testing.F) {
 	f.Add("::FFFF:192.0.2.1")
 	f.Add("fe80::1%eth0")
 	f.Add("::0.0.0.0.")
+	f.Add("0X7f.00.1.")
 	f.Add("\u04c0") // a capital that IDNA forbids, though not its small letter
 	f.Fuzz(func(t *testing.T, host string) {
 		key, err := canonicalHost(host)

@@ -16,9 +16,11 @@
 package origin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -87,8 +89,8 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 
 // appendHost appends a host and its port in the canonical form of an origin.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
-	// Nearly always it is an IPv4 address or a name of the plain kind, which
-	// only needs to be in lower case.
+	// Nearly always it is a name of the plain kind, which only needs to be in
+	// lower case, or an IPv4 address in its one form.
 	plain := append(buf, hostport...)
 	host := plain[len(buf):]
 	for i, b := range host {
@@ -99,7 +101,7 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 		host[i] = plainHost[b]
 	}
 	switch n := len(host); {
-	case n == 0, n > maxLabel, host[n-1] == '.':
+	case n == 0, n > maxLabel, host[n-1] == '.', mayBeNumber(host):
 	case n == len(hostport), hostport[n] == ':' && isCanonicalPort(prefix, hostport[n+1:]):
 		return plain, nil
 	}
@@ -108,6 +110,16 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 
 // maxLabel is the length of a name that has no label too long, in bytes.
 const maxLabel = 63
+
+// mayBeNumber reports whether a host may be an IPv4 address in another form than
+// its one, such as 127.1: those end in a label that begins with a digit.
+func mayBeNumber(host []byte) bool {
+	if b := host[bytes.LastIndexByte(host, '.')+1]; b < '0' || b > '9' {
+		return false
+	}
+	_, err := netip.ParseAddr(string(host))
+	return err != nil
+}
 
 // plainHost has the bytes of a host of the plain kind, each in lower case; else
 // 0.

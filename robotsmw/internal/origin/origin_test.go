@@ -72,6 +72,9 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[::ffff:192.0.2.1]/", "", "http://[::ffff:192.0.2.1]"}, // the Host is another than that of 192.0.2.1
 		{"http://[::FFFF:c000:201]:80/", "", "http://[::ffff:192.0.2.1]"},
 		{"http://192.0.2.1:8080/", "", "http://192.0.2.1:8080"},
+		{"http://127.1:8080/", "", "http://127.0.0.1:8080"},
+		{"http://0X7F.1/", "", "http://127.0.0.1"},
+		{"http://127.0.0.256/", "", "http://127.0.0.256"},
 		{"http://a\u00ad.example/", "", "http://a.example"},
 		{"http://example.com:080/", "", "http://example.com"},
 		{"http://example.com:00443/", "", "http://example.com:443"},

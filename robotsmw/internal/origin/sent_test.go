@@ -18,6 +18,8 @@ func TestSentHost(t *testing.T) {
 		{"http://[fe80::1%25eth0]", "", ""},
 		{"http://A.test", "", "a.test"},
 		{"http://a.test.", "", "a.test"},
+		{"http://192.0.2.1:8080", "", ""},
+		{"http://127.1", "", "127.0.0.1"},
 		{"http://a.test:80", "a.test:80", "a.test"},
 		{"http://a.test:080", "", "a.test"},
 		{"http://a.test:", "", "a.test"},
