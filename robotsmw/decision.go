@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
@@ -177,7 +179,7 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return text[:most] + "..."
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // why is the reason of the decision with its evidence.
@@ -221,7 +223,9 @@ func (d Decision) why() string {
 // MarshalJSON writes the decision as one object with the members url,
 // allowed, reason and, where they say something, dry_run, rule, line, resolved,
 // group, crawl_delay_seconds, robots_url, status, fetched, expires, stale,
-// cause, failed_since, next_try, sha256.
+// cause, failed_since, next_try, sha256. A rule, a path or a user agent of more
+// than 2,000 bytes is cut and ends in "...", and so is the group after 100 user
+// agents. What is not printable is escaped, beyond what JSON asks for.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
@@ -243,7 +247,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		NextTry     *time.Time `json:"next_try,omitempty"`
 		SHA256      string     `json:"sha256,omitempty"`
 	}{
-		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line, Resolved: d.Resolved,
+		Allowed: d.Allowed, DryRun: d.DryRun, Reason: d.Reason, Line: d.Line, Resolved: cut(d.Resolved, 2000),
 		CrawlDelay: d.CrawlDelay.Seconds(), RobotsURL: d.RobotsURL, Status: d.Status,
 		Fetched: d.Fetched.UTC(), Expires: d.Expires.UTC(), Stale: d.Stale,
 		Cause: d.Cause, SHA256: d.SHA256(),
@@ -252,14 +256,42 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		v.URL = d.URL.Redacted()
 	}
 	if d.Reason == ByRule {
-		v.Rule = fmt.Sprintf("%v: %s", d.Kind, d.Rule)
+		v.Rule = fmt.Sprintf("%v: %s", d.Kind, cut(d.Rule, 2000))
 	}
-	for _, a := range d.Group {
-		v.Group = append(v.Group, a.Value)
+	for i, a := range d.Group {
+		if i == 100 {
+			v.Group = append(v.Group, "...")
+			break
+		}
+		v.Group = append(v.Group, cut(a.Value, 2000))
 	}
 	if !d.NextTry.IsZero() {
 		since, next := d.FailedSince.UTC(), d.NextTry.UTC()
 		v.FailedSince, v.NextTry = &since, &next
 	}
-	return json.Marshal(v)
+	text, err := json.Marshal(v)
+	return escaped(text), err
+}
+
+// escaped returns JSON with what is not printable, such as a control character
+// beyond ASCII or one that turns the direction of writing, escaped: a rule is a
+// stranger's text, and a log of decisions is read on terminals.
+func escaped(text []byte) []byte {
+	isOdd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if bytes.IndexFunc(text, isOdd) < 0 {
+		return text // nearly always
+	}
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case !isOdd(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
 }

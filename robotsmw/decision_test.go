@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -244,5 +246,47 @@ func TestControlCharactersInString(t *testing.T) {
 	}
 	if strings.ContainsAny(d.String(), "\x1b\x07") {
 		t.Errorf("%q", d.String())
+	}
+}
+
+// A robots.txt decides how long a log of decisions gets, and what it does to the
+// terminal that shows it, within bounds.
+func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
+	var web robotstest.Internet
+	long := strings.Repeat("\u00e9", 20_000)
+	web.Handle("a.example", robots("User-agent: ExampleBot\n"+strings.Repeat("User-agent: ExampleBot/\u202ey"+long[:20_000]+"\n", 15)+
+		strings.Repeat("User-agent: examplebot\n", 5_000)+"Disallow: /\u009b31m\u202e\U000e0001*"+long+"\n"))
+	c := newTestTransport(t, &web).Checker()
+	u := mustURL(t, "http://a.example/\u009b31m\u202e\U000e0001"+long)
+	d := decide(t, c, u.String())
+	if d.Allowed || len(d.Group) < 5_000 || len(d.Rule) < 40_000 {
+		t.Fatalf("%v: %d user agents, a rule of %d bytes", d.Reason, len(d.Group), len(d.Rule))
+	}
+	d.URL = mustURL(t, "http://a.example/")
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 64<<10 {
+		t.Errorf("%d bytes of JSON", len(text))
+	}
+	if i := bytes.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("not printable: %q", text[i:i+10])
+	}
+	var back struct {
+		Rule  string
+		Group []string
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(back.Rule, "Disallow: /\u009b31m\u202e\U000e0001*\u00e9") || !strings.HasSuffix(back.Rule, "\u00e9...") {
+		t.Errorf("the rule reads %.40q", back.Rule)
+	}
+	if n := len(back.Group); n != 101 || back.Group[0] != "ExampleBot" || back.Group[100] != "..." {
+		t.Errorf("a group of %d: %.100q", n, back.Group)
+	}
+	if text := (&DisallowedError{d}).Error(); len(text) > 2<<10 {
+		t.Errorf("%d bytes of error", len(text))
 	}
 }
