@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gocolly/colly/v2"
@@ -92,5 +94,47 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := collyrobots.Attach(withDialer, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
 		t.Errorf("a transport that is replaced on purpose: %v", err)
+	}
+}
+
+// Attach refuses a colly that is not made as expected, and says what to write.
+func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
+	collector := reflect.TypeFor[struct {
+		backend *struct {
+			LimitRules []*colly.LimitRule
+			Client     *http.Client
+			lock       *sync.RWMutex
+		}
+		requestHeadersCallbacks []colly.RequestCallback
+	}]()
+	rule := reflect.TypeFor[struct {
+		waitChan     chan bool
+		compiledGlob interface{ Match(string) bool }
+	}]()
+	if err := collyrobots.Known(collector, rule); err != nil {
+		t.Errorf("what is expected: %v", err)
+	}
+	if err := collyrobots.Known(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err != nil {
+		t.Errorf("this version: %v", err)
+	}
+	for name, c := range map[string]struct{ collector, rule reflect.Type }{
+		"no backend":            {reflect.TypeFor[struct{}](), rule},
+		"a backend by value":    {reflect.TypeFor[struct{ backend struct{} }](), rule},
+		"no callbacks":          {reflect.TypeFor[struct{ backend *struct{} }](), rule},
+		"another kind of slots": {collector, reflect.TypeFor[struct{ waitChan chan struct{} }]()},
+		"no matcher":            {collector, reflect.TypeFor[struct{ waitChan chan bool }]()},
+		"another matcher": {collector, reflect.TypeFor[struct {
+			waitChan     chan bool
+			compiledGlob interface{ MatchURL(string) bool }
+		}]()},
+		"no client": {reflect.TypeFor[struct {
+			backend                 *struct{ lock *sync.RWMutex }
+			requestHeadersCallbacks []colly.RequestCallback
+		}](), rule},
+	} {
+		err := collyrobots.Known(c.collector, c.rule)
+		if err == nil || !strings.Contains(err.Error(), "WithTransport") || !strings.Contains(err.Error(), "colly v2.3.0") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -64,11 +64,11 @@
 // for goes by that client. And what is set by one goroutine while others have
 // requests under way races with them, as it does in plain colly.
 //
-// All this is done through two unexported fields, because colly has no getter
-// for its client and its LimitRules. Attach tries them out, and fails with a
-// version of colly that it does not know; the error says what to write. With
-// a getter and a transport that callbacks cannot get round colly could spare
-// us that.
+// All this is done through a few unexported fields of colly (layout.go has them
+// all), because it has no getter for its client and its LimitRules. Attach
+// tries them out, and fails with a version of colly that it does not know; the
+// error says what to write there. Getters, and a transport that callbacks
+// cannot get round, would be welcome in colly.
 //
 // # What Attach changes
 //

@@ -118,8 +118,10 @@ func (g *gate) widen() {
 	}
 }
 
-// inside is where colly has the fields.
-var inside struct {
+// inside is where colly has its fields, once they are known.
+var inside fields
+
+type fields struct {
 	backend, headerCallbacks uintptr // in a Collector
 	client, rules, lock      uintptr // in its backend
 	glob, slots              uintptr // in a LimitRule
@@ -128,50 +130,54 @@ var inside struct {
 
 // known reports what is wrong with colly, nil if it is as expected.
 var known = sync.OnceValue(func() error {
-	err := findFields()
-	if err == nil {
+	var err error
+	if inside, err = findFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err == nil {
 		err = tryGate()
 	}
+	return unknown(err)
+})
+
+// unknown says what to write where Attach cannot work.
+func unknown(err error) error {
 	if err != nil {
 		return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+
 			"getting round it (%w): use colly v2.3.0, or do without Attach: t, err := robotsmw.NewTransport(…), then "+
 			"c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, proxy or client", err)
 	}
 	return nil
-})
+}
 
-func findFields() error {
-	collector, rule := reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()
+func findFields(collector, rule reflect.Type) (at fields, err error) {
 	pointer, ok := collector.FieldByName("backend")
 	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
-		return errors.New("the Collector has no backend that is a pointer to a struct")
+		return at, errors.New("the Collector has no backend that is a pointer to a struct")
 	}
-	inside.backend = pointer.Offset
+	at.backend = pointer.Offset
 	shared := pointer.Type.Elem()
 	for _, f := range []struct {
 		in   reflect.Type
 		name string
 		want reflect.Type
-		at   *uintptr
+		to   *uintptr
 	}{
-		{collector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), &inside.headerCallbacks},
-		{shared, "Client", reflect.TypeFor[*http.Client](), &inside.client},
-		{shared, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), &inside.rules},
-		{shared, "lock", reflect.TypeFor[*sync.RWMutex](), &inside.lock},
-		{rule, "waitChan", reflect.TypeFor[chan bool](), &inside.slots},
+		{collector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), &at.headerCallbacks},
+		{shared, "Client", reflect.TypeFor[*http.Client](), &at.client},
+		{shared, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), &at.rules},
+		{shared, "lock", reflect.TypeFor[*sync.RWMutex](), &at.lock},
+		{rule, "waitChan", reflect.TypeFor[chan bool](), &at.slots},
 	} {
 		field, ok := f.in.FieldByName(f.name)
 		if !ok || field.Type != f.want || len(field.Index) > 1 {
-			return fmt.Errorf("%v.%s is missing or no %v", f.in, f.name, f.want)
+			return at, fmt.Errorf("%v.%s is missing or no %v", f.in, f.name, f.want)
 		}
-		*f.at = field.Offset
+		*f.to = field.Offset
 	}
 	matcher, ok := rule.FieldByName("compiledGlob")
 	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[*gate]().Implements(matcher.Type) {
-		return errors.New("a LimitRule has no compiledGlob that is an interface with Match")
+		return at, errors.New("a LimitRule has no compiledGlob that is an interface with Match")
 	}
-	inside.glob, inside.globType = matcher.Offset, matcher.Type
-	return nil
+	at.glob, at.globType = matcher.Offset, matcher.Type
+	return at, nil
 }
 
 var errArrived = errors.New("collyrobots: arrived")
