@@ -53,6 +53,11 @@
 // million requests and refusals in memory, some 100 bytes each, and counts the
 // rest.
 //
+// With -evidence DIR a record of the crawl is written that others can check:
+// each request with what let it go, and each robots.txt as it was seen (package
+// evidence). The report then links each URL that was blocked to its proof, and
+// the record's last hash is printed, to be deposited elsewhere.
+//
 // # Saying who crawls
 //
 // With -key FILE and -signature-agent URL each request over https is signed

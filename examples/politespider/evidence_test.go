@@ -18,6 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
+
 // Who asks why a page was not fetched finds it in the report, and from there
 // the line of the record that proves it.
 func TestCrawl_Evidence(t *testing.T) {
@@ -40,7 +42,7 @@ func TestCrawl_Evidence(t *testing.T) {
 			if status := command.Run(context.Background()); status != tool.ExitOK {
 				t.Errorf("exit status %d: %s", status, &stderr)
 			}
-			if ok, _ := regexp.MatchString(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`, stderr.String()); !ok {
+			if !said.MatchString(stderr.String()) {
 				t.Errorf("standard error %q does not say the last hash", stderr.String())
 			}
 		}

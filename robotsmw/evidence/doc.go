@@ -13,9 +13,9 @@
 //
 // No request waits for the record. What a disk that is full or slow does not
 // take is lost, and the record says of which span: that span proves nothing. A
-// process that is killed leaves a record that is good up to its last line or
-// the one before; what the operating system was not given yet is lost. A
-// machine that loses its power may lose more, of what it had not written.
+// process that is killed leaves a record that is good up to its end, without
+// the last milliseconds. A machine that loses its power may lose more, of what
+// it had not written.
 //
 // # The directory
 //

@@ -139,11 +139,21 @@ func (q *queue) tell(k kind, at time.Time, members []byte) {
 	q.put(entry{kind: k, time: at}, append(begin(nil, k, at), members...))
 }
 
+// gather is how long the writer waits for more before it writes: a line costs
+// little beside a call of the operating system. It is what a process that is
+// killed may lose.
+const gather = 5 * time.Millisecond
+
 // run writes until there is nothing left.
 func (q *queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.next.entries) > 0 || q.next.lost.any() {
+		if !q.closed {
+			q.mu.Unlock()
+			time.Sleep(gather)
+			q.mu.Lock()
+		}
 		b := q.next
 		q.next, q.spare = q.spare, batch{}
 		q.mu.Unlock()
