@@ -100,7 +100,6 @@ func (c *Compiler) Finish(s *Set, besides int) {
 			s.index.Store(&index{
 				rules: packed(strings.Clone(string(s.text))),
 				most:  uint32(size + wordSize*sizes.words()),
-				wild:  uint32(c.wild),
 			})
 			s.text = ""
 		default:

@@ -19,7 +19,6 @@ type index struct {
 	rules packed
 	table []uint32      // the filter of prefixes, the filter of grams, then where each bucket begins and the last one ends; nil: it is not made
 	most  uint32        // how many bytes of memory the Set may take, once it is made
-	wild  uint32        // how many rules have wildcards, before it is made
 	spent atomic.Uint32 // on questions before it is made, in steps
 
 	longest uint32 // how long the longest key of a literal rule is

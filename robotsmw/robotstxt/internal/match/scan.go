@@ -9,10 +9,14 @@ package match
 // afterwards, there were too few, and nothing is decided. It looks at each rule
 // that is not overridden by one before it, and nearly all of them are told to
 // match nothing by their first bytes.
-func (s *search) scan() (best int) {
+//
+// most is how many steps a search by an index would take at most, which knows
+// another order, and so may try what is overridden here.
+func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
+	most = len(text) / 2 // a glance at each rule
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next
@@ -24,14 +28,20 @@ func (s *search) scan() (best int) {
 			from, length, next = from+lengthsSize, len(p.pattern), p.next
 		}
 		if length < longest || length == longest && (allowed || !h.allows()) {
-			continue // the best so far overrides it
+			// The best so far overrides it.
+			if h.tag() == tagWild {
+				most += length + s.worth(text[from:from+length])
+			}
+			continue
 		}
 		begin, pattern := load64(text[from:]), text[from:from+length]
 		if h.tag() == tagWild {
 			if !s.mayMatch(begin, pattern) {
 				continue
 			}
-			s.left -= s.worth(pattern)
+			steps := s.worth(pattern)
+			most += length + steps
+			s.left -= steps
 			if !matchesWild(pattern, s.target) {
 				continue
 			}
@@ -46,13 +56,8 @@ func (s *search) scan() (best int) {
 		}
 		best, longest, allowed = at, length, h.allows()
 	}
-	return best
+	return best, most
 }
 
 // scannedPerStep is how many bytes of packed rules are passed over in a step.
 const scannedPerStep = 8
-
-// mostWork is how many steps a search by the index takes at most, for a target
-// of some bytes: each rule with wildcards is found in its bucket, and looked at
-// twice.
-func (x *index) mostWork(nbytes int) int { return int(x.wild)*(nbytes/2) + 3*len(x.rules) }

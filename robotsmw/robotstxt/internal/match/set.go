@@ -83,7 +83,7 @@ func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
 	const most = math.MaxInt32
 	var one search
 	one.rules, one.target, one.block, one.left = x.rules, target, blockOf(target), most
-	decides := one.scan()
+	decides, _ := one.scan()
 	if decides < 0 {
 		return r, decides, most - one.left
 	}
@@ -270,16 +270,15 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 // worth it: whoever asks n questions never pays more than twice what the better
 // of both ways would have cost, had n been known, and for one question.
 //
-// An index that takes TooMuch for a target is a verdict, so what it might take
-// that for is not scanned.
+// That an index takes TooMuch for a target is a verdict, too: where it might,
+// it has to tell.
 func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
-	left := x.price() - int(x.spent.Load())
-	if left >= 0 && x.mostWork(len(target)) <= maxWork(len(target)) {
+	if left := x.price() - int(x.spent.Load()); left >= 0 {
 		var one search
 		one.rules, one.target, one.block, one.left = x.rules, target, blockOf(target), left
-		best := one.scan()
+		best, most := one.scan()
 		x.spent.Add(uint32(left - one.left))
-		if one.left >= 0 {
+		if one.left >= 0 && most <= maxWork(len(target)) {
 			return x.rules, best, left - one.left
 		}
 	}
