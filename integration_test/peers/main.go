@@ -4,12 +4,18 @@
 //
 //	go run .                                  # speed
 //	COURTESY_SHARED=../shared go run .        # also real files, and verdicts
+//	COURTESY_PEERS=DIR go run .               # also parsers that are cloned there
 //
 // COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl,
 // from the repository's root if it is a relative path. The peers are what the
 // module proxy serves: github.com/temoto/robotstxt, by itself and in the way
 // colly uses it. Measurements of the two take turns, and the fastest round of
 // each counts: what else the machine does can only add.
+//
+// COURTESY_PEERS is a directory with clones of github.com/jimsmart/grobotstxt,
+// github.com/benjaminestes/robots and github.com/google/robotstxt, whichever
+// there are, by the names grobotstxt, benjaminestes and google. Google's wants
+// g++ and Abseil (Debian's libabsl-dev).
 package main
 
 import (
@@ -44,6 +50,11 @@ func run(out io.Writer, rounds int, atLeast time.Duration) error {
 			1e3*float64(f.size())/ours, allocations(f.parseOurs)/len(f.bodies), allocations(f.parseTemoto)/len(f.bodies))
 	}
 	w.Flush()
+
+	if err := firstVerdicts(out, files, rounds, atLeast); err != nil {
+		return err
+	}
+	questions(out, files[0], rounds, atLeast)
 
 	fmt.Fprintln(w, "\nmatch one URL\trules\tcourtesy\ttemoto\ttemoto/courtesy\tbytes kept\tof patterns\t")
 	times := map[string]float64{}

@@ -6,6 +6,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +21,40 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("\n" + out.String())
-	for _, want := range []string{"500 KiB", "typical", "hostile", "growth"} {
+	for _, want := range []string{"500 KiB", "first verdict", "questions of each file", "typical", "hostile", "growth"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is nothing about %q", want)
 		}
+	}
+}
+
+// Who measures parsers that live elsewhere is told what of them does not build.
+func TestOutsidersThatDoNotBuild(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("COURTESY_PEERS", dir)
+	if built, err := outsiders(t.TempDir()); err != nil || len(built) != 0 {
+		t.Errorf("of an empty directory: %v, %v", built, err)
+	}
+	clone := filepath.Join(dir, "grobotstxt")
+	if err := os.Mkdir(clone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(clone, "robots.go"), []byte("package grobotstxt\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := outsiders(t.TempDir()); err == nil || !strings.Contains(err.Error(), "AgentAllowed") {
+		t.Errorf("of a package without the function: %v", err)
+	}
+	const agent = "package grobotstxt\n\nfunc AgentAllowed(robots, agent, url string) bool { return true }\n"
+	if err := os.WriteFile(filepath.Join(clone, "robots.go"), []byte(agent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built, err := outsiders(t.TempDir())
+	if err != nil || len(built) != 1 {
+		t.Fatalf("%v, %v", built, err)
+	}
+	if ns, err := built[0].measure(time.Microsecond, firstURL, []string{filepath.Join(clone, "robots.go")}); err != nil || ns <= 0 {
+		t.Errorf("%v ns, %v", ns, err)
 	}
 }
 
