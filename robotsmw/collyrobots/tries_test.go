@@ -25,6 +25,7 @@ func TestRetryOfARefusalEnds(t *testing.T) {
 		hits         int // of the server, all the tries together
 	}{
 		{"by a rule", "http://shop.example/cart", 0},
+		{"with a password", "http://user:secret@shop.example/cart", 0},
 		{"through a redirect", "http://in.example/", 1},
 		{"unreachable robots.txt", "http://down.example/", 0},
 		{"a post", "POST http://shop.example/cart", 0},
