@@ -157,6 +157,9 @@ func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, erro
 // callbacks, so nofollow, OnBlocked, PutBack, the judging of cached pages and
 // what else happens in callbacks needs this call.
 //
+// A collector that is no clone sends by what the first one sends by, until
+// something is set on it. robots.txt goes by the first one's all the same.
+//
 // The extension does not keep the collector: one that is not used any more
 // leaves nothing behind.
 func (x *Extension) Add(c *colly.Collector) error {
