@@ -395,7 +395,7 @@ func TestSpider_RedisRights(t *testing.T) {
 			rights := "on >hunter2 ~politespider:* ~{politespider:* " +
 				"+eval +evalsha +script|load +time +info +exists +get +mget +set +del +pttl +pexpire " +
 				"+hget +hmget +hgetall +hset +hsetnx +hdel +hincrby +hkeys +hrandfield +publish +subscribe +unsubscribe &{politespider:* +sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard " +
-				"+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel"
+				"+xgroup|create +xadd +xreadgroup +xautoclaim +xclaim +xpending +xack +xdel +xrevrange"
 			if tt.server != nil {
 				rights += " +cluster|slots +cluster|shards +command +readonly"
 			}

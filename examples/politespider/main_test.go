@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -49,7 +50,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
-		{"a report where there is no directory", []string{"-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
+		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
 		{"negative depth", []string{"-depth=-1"}, "-depth"},
 		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
@@ -265,6 +266,21 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A call that is refused leaves no file behind.
+func TestRun_MistakesLeaveNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"-report=a.html"}, {"-report=a.html", "http://a.example/"}, {"-report=a.html", agent, "a.example"}, {"-resume=a"}, {"-pages=a"}, {"-store=a"},
+	} {
+		if status := run(t.Context(), args, io.Discard, io.Discard); status != tool.ExitUsage {
+			t.Errorf("%q: exit status %d", args, status)
+		}
+		if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+			t.Fatalf("%q left %v behind, %v", args, files, err)
+		}
+	}
 }
 
 // The demo is crawled if nothing is said at all, and if it is asked for.

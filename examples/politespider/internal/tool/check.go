@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
-	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -102,9 +101,6 @@ func (o *options) check() error {
 	}
 	if o.delay == 0 {
 		o.delay = -1
-	}
-	if err := output.CheckReport(o.report); err != nil {
-		return err
 	}
 	return o.place.Check()
 }

@@ -79,6 +79,9 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
+	if err := output.CheckReport(o.report); err != nil { // last: it makes the file
+		return ExitUsage, err
+	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := o.signing.Open(logger); err != nil {
 		return ExitUsage, err

@@ -55,7 +55,7 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 			number(h.Lost), seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
 	}
 	p.more(len(hosts) - len(shown))
-	notes := "  interval: the least time between two pages; closest: the least that there was"
+	notes := "  interval: the least time owed to the host between two pages; closest: the least that there was"
 	if paused {
 		notes += ";\n  paused: how long its answers, such as 429 and 503, kept it from being asked"
 	}
