@@ -18,7 +18,7 @@ var runsBack = map[string]struct {
 	back int
 	why  string
 }{
-	"politeness":             {26, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
+	"politeness":             {27, "one machine under one lock: a host, its queue and its grants lie in lists of each other"},
 	"politeness/redislimit":  {1, "a Fleet runs its member, which calls for it"},
 	"robotsmw/collyrobots":   {10, "an Extension is attached, asked and put back by its own callbacks"},
 	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
@@ -154,7 +154,7 @@ func TestExported_AreFew(t *testing.T) {
 		"robotsmw/evidence/audit": 100,
 		"robotsmw/webbotauth":     27,
 	}
-	const others = 561
+	const others = 570
 	packages, err := load(false)
 	if err != nil {
 		t.Fatal(err)

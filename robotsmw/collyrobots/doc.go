@@ -62,7 +62,10 @@
 // What is left: an OnRequestHeaders handler of a clone that was not added, if
 // it calls SetClient in the middle of the crawl. The request that it is called
 // for goes by that client. And what is set by one goroutine while others have
-// requests under way races with them, as it does in plain colly.
+// requests under way races with them, as it does in plain colly: a request that
+// starts at that moment may go by the new client as it is, past robots.txt. The
+// same holds for Cookies and SetCookies. Set it in a callback, or before the
+// crawl.
 //
 // All this is done through a few unexported fields of colly (layout.go has them
 // all), because it has no getter for its client and its LimitRules. Attach
