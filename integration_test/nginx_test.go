@@ -46,6 +46,9 @@ Crawl-delay: 0.2
 
 User-agent: GreedyBot
 Disallow: /
+
+User-agent: SwiftBot
+Disallow: /private/
 `
 
 // Files of the site, and where they lead. What is disallowed is there, too: the
@@ -94,6 +97,9 @@ events {}
 http {
 	log_format witness '$msec $request_time $status "$request" "$http_user_agent"';
 	access_log %[3]q witness;
+	log_format audit '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
+		'"$http_user_agent" $msec $request_time';
+	access_log %[7]q audit;
 	client_body_temp_path %[4]q;
 	proxy_temp_path %[4]q;
 	fastcgi_temp_path %[4]q;
@@ -251,6 +257,9 @@ type nginxServer struct {
 	gone chan error
 }
 
+// auditLog is the path of the log that robotscheck audit reads.
+func (s *nginxServer) auditLog() string { return s.log + ".audit" }
+
 // nginxRequest is a line of its access log.
 type nginxRequest struct {
 	start     time.Time
@@ -280,7 +289,7 @@ func startNginx(t *testing.T) *nginxServer {
 		s := &nginxServer{url: fmt.Sprintf("http://127.0.0.1:%d", port), log: filepath.Join(dir, "access.log"), gone: make(chan error, 1)}
 		config := filepath.Join(dir, "nginx.conf")
 		errors := filepath.Join(dir, "error.log")
-		writeFile(t, config, fmt.Sprintf(nginxConfig, filepath.Join(dir, "pid"), errors, s.log, filepath.Join(dir, "temp"), root, port))
+		writeFile(t, config, fmt.Sprintf(nginxConfig, filepath.Join(dir, "pid"), errors, s.log, filepath.Join(dir, "temp"), root, port, s.auditLog()))
 		var output bytes.Buffer
 		s.cmd = exec.Command(binary, "-p", dir, "-c", config, "-e", errors)
 		s.cmd.Stdout, s.cmd.Stderr = &output, &output

@@ -344,36 +344,43 @@ func (s *scanner) word(w string) bool {
 
 // str takes a string, with its quotes.
 func (s *scanner) str(into *[]byte) bool {
-	for i := 1; i < len(s.rest); i++ {
-		switch b := s.rest[i]; {
-		case b == '"':
+	text := s.rest
+	for i := 1; i < len(text); i++ {
+		b := text[i]
+		if b >= ' ' && b != '"' && b != '\\' {
+			continue
+		}
+		switch b {
+		case '"':
 			if into != nil {
-				*into = s.rest[:i+1]
+				*into = text[:i+1]
 			}
-			s.rest = s.rest[i+1:]
+			s.rest = text[i+1:]
 			return true
-		case b == '\\':
-			if i++; i >= len(s.rest) {
+		case '\\':
+			n := escape(text[i:])
+			if n == 0 {
 				return false
 			}
-			switch s.rest[i] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				if len(s.rest) < i+5 {
-					return false
-				}
-				if _, err := strconv.ParseUint(string(s.rest[i+1:i+5]), 16, 16); err != nil {
-					return false
-				}
-				i += 4
-			default:
-				return false
-			}
-		case b < ' ':
+			i += n - 1
+		default:
 			return false
 		}
 	}
 	return false
+}
+
+// escape returns how long the escape is that s begins with, 0 if it is none.
+func escape(s []byte) int {
+	switch {
+	case len(s) >= 2 && bytes.IndexByte([]byte(`"\/bfnrt`), s[1]) >= 0:
+		return 2
+	case len(s) >= 6 && s[1] == 'u':
+		if _, err := strconv.ParseUint(string(s[2:6]), 16, 16); err == nil {
+			return 6
+		}
+	}
+	return 0
 }
 
 // number takes a number as JSON has it: no plus, no leading zero, digits on
