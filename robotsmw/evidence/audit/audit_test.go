@@ -115,6 +115,11 @@ func TestRead_Rules(t *testing.T) {
 			10:00:02 ExampleBot/1.0 /b
 			10:00:03 ExampleBot/1.0 /robots.txt
 			10:00:04 ExampleBot/1.0 /c`), "10:00:01 ExampleBot /a before-robots-txt\n"},
+		{"before robots.txt, in the same second", always(rulesOfSite), combined(`
+			10:00:01 ExampleBot/1.0 /a
+			10:00:01 ExampleBot/1.0 /robots.txt
+			10:00:01 OtherBot/1.0 /robots.txt
+			10:00:01 OtherBot/1.0 /a`), "10:00:01 ExampleBot /a before-robots-txt\n"},
 		{"any answer for robots.txt will do", always(rulesOfSite), combined(`
 			10:00:01 ExampleBot/1.0 /robots.txt 503
 			10:00:02 ExampleBot/1.0 /a`), ""},

@@ -63,7 +63,7 @@ func (a *Auditor) Result() *Result {
 	for _, s := range a.spans {
 		a.result.addSpan(*s)
 	}
-	a.spans = nil
+	clear(a.spans)
 	for v, ok := a.found.pop(forever); ok; v, ok = a.found.pop(forever) {
 		a.tell(v)
 	}

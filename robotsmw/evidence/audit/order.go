@@ -20,7 +20,7 @@ type window struct {
 
 type place struct {
 	key  int64
-	rank uint64 // of two at one time: a robots.txt, then what came first
+	rank uint64 // of two at one time, what came first
 	at   int32
 }
 
@@ -28,9 +28,6 @@ func (p place) before(q place) bool { return p.key < q.key || p.key == q.key && 
 
 func (w *window) push(e *event) {
 	p := place{key: e.key(), rank: w.count}
-	if !e.isRobots() {
-		p.rank |= 1 << 63
-	}
 	w.count++
 	if n := len(w.free); n > 0 {
 		p.at, w.free = w.free[n-1], w.free[:n-1]
