@@ -146,7 +146,8 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	}
 	if o.page != "" {
 		if err := writePage(o.page, r); err != nil {
-			return 0, err
+			say("%v", err)
+			missing++
 		}
 	}
 	if history.Hosts() > 1 && r.Unaudited > 0 {

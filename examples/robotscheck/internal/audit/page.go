@@ -22,6 +22,7 @@ var pageCSS string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  output.Printable,
 	"count":    output.Count,
+	"counts":   counts,
 	"number":   output.Thousands,
 	"why":      why,
 	"target":   target,

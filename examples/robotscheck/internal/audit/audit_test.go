@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// try runs the command in a directory of files.
+func try(t *testing.T, files map[string]string, stdin string, args ...string) (status command.Status, stdout, stderr string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	var out, errOut strings.Builder
+	e := command.Env{Stdin: strings.NewReader(stdin), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
+	status = Command.Run(t.Context(), e, args)
+	e.Stdout.Flush()
+	return status, out.String(), errOut.String()
+}
+
+func line(clock, url, agent string) string {
+	return fmt.Sprintf("192.0.2.1 - - [20/Nov/2026:%s +0000] \"GET %s HTTP/1.1\" 200 512 \"-\" \"%s\"\n", clock, url, agent)
+}
+
+const robotsTxt = "User-agent: *\nDisallow: /private/\n"
+
+// 1 beats 2, and what is missing, unaudited or cut off is no 0.
+func TestAudit_Status(t *testing.T) {
+	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
+	bad := good + line("10:00:02", "/private/a", "Bot/1")
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	io.WriteString(zip, good)
+	zip.Close()
+	files := map[string]string{"r.txt": robotsTxt, "good": good, "bad": bad, "good.gz": zipped.String(), "cut.gz": zipped.String()[:zipped.Len()-9],
+		"broken": good + "words\n", "empty": "", "words": "words\n", "history/2026-11-20T10:00:01Z.txt": robotsTxt, "later/2026-11-20T10:00:02Z.txt": robotsTxt, "none/x": ""}
+	tests := []struct {
+		args   string
+		stdin  string
+		want   command.Status
+		stderr string
+	}{
+		{"-robots r.txt good", "", command.OK, ""},
+		{"-robots r.txt good.gz", "", command.OK, ""},
+		{"-robots r.txt -", good, command.OK, ""},
+		{"-robots r.txt -", zipped.String(), command.OK, ""},
+		{"-robots r.txt bad", "", command.No, ""},
+		{"-robots r.txt broken", "", command.OK, "broken:3: "},
+		{"-robots r.txt -", "words\n" + good, command.OK, "<stdin>:1: "},
+		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
+		{"-robots r.txt empty", "", command.CannotTell, ""},
+		{"-robots r.txt empty good", "", command.OK, ""},
+		{"-robots r.txt words", "", command.CannotTell, "words:1: "},
+		{"-robots r.txt gone good", "", command.CannotTell, "gone"},
+		{"-robots r.txt gone bad", "", command.No, "gone"},
+		{"-robots gone good", "", command.CannotTell, "gone"},
+		{"-robots none good", "", command.CannotTell, "no robots.txt in it"},
+		{"-robots r.txt none", "", command.CannotTell, "no record"},
+		{"-robots history good", "", command.OK, ""},
+		{"-robots later good", "", command.CannotTell, ""},
+		{"good", "", command.CannotTell, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			for _, args := range [][]string{strings.Fields(tt.args), append([]string{"-json"}, strings.Fields(tt.args)...)} {
+				status, stdout, stderr := try(t, files, tt.stdin, args...)
+				if status != tt.want || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
+					t.Errorf("exit status %d, want %d; standard error %q; %s", status, tt.want, stderr, stdout)
+				}
+			}
+		})
+	}
+}
+
+// Each kind of violation and what is not audited have their place on the page,
+// and the words of strangers stay words.
+func TestAudit_Page(t *testing.T) {
+	var log strings.Builder
+	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))
+	for i := range 3 {
+		fmt.Fprintf(&log, "h%d.example:80 %s", i, line("10:00:03", "/private/x", "Other/1"))
+	}
+	files := map[string]string{"r.txt": robotsTxt + "Crawl-delay: 10\n", "log": log.String() + "words\n"}
+	status, _, stderr := try(t, files, "", "-robots", "r.txt", "-html", "page.html", "log")
+	text, err := os.ReadFile("page.html")
+	if status != command.No || err != nil {
+		t.Fatalf("exit status %d, standard error %q, %v", status, stderr, err)
+	}
+	for _, want := range []string{"8 violations", "/private/&lt;script&gt;", "before-robots-txt", "h2.example", "<h3>Bot</h3>", "1 s after the page of", `class="bad" title="2026-11-20: 3 requests, 2 violations"`, "1 broken line"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the page says nothing of %q", want)
+		}
+	}
+	if strings.Contains(string(text), "<script") {
+		t.Error("the page has a stranger's script")
+	}
+	if status, _, _ := try(t, map[string]string{"empty": ""}, "", "-html", "page.html", "empty"); status != command.CannotTell {
+		t.Errorf("of nothing: exit status %d", status)
+	}
+	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "It cannot be told") {
+		t.Errorf("of nothing: %v", err)
+	}
+}
