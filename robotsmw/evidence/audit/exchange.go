@@ -19,8 +19,9 @@ type exchange struct {
 // exchanges puts records together.
 type exchanges struct {
 	parser  parser
-	agent   string      // the User-Agent of requests that are not there
-	pending []*exchange // one half each, the oldest first
+	agent   string          // the User-Agent of requests that are not there
+	pending []*exchange     // one half each, the oldest first
+	hops    map[string]bool // URLs that a robots.txt was looked for at
 }
 
 const pendingExchanges = 64
@@ -80,6 +81,9 @@ func (x *exchanges) emit(i int, each func(*event)) {
 	x.pending = slices.Delete(x.pending, i, i+1)
 	if !e.hasRequest {
 		e.event.robot = robotOf(x.agent)
+	}
+	if x.hops[e.url] && !isRobots(e.url) {
+		e.event.robot = "" // a robots.txt was asked for, not a page
 	}
 	each(&e.event)
 }
@@ -156,26 +160,32 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 	case 2:
 		e.capture.body, err = m.content()
 	case 3:
-		e.capture.to = redirect(r.TargetURI, m.header.Get("Location"))
+		var hop string
+		e.capture.to, hop = redirect(r.TargetURI, m.header.Get("Location"))
+		if x.hops == nil || len(x.hops) >= cachedNames {
+			x.hops = make(map[string]bool)
+		}
+		x.hops[hop] = true
 	}
 	return err
 }
 
-// redirect returns the origin whose robots.txt a redirect leads to; "": to
-// none.
-func redirect(from, location string) string {
+// redirect returns the origin whose robots.txt a redirect leads to, "" being
+// none, and the URL that is asked for next.
+func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
-		return ""
+		return "", ""
 	}
 	to, err := base.Parse(location)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
-		return ""
+		return "", ""
 	}
+	to.Fragment = ""
 	if to.Path != "/robots.txt" {
-		return "unknown://" + to.Host // nobody keeps what is there
+		return "unknown://" + to.Host, to.String() // nobody keeps what is there
 	}
-	return to.Scheme + "://" + to.Host
+	return to.Scheme + "://" + to.Host, to.String()
 }
 
 // warcinfo reads who wrote the file.

@@ -79,6 +79,8 @@ func TestRead_WARC(t *testing.T) {
 			pair("https://www.a.example/robots.txt", at("10:00:01"), bot, "200 OK", shut) + page("/private/a", "10:00:02"),
 			"10:00:02 ExampleBot a.example/private/a disallowed\n", 3, 0},
 		{"one that moved to where nobody looked", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: /other.txt") + page("/a", "10:00:02"), "", 2, 1},
+		{"the way to a robots.txt is no page", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://b.example/a.txt") +
+			pair("https://b.example/a.txt", at("10:00:01"), bot, "200 OK", shut), "", 2, 0},
 		{"http and https", robots + pair("http://a.example/a", at("10:00:02"), bot, "200 OK", ""), "", 2, 1},
 		{"no robots.txt", page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a before-robots-txt\n", 1, 1},
 		{"codings", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", "22\r\n"+shut[:0x22]+"\r\n0\r\n\r\n", "Transfer-Encoding: chunked") + page("/private/a", "10:00:01") +
