@@ -215,9 +215,12 @@ func isPlain(host string) bool {
 	return !endsInNumber(host)
 }
 
-// endsInNumber reports whether the last label of a host begins with a digit, as
-// those of all IPv4 addresses do.
+// endsInNumber reports whether the last label of a host begins with a digit and
+// ends in one, maybe a hexadecimal one, as those of all IPv4 addresses do.
 func endsInNumber(host string) bool {
+	if host == "" || host[len(host)-1] > 'f' { // as .com and .org do
+		return false
+	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return last != "" && '0' <= last[0] && last[0] <= '9'
 }

@@ -112,8 +112,12 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 const maxLabel = 63
 
 // mayBeNumber reports whether a host may be an IPv4 address in another form than
-// its one, such as 127.1: those end in a label that begins with a digit.
+// its one, such as 127.1: those end in a digit, maybe a hexadecimal one, and
+// their last label begins with one.
 func mayBeNumber(host []byte) bool {
+	if host[len(host)-1] > 'f' { // as .com and .org do
+		return false
+	}
 	if b := host[bytes.LastIndexByte(host, '.')+1]; b < '0' || b > '9' {
 		return false
 	}
