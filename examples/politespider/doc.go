@@ -19,7 +19,8 @@
 //	fetched      the server sent the page: 2xx
 //	moved        it redirected: 3xx; where to is a URL of its own
 //	not found    there is no such page: 404 or 410
-//	refused      the server says no: another 4xx
+//	refused      the server says no: another 4xx, or a wall's challenge, whatever
+//	             its status
 //	blocked      a rule of robots.txt says no, and which; nothing was sent
 //	unreachable  robots.txt could not be had, so that nothing is allowed
 //	put off      429 or 503: the page goes back into the queue
@@ -36,9 +37,15 @@
 //
 // Of each page it says what the page and its robots.txt ask for, and where they
 // do: directives such as noindex, and whether the owner agrees to search, to
-// the training of AI, and to its use as input to AI. That changes nothing about
-// fetching. What is marked as a draft is read by a document that may still
-// change; the summary names it.
+// the training of AI, and to its use as input to AI. With -rsl FILE the terms
+// of a file of RSL 1.0 count among that. It changes nothing about fetching.
+// What is marked as a draft is read by a document that may still change; the
+// summary names it.
+//
+// An answer that is no page but a refusal, such as the challenge of a wall or a
+// price, is told as one, with what shows it. None is solved, asked for again at
+// once, or got round: its links are not followed and it is not kept. Where only
+// the text looks like one, it is a page all the same, and the summary lists it.
 //
 // # The report
 //

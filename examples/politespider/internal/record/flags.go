@@ -10,8 +10,11 @@ import (
 )
 
 // Flags is what a page says no to, in a few words, and how much of it was not
-// looked at.
+// looked at; and if it is no page but a refusal, whose.
 func (r Record) Flags() (flags []string) {
+	if r.Refusal != nil {
+		flags = append(flags, Printable(r.Refusal.String()))
+	}
 	if r.NoIndex {
 		flags = append(flags, "noindex")
 	} else if !r.UnavailableAfter.IsZero() {

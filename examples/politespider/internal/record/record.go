@@ -6,6 +6,7 @@ package record
 import (
 	"net/http"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
@@ -17,7 +18,7 @@ const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
 	Moved       Verdict = "moved"       // it redirected: 3xx; where to is a URL of its own
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // the server says no: any other 4xx but 429
+	Refused     Verdict = "refused"     // the server says no: any other 4xx but 429, and what is surely a refusal whatever its status
 	Blocked     Verdict = "blocked"     // a rule of robots.txt says no; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be had, so nothing is allowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
@@ -78,6 +79,12 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
+	// Refusal is who refused, and what for, where the answer says so: the
+	// challenge of a wall, a price, but no rate limit, of which the status says
+	// all. One that is not sure is a guess: a page with the marks of one is
+	// Fetched all the same.
+	Refusal *refusal.Refusal `json:"refusal,omitempty"`
+
 	// Requests are what was sent for it: nothing, one request, or those that a
 	// robots.txt redirects to as well.
 	Requests []Request `json:"requests,omitempty"`
@@ -128,10 +135,11 @@ type Summary struct {
 	Elsewhere   int           `json:"elsewhere,omitempty"` // URLs done with by earlier runs and other processes of this crawl
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
-	Hosts       []HostSummary `json:"hosts"`          // by name
-	Lost        []Record      `json:"lost"`           // what is Refused, Unreachable, GivenUp or Failed
-	NotToKeep   []Record      `json:"not_to_keep"`    // fetched, and noindex
-	Uses        []UseSummary  `json:"uses,omitempty"` // those that any page says something about
+	Hosts       []HostSummary `json:"hosts"`              // by name
+	Lost        []Record      `json:"lost"`               // what is Refused, Unreachable, GivenUp or Failed
+	NotToKeep   []Record      `json:"not_to_keep"`        // fetched, and noindex
+	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched, and with the marks of a refusal
+	Uses        []UseSummary  `json:"uses,omitempty"`     // those that any page says something about
 
 	// Drafts are the documents by which statements about use were read that may
 	// still change, by signal.

@@ -53,7 +53,7 @@ type License struct {
 // Evidence is a line on what was said, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // robots.txt alone says so, and may for other pages too
+	OfSite bool // robots.txt, or a file of terms, alone says so, and may for other pages too
 }
 
 // mostLinks is how many links of a page are named that are not followed. The
@@ -137,7 +137,10 @@ func wording(r robotsmeta.Rule) string {
 	return r.Raw
 }
 
-func (s Statement) ofSite() bool { return s.Where == "robots.txt" }
+// ofSite reports whether it stands in a file for many pages.
+func (s Statement) ofSite() bool {
+	return s.Where == "robots.txt" || s.Signal == preference.ReallySimpleLicensing
+}
 
 // text is the statement as it stands there.
 func (s Statement) text() string {

@@ -11,6 +11,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -33,6 +34,9 @@ func (v *Visit) End(ctx context.Context, err error) {
 			r.Requests = append(r.Requests, request)
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
+	}
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // of which the status says all
+		r.Refusal = &v.says.Refusal
 	}
 	switch {
 	case err == nil && v.response == nil:
@@ -61,14 +65,17 @@ func (v *Visit) done(r record.Record) {
 // fetched deals with an answer: its directives, and the URLs that it leads to.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
-	if !v.page.Sitemap {
+	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
+	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
+		r.Verdict = record.Refused // the page of a wall, or the way to it
+	}
+	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
 			v.job.fail(fmt.Errorf("%w: %w", errFailed, err))
 			v.giveBack()
 			return
 		}
 	}
-	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.linksError != nil {
 		r.Error = reason(v.linksError)
 	}

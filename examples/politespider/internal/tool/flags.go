@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type options struct {
 	evidence     string                      // directory of the record; "": none
 	compare      string                      // the JSON lines of an earlier crawl; "": none
 	policyTokens map[preference.Use][]string // names that stand for a use
+	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place // of the state of the crawl
 	store        string     // directory of robots.txt records; "": none of its own
@@ -81,6 +83,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that robots.txt may address a use by, as in train-ai=Google-Extended; may be repeated")
+	flags.Var(&repeated{add: o.addTerms}, "rsl", "`file` of RSL 1.0 with the terms of sites, which counts among what their owners say about use;\na path in it is taken for that of each host; may be repeated")
 	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, but for those that say noindex or noarchive, or cannot be asked")
 	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep those, too")
 
@@ -123,6 +126,17 @@ func (o *options) policyToken(text string) error {
 	}
 	o.policyTokens[preference.Use(use)] = append(o.policyTokens[preference.Use(use)], token)
 	return nil
+}
+
+// addTerms reads a file of RSL.
+func (o *options) addTerms(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	terms, err := preference.ParseRSL(text)
+	o.terms = append(o.terms, terms)
+	return err
 }
 
 // repeated is a flag that may be given several times.

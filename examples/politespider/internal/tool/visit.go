@@ -57,10 +57,11 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{
 		Tokens:       tokens,
-		Target:       r.Request.URL.RequestURI(),
+		Target:       r.Request.URL.String(),
 		Header:       *r.Headers,
 		Page:         says.Directives,
 		PolicyTokens: v.job.opts.policyTokens,
+		RSL:          v.job.opts.terms,
 	}
 	if v.seen.Decision != nil {
 		in.Robots = v.seen.Decision.File()

@@ -231,6 +231,9 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 		l.total.NoIndex++
 		l.total.NotToKeep = append(l.total.NotToKeep, r.Brief())
 	}
+	if r.Verdict == record.Fetched && r.Refusal != nil {
+		l.total.Doubtful = append(l.total.Doubtful, r.Brief())
+	}
 	if r.NoFollow {
 		l.total.NoFollow++
 	}

@@ -16,6 +16,7 @@ func (p *textPrinter) summary(s record.Summary) {
 
 	p.hosts(s.Hosts)
 	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
+	p.list("\nFetched, but perhaps no pages", s.Doubtful, func(r record.Record) string { return p.note(r) })
 	p.uses(s)
 	p.list("\nLost", s.Lost, func(r record.Record) string {
 		if r.Status != 0 {
