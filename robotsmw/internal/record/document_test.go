@@ -53,6 +53,9 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 				for _, body := range bodies {
 					d := k.Document(body)
 					cost += float64(k.Documents.Add(d))
+					for range 1000 { // after so many, rules have made the index that they pay for
+						d.Rules.Allowed("/directory-1/x")
+					}
 					held = append(held, d)
 				}
 				takes := float64(heap() - before)
