@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -261,6 +262,51 @@ func TestQuotasAreKept(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// The same in real time, over the wire: a form of each of the three families of
+// fields.
+func TestQuotasAreKept_Loopback(t *testing.T) {
+	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
+	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
+		"RateLimit and RateLimit-Policy": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=2`, quota))
+			h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, left, up(reset)))
+		},
+		"RateLimit-Remaining": func(h http.Header, quota, left int, reset time.Duration) {
+			h.Set("RateLimit-Limit", strconv.Itoa(quota))
+			h.Set("RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("RateLimit-Reset", strconv.FormatInt(up(reset), 10))
+		},
+		"X-RateLimit": func(h http.Header, _, left int, reset time.Duration) {
+			h.Set("X-RateLimit-Remaining", strconv.Itoa(left))
+			h.Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Add(reset).Unix(), 10))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &quotaServer{quota: 5, window: 2 * time.Second, tell: tell}
+			web := httptest.NewServer(server)
+			defer web.Close()
+			base := &http.Transport{}
+			defer base.CloseIdleConnections()
+			client := &http.Client{Transport: &Transport{Base: base, Limiter: &Limiter{Delay: -1}}}
+			const requests = 7
+			for range requests {
+				resp, err := client.Get(web.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusOK {
+					t.Errorf("a page is refused with %s", resp.Status)
+				}
+			}
+			if server.beyond > 0 {
+				t.Errorf("%d of %d requests beyond the quota", server.beyond, requests)
+			}
+		})
 	}
 }
 

@@ -318,7 +318,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
-		if took := time.Since(start); took > time.Second { // some µs; a busy machine is not a failure
+		if took := time.Since(start); took > 10*time.Second { // some µs, and without a bound two minutes; a busy machine is not a failure
 			t.Errorf("%s: refused after %v", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {
@@ -331,7 +331,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	if resp, err := client.Get("http://a.example/to"); err == nil {
 		t.Errorf("followed to %s", resp.Status)
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("redirect refused after %v", took)
 	}
 	if n := tr.Checker().Stats().Origins; n != 1 {

@@ -122,7 +122,7 @@ func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 				t.Errorf("%.100s: origin %.100s, error %.100v", host, name, err)
 			}
 		}
-		if took := time.Since(start); took > time.Second { // some µs; a busy machine is not a failure
+		if took := time.Since(start); took > 5*time.Second { // some µs; a busy machine is not a failure
 			t.Errorf("%.100s: refused after %v", host, took)
 		}
 	}
