@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -197,5 +198,69 @@ func TestFirstRefusalIsRemembered(t *testing.T) {
 		if rest := refuse(); rest < 5*time.Second {
 			t.Errorf("the second 503 in a row rests the host for %v, want 5s", rest)
 		}
+	})
+}
+
+// Members of a crawl that were refused together do not come back together: a
+// tenth of the pause is random.
+func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		pauses := make(map[time.Duration]bool)
+		for range 10 {
+			l := &Limiter{BackOff: 5 * time.Second}
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: http.StatusTooManyRequests})
+			pause := time.Until(l.Next(u))
+			if pause < 5*time.Second || pause > 5500*time.Millisecond {
+				t.Errorf("a pause of %v, want 5 s and up to a tenth more", pause)
+			}
+			pauses[pause] = true
+		}
+		if len(pauses) < 5 {
+			t.Errorf("ten Limiters have %d pauses", len(pauses))
+		}
+	})
+}
+
+// However many incidents there are in a row, the pause stays MaxBackOff.
+func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		l := &Limiter{BackOff: time.Second, MaxBackOff: time.Minute}
+		for i := range 600 {
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			g.Done(Outcome{Status: http.StatusTooManyRequests})
+			if pause := time.Until(l.Next(u)); i >= 6 && pause != time.Minute {
+				t.Fatalf("incident %d pauses for %v", i+1, pause)
+			}
+		}
+	})
+}
+
+// Whoever is sent away from a host whose slot is all that is missing comes back
+// after an interval, not at once to be sent away again.
+func TestSentAwayFromABusySlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		l := &Limiter{Delay: 3 * time.Second, MaxWait: -1}
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		_, err = l.Acquire(t.Context(), u)
+		delay, ok := errors.AsType[*DelayError](err)
+		if !ok || time.Until(delay.Until) != 3*time.Second || delay.Reason != "slot" {
+			t.Errorf("%v, want to come again in 3 s, for a slot", err)
+		}
+		g.Done(Outcome{})
 	})
 }
