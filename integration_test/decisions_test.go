@@ -138,6 +138,29 @@ var decisions = []decision{
 	{"the fetch of robots.txt and Crawl-delay", "politeness", "neither waits for a Crawl-delay nor behind those who do",
 		[]string{"politeness.TestExemptFetchOfRobotsTxt"}},
 
+	{"quotas that a server tells", "politeness", "A quota that is spent rests the host until it is renewed",
+		[]string{"politeness.TestQuotasAreKept", "politeness.TestQuotasOnlyLengthen"}},
+	{"a budget for a day", "politeness", "A spent Budget refuses",
+		[]string{"politeness.TestBudget_Requests", "politeness.TestBudget_Exempt", "politeness.TestBudget_Dir"}},
+	{"a refusal in a page's place", "robotsmw", "as Page.Refusal, that a response is no page",
+		[]string{"robotsmw.TestRefusalsOfPages", "robotsmw.TestARefusalIsHandedOnAndNotTriedAgain"}},
+
+	// colly.
+	{"a transport or proxy that is set after Attach", "collyrobots", "becomes what the extension sends by, whoever sets it and when",
+		[]string{"robotsmw/collyrobots.TestNothingIsSentPastTheGuard", "robotsmw/collyrobots.TestOnRequestHeadersOfABareClone"}},
+	{"the user's own client", "collyrobots", "A client is copied and not changed",
+		[]string{"robotsmw/collyrobots.TestTheUsersClientIsNotChanged"}},
+	{"clones", "collyrobots", "it holds for every method, CheckHead's HEAD included, for redirects, for Request.Retry, in queues, and on clones made before or after",
+		[]string{"robotsmw/collyrobots.TestCloneMadeBeforeAttachSetsATransport", "robotsmw/collyrobots.TestTrapCloneHasNoCallbacks"}},
+	{"a timeout that is set after Attach", "collyrobots", "a wait never counts",
+		[]string{"robotsmw/collyrobots.TestTrapTimeoutCountsTheWait", "robotsmw/collyrobots.TestTimeoutsUnderALimitRule"}},
+	{"colly's own check", "collyrobots", "IgnoreRobotsTxt, to true",
+		[]string{"robotsmw/collyrobots.TestTrapRobotsTxtAnswers503", "robotsmw/collyrobots.TestTrapQueryIsSorted"}},
+	{"Retry of a refusal", "collyrobots", "is not tried again",
+		[]string{"robotsmw/collyrobots.TestRetryOfARefusalEnds", "robotsmw/collyrobots.TestRetryOfAFailure"}},
+	{"nofollow of a page", "collyrobots", "another page that links there too leads there",
+		[]string{"robotsmw/collyrobots.TestNoFollow", "robotsmw/collyrobots.TestNoFollowLeavesTheUsersContextAlone"}},
+
 	// A fleet.
 	{"one owner per host", "redislimit", "A host has one owner at a time",
 		[]string{"politeness.TestFleet_WaitsForTheHost", "politeness.TestFleet_StateIsHandedOver"}},
@@ -152,7 +175,7 @@ var decisions = []decision{
 // decisionDocs are the packages that hold decisions.
 var decisionDocs = map[string]string{
 	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta",
-	"politeness": "politeness", "redislimit": "politeness/redislimit",
+	"collyrobots": "robotsmw/collyrobots", "politeness": "politeness", "redislimit": "politeness/redislimit",
 }
 
 func TestDecisions_StandInTheDocs(t *testing.T) {
