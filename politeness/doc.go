@@ -137,7 +137,11 @@
 //   - A Retry-After that is obeyed outweighs them. The cap is the same,
 //     MaxRetryAfter.
 //   - A malformed field is ignored, and so is one that does not say when.
+//   - A response from a cache tells what was so Age seconds ago. A quota that
+//     has been renewed since is ignored.
 //
+// X-RateLimit-Remaining: 0, 1500 with X-RateLimit-Reset: 1, 1419704 are two
+// quotas, each with its time.
 // X-RateLimit-Reset is a number of seconds below 1,000,000,000, and from there
 // on a time, in seconds since 1970 or milliseconds; or it is a date. Times are
 // by the server's own clock, as its Date tells it.

@@ -36,26 +36,88 @@ func tellsQuota(h http.Header) bool {
 // than most is cut to that.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
-	q.readLimits(h, others, most)
+	age := ageOf(h)
+	q.readLimits(h, others, age, most)
 	q.readPolicies(h, others, most)
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // the draft, up to its version 06
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
-		left, ok := leastOf(h[names[0]])
+		resets := h[names[2]]
+		reset, ok := longestReset(resets, h, now)
 		if !ok {
+			resets = h[names[1]]
+			reset, ok = longestReset(resets, h, now)
+		}
+		left, isTold := leastOf(h[names[0]])
+		if !ok || !isTold || q.addEach(h[names[0]], resets, others, age, most, h, now) {
 			continue
 		}
-		reset, ok := longestReset(h[names[2]], h, now)
-		if !ok {
-			reset, ok = longestReset(h[names[1]], h, now)
-		}
-		if ok {
-			q.add(left-others, min(reset, most))
-		}
+		q.addAged(left-others, reset, age, most)
 	}
 	return q
+}
+
+// ageOf is how old a response is that comes from a cache. What it tells of a
+// quota is as old.
+func ageOf(h http.Header) time.Duration {
+	if lines := h["Age"]; len(lines) > 0 {
+		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
+			return age
+		}
+	}
+	return 0
+}
+
+// addAged is add for what was told so long ago. It says nothing if the quota
+// has been renewed since.
+func (q *quota) addAged(left int64, reset, age, most time.Duration) {
+	if reset >= age {
+		q.add(left, min(reset-age, most))
+	}
+}
+
+// addEach counts in several quotas that are told in the same order in both
+// fields, such as "0, 1500" and "1, 1419704" for those of a second and of a
+// month. It returns false if it cannot tell what belongs together.
+func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
+	var read quota
+	for i := range maxQuotas {
+		left, more := valueAt(lefts, i)
+		reset, ok := valueAt(resets, i)
+		switch {
+		case more != ok:
+			return false
+		case !ok:
+			q.addAll(read)
+			return i > 1
+		}
+		n, isNumber := parseLeft(left)
+		d, isReset := parseReset(reset, h, now)
+		if !isNumber || !isReset {
+			return false
+		}
+		read.addAged(n-others, d, age, most)
+	}
+	return false
+}
+
+// maxQuotas bounds how many quotas are told apart in a field.
+const maxQuotas = 8
+
+// valueAt returns the value at a place in a list, without its parameters.
+func valueAt(lines []string, at int) (value string, ok bool) {
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			if at == 0 {
+				value, _, _ = strings.Cut(value, ";")
+				return value, true
+			}
+			at--
+		}
+	}
+	return "", false
 }
 
 // add counts in that so many requests are left until the quota is renewed. Most
@@ -81,7 +143,7 @@ func (q *quota) addAll(other quota) {
 
 // readLimits reads RateLimit. One whose time is not told is taken to be renewed
 // when the window of its policy is over.
-func (q *quota) readLimits(h http.Header, others int64, most time.Duration) {
+func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit"]) {
 		switch policy, ok := policyOf(h, item.name); {
@@ -92,9 +154,9 @@ func (q *quota) readLimits(h http.Header, others int64, most time.Duration) {
 		case ok && !policy.requests && item.left > 0:
 			continue // so much of something else
 		case item.resets < 0:
-			read.add(item.left-others, min(seconds(policy.window), most))
+			read.addAged(item.left-others, seconds(policy.window), age, most)
 		default:
-			read.add(item.left-others, min(seconds(item.resets), most))
+			read.addAged(item.left-others, seconds(item.resets), age, most)
 		}
 	}
 	q.addAll(read)
@@ -145,13 +207,18 @@ func leastOf(lines []string) (least int64, ok bool) {
 	for _, line := range lines {
 		for value := range strings.SplitSeq(line, ",") {
 			value, _, _ = strings.Cut(value, ";")
-			n, isNumber := parseNumber(value)
-			if isNumber && (!ok || n < float64(least)) {
-				least, ok = int64(min(n, 1<<53)), true
+			if n, isNumber := parseLeft(value); isNumber && (!ok || n < least) {
+				least, ok = n, true
 			}
 		}
 	}
 	return least, ok
+}
+
+// parseLeft reads how much is left.
+func parseLeft(value string) (int64, bool) {
+	n, ok := parseNumber(value)
+	return int64(min(n, 1<<53)), ok
 }
 
 // longestReset returns how long it takes until the last of the times of a field.

@@ -79,7 +79,21 @@ func TestQuotaOf(t *testing.T) {
 		{"the first second that is a time, long past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"), quota{}},
 		{"a time beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)), spent(day)},
 		{"a date beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT"), spent(day)},
-		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), spent(time.Minute)},
+		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), quota{pause: 61 * time.Second, spread: 100 * time.Millisecond, until: 2 * time.Second}},
+		{"a second's and a month's, as Brave has them", fields("X-RateLimit-Limit: 1, 15000", "X-RateLimit-Policy: 1;w=1, 15000;w=2592000", "X-RateLimit-Remaining: 0, 14523", "X-RateLimit-Reset: 1, 40000"), quota{pause: 2 * time.Second, spread: 40000 * time.Second / 14523, until: 40001 * time.Second}},
+		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), quota{pause: day + time.Second, spread: time.Second, until: 2 * time.Second}},
+		{"several in lines of their own", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Remaining: 60", "X-RateLimit-Reset: 1", "X-RateLimit-Reset: 3600"), quota{pause: 2 * time.Second, spread: time.Minute, until: time.Hour + time.Second}},
+		{"several left and one time", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
+		{"several left and a date", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
+		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
+
+		// From a cache.
+		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), quota{}},
+		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
+		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), quota{}},
+		{"RateLimit was spent when it was stored", fields("Age: 61", `RateLimit: "default";r=0;t=60`), quota{}},
+		{"a policy is not of one moment", fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`), left(10, time.Minute)},
+		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
 		// What says nothing.
@@ -456,6 +470,7 @@ func FuzzQuotaOf(f *testing.F) {
 	f.Add("RateLimit", `"default";r=50;t=30, "day";r=0;t=3600`, "RateLimit-Policy", `"default";q=100;w=60`)
 	f.Add("RateLimit", `limit=100, remaining=50, reset=5`, "X-RateLimit-Remaining", "0")
 	f.Add("X-RateLimit-Remaining", "0, 1.5", "X-RateLimit-Reset", "1795348800")
+	f.Add("X-RateLimit-Remaining", "0, 1500", "X-RateLimit-Reset", "1, 1419704")
 	f.Add("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "Sun, 22 Nov 2026 12:05:00 GMT")
 	f.Add("RateLimit-Policy", `a;q=0;w=1;qu="requests", b;x=%"\";y=?0;z=@1;v=:QQ==:`, "RateLimit-Remaining", "9")
 	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string) {
