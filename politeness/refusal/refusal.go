@@ -24,7 +24,6 @@ package refusal
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,52 +89,24 @@ func Of(resp *http.Response) (Refusal, bool) {
 
 // findHeader returns the first sign that resp shows, and the field's value.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
-	signs, ok := signsOf[resp.StatusCode]
-	if !ok {
-		signs = signsOf[anyStatus]
-	}
-	var name string     // of the field looked up last: signs of one field follow each other
-	var values []string // of that field
-	for _, s := range signs {
-		switch {
-		case s.field.name == "":
-			return s, "" // the status says it all
-		case s.field.name != name:
-			name = s.field.name
-			values = resp.Header[name]
+	for _, f := range signsOf(resp.StatusCode).fields {
+		if f.name == "" {
+			return f.signs[0], "" // the status says it all
 		}
-		for _, v := range values {
-			if v = strings.TrimSpace(v); s.field.is(v) {
-				return s, v
+		values := resp.Header[f.name]
+		if len(values) == 0 {
+			continue // nearly always
+		}
+		for _, s := range f.signs {
+			for _, v := range values {
+				if v = strings.TrimSpace(v); s.field.is(v) {
+					return s, v
+				}
 			}
 		}
 	}
 	return nil, ""
 }
-
-// signsOf are the headerSigns that count with a status, for those statuses that
-// some sign names. The others have those of anyStatus, which count with every
-// status. Most answers are asked about a handful of fields only.
-var signsOf = func() map[int][]*headerSign {
-	of := map[int][]*headerSign{anyStatus: nil}
-	for _, s := range headerSigns {
-		for _, status := range s.statuses {
-			of[status] = nil
-		}
-	}
-	for i := range headerSigns {
-		s := &headerSigns[i]
-		for status := range of {
-			if len(s.statuses) == 0 || slices.Contains(s.statuses, status) {
-				of[status] = append(of[status], s)
-			}
-		}
-	}
-	return of
-}()
-
-// anyStatus is none.
-const anyStatus = 0
 
 // OfPage is [Of], and where that finds nothing it looks for the marks of walls
 // in begin, the decoded beginning of the body. It looks at [Window] bytes at
@@ -158,9 +129,8 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 func findPage(status int, begin []byte) *pageSign {
 	begin = begin[:min(len(begin), Window)]
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
-	for i := range pageSigns {
-		s := &pageSigns[i]
-		if (len(s.statuses) == 0 || slices.Contains(s.statuses, status)) && s.isIn(text) {
+	for _, s := range signsOf(status).pages {
+		if s.isIn(text) {
 			return s
 		}
 	}

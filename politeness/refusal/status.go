@@ -1,0 +1,72 @@
+package refusal
+
+import "slices"
+
+// statusSigns are the signs that count with a status, in the order in which
+// they are tried. Most answers are asked about a handful of fields only.
+type statusSigns struct {
+	status int
+	fields []fieldSigns
+	pages  []*pageSign
+}
+
+// fieldSigns are signs of one header field that follow each other, so that it
+// is looked up once.
+type fieldSigns struct {
+	name  string
+	signs []*headerSign
+}
+
+// anyStatus is none.
+const anyStatus = 0
+
+// byStatus has the signs of each status that some sign names. The first is
+// anyStatus, with those that count with every status.
+var byStatus = func() []statusSigns {
+	statuses := []int{anyStatus}
+	for _, s := range headerSigns {
+		statuses = append(statuses, s.statuses...)
+	}
+	for _, s := range pageSigns {
+		statuses = append(statuses, s.statuses...)
+	}
+	slices.Sort(statuses)
+	var all []statusSigns
+	for _, status := range slices.Compact(statuses) {
+		all = append(all, newStatusSigns(status))
+	}
+	return all
+}()
+
+func newStatusSigns(status int) statusSigns {
+	of := statusSigns{status: status}
+	counts := func(statuses []int) bool { return len(statuses) == 0 || slices.Contains(statuses, status) }
+	for i := range headerSigns {
+		s := &headerSigns[i]
+		if !counts(s.statuses) {
+			continue
+		}
+		n := len(of.fields)
+		if n == 0 || of.fields[n-1].name != s.field.name {
+			of.fields = append(of.fields, fieldSigns{name: s.field.name})
+			n++
+		}
+		of.fields[n-1].signs = append(of.fields[n-1].signs, s)
+	}
+	for i := range pageSigns {
+		if s := &pageSigns[i]; counts(s.statuses) {
+			of.pages = append(of.pages, s)
+		}
+	}
+	return of
+}
+
+// signsOf returns the signs that count with a status.
+func signsOf(status int) *statusSigns {
+	for i := range byStatus {
+		if byStatus[i].status == status {
+			return &byStatus[i]
+		}
+	}
+	return &byStatus[0]
+}
