@@ -13,7 +13,8 @@
 // Files are read by RFC 9309 with the decisions of package robotstxt. Where a
 // FILE is asked for, "-" is standard input and a URL is the robots.txt in force
 // for that URL: it is fetched as a crawler would, with redirects, and what a
-// 404 or a 503 means instead of rules.
+// 404 or a 503 means instead of rules. A path that servers may take for another,
+// such as /x/../private/, is judged by that one, too.
 //
 // The exit status is 0 for allowed or clean, 1 for disallowed or problems, and
 // 2 if that cannot be told: wrong usage, a file that cannot be read, a

@@ -68,7 +68,7 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt broken", "", command.OK, "broken:3: "},
 		{"-robots r.txt -", "words\n" + good, command.OK, "<stdin>:1: "},
 		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
-		{"-robots r.txt empty", "", command.CannotTell, ""},
+		{"-robots r.txt empty", "", command.CannotTell, "there is no request in what was read: name an access log"},
 		{"-robots r.txt empty good", "", command.OK, ""},
 		{"-robots r.txt words", "", command.CannotTell, "words:1: "},
 		{"-robots r.txt gone good", "", command.CannotTell, "gone"},
@@ -89,6 +89,18 @@ func TestAudit_Status(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file that is no log does not fill the screen: 20 of its lines are named, and
+// how many there are besides.
+func TestAudit_NoLog(t *testing.T) {
+	_, stdout, stderr := try(t, map[string]string{"words": strings.Repeat("words\n", 1000)}, "", "words")
+	if n := strings.Count(stderr, "\n"); n != 21 || !strings.HasSuffix(stderr, "audit: 980 lines or records more cannot be read\n") {
+		t.Errorf("%d lines on standard error: %s", n, stderr)
+	}
+	if !strings.Contains(stdout, "1,000 broken lines or records: not read.") {
+		t.Errorf("it prints %s", stdout)
 	}
 }
 

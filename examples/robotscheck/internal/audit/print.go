@@ -102,7 +102,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 // notes say what the audit could not see.
 func notes(r *audit.Result) (notes []string) {
 	if r.Broken > 0 {
-		notes = append(notes, output.Count(r.Broken, "broken line")+" or record: not read.")
+		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
 	}
 	if r.Jumps > 0 {
 		notes = append(notes, output.Count(r.Jumps, "jump")+" back in time: no gap is audited across one.")
@@ -202,4 +202,14 @@ func target(v audit.Violation) string {
 		return v.Host + v.URL
 	}
 	return v.URL
+}
+
+// linesOrRecords counts lines of logs and records of archives: 1 line or record,
+// 3 lines or records.
+func linesOrRecords(n int, kind string) string {
+	text := output.Count(n, kind+"line") + " or record"
+	if n != 1 {
+		text += "s"
+	}
+	return text
 }

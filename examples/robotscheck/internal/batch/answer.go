@@ -137,7 +137,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	if err != nil {
 		return out, false, err
 	}
-	v := verdict.Of(rules.Match(string(q.url)))
+	v := verdict.Judge(rules, string(q.url))
 	out = append(append(out, `{"url":`...), q.rawURL...)
 	out = append(append(out, `,"agent":`...), q.rawAgent...)
 	out = strconv.AppendBool(append(out, `,"allowed":`...), v.Allowed)
@@ -145,6 +145,9 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	if v.Line > 0 {
 		out = appendString(append(out, `,"rule":`...), v.Rule)
 		out = strconv.AppendInt(append(out, `,"line":`...), int64(v.Line), 10)
+	}
+	if v.Resolved != "" {
+		out = appendString(append(out, `,"resolved":`...), v.Resolved)
 	}
 	if doubt != "" {
 		b.doubtful.Store(true)

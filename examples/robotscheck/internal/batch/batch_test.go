@@ -113,7 +113,8 @@ func TestBatch_BadLines(t *testing.T) {
 		{"two files", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}` + "\n", "both there"},
 		{"no file", `{"file":"nosuch.txt","agent":"ExampleBot","url":"/"}` + "\n", "no such file"},
 		{"no agent", `{"robots":"","agent":"","url":"/"}` + "\n", "is missing"},
-		{"no object", "[]\n", "no JSON object"},
+		{"no object", "[]\n", "no JSON object of strings\""},
+		{"no string for the URL", `{"robots":"","agent":"ExampleBot","url":1}` + "\n", "no JSON object of strings\""},
 		{"two objects", `{"robots":"","agent":"ExampleBot","url":"/"}{}` + "\n", "no JSON object"},
 		{"cut", `{"robots":"","agent":"Example`, "no JSON object"},
 	} {
@@ -129,6 +130,17 @@ func TestBatch_BadLines(t *testing.T) {
 				t.Errorf("the answers are %q, want %q in the second", answers, tt.want)
 			}
 		})
+	}
+}
+
+// A URL that servers take for a disallowed one is disallowed.
+func TestBatch_OtherNames(t *testing.T) {
+	in := `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot","url":"https://example.com//private/"}`
+	want := `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
+	var out bytes.Buffer
+	b := batch{cache: newRulesCache(1 << 20)}
+	if status, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); status != command.No || err != nil || out.String() != want {
+		t.Errorf("status %v, error %v, answer %s", status, err, out.String())
 	}
 }
 

@@ -84,7 +84,11 @@ func decodeQuestion(line []byte) (q question, err error) {
 		Agent, URL   *string
 	}
 	if err := json.Unmarshal(line, &v); err != nil {
-		return q, fmt.Errorf("no JSON object of strings: %w", err)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return q, fmt.Errorf("no JSON object of strings: %w", err)
+		}
+		return q, errors.New("no JSON object of strings") // the error tells of types of ours
 	}
 	switch {
 	case v.Robots == nil && v.File == nil:

@@ -95,7 +95,7 @@ func (d *diff) compareURL(target string) {
 		for i, s := range d.sources {
 			none := false
 			if v[i], none = s.NoFile(); !none {
-				v[i] = verdict.Of(c.rules[i].Match(target))
+				v[i] = verdict.Judge(c.rules[i], target)
 			}
 		}
 		if v[0].Allowed == v[1].Allowed {

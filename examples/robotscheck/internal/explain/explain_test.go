@@ -49,3 +49,20 @@ func TestExplain_LargeFile(t *testing.T) {
 		}
 	}
 }
+
+// A path that servers take for a disallowed one is disallowed, and explain says
+// which path that is. Google's parser has no such rule.
+func TestExplain_OtherNames(t *testing.T) {
+	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}
+	var out strings.Builder
+	explain(s, "ExampleBot", "/x/../private/").print(&out, s, 0)
+	for _, want := range []string{
+		"/x/../private/: disallowed for ExampleBot by line 3: Disallow: /private/, as /private/\n",
+		"runner-up   line 4: Disallow: /private, as /private/ (disallowed)\n",
+		"Google      ALLOWED, line 2: Allow: /\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

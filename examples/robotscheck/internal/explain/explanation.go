@@ -48,7 +48,7 @@ func explain(s *source.Source, agent, target string) explanation {
 	}
 	if x.Reason == robotsmw.ByRule {
 		without := robotstxt.Parse(withoutRule(s.Text, x.Line))
-		v := verdict.Of(without.Rules(agent).Match(source.Sent(target)))
+		v := verdict.Judge(without.Rules(agent), source.Sent(target))
 		x.RunnerUp = &v
 	}
 	x.Dialects = make(map[string]verdict.Verdict)

@@ -74,12 +74,17 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
 }
 
-// Judge returns the verdict on a target.
+// Judge returns the verdict on a target: by RFC 9309, what a polite crawler
+// goes by, and by another dialect, what its parser says of the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v
 	}
-	return verdict.Of(s.File(dialect).Rules(agent).Match(Sent(target)))
+	rules := s.File(dialect).Rules(agent)
+	if dialect == robotstxt.RFC9309 {
+		return verdict.Judge(rules, Sent(target))
+	}
+	return verdict.Of(rules.Match(Sent(target)))
 }
 
 // Sent is a target as it is sent: what URLs cannot hold, such as letters beyond

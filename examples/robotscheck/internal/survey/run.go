@@ -47,7 +47,7 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		}
 		if err != nil {
 			s.failed++
-			fmt.Fprintf(s.stderr, "robotscheck survey: %v\n", err)
+			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", output.Printable(err.Error())) // a name may be anything
 			return nil
 		}
 		select {

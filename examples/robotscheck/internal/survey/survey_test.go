@@ -72,6 +72,17 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 	return status, out.String(), errOut.String()
 }
 
+// A list that is none, such as a binary file, cannot speak to the terminal.
+func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(list, []byte("no\x1b[2Jsuch\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := run(t, list); status != command.CannotTell || strings.Contains(stderr, "\x1b") || !strings.Contains(stderr, "such: no such file") {
+		t.Errorf("exit status %d, standard error %q", status, stderr)
+	}
+}
+
 // However the files are shared out among workers, the sum is the same.
 func TestTally_Merge(t *testing.T) {
 	texts := []string{

@@ -17,6 +17,10 @@ type Verdict struct {
 	Reason  robotsmw.Reason `json:"reason"`
 	Rule    string          `json:"rule,omitempty"` // the line that decided, as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // its number, counted from 1
+
+	// Resolved is the other name of the target that the rule disallows, as in
+	// robotsmw.Decision; "": the target was judged as it is written.
+	Resolved string `json:"resolved,omitempty"`
 }
 
 // Help describes a Verdict, for the help of these commands.
@@ -25,7 +29,8 @@ const Help = `  allowed   true or false
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
             expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
   rule      the rule that decides, as "Disallow: /a"
-  line      its line`
+  line      its line
+  resolved  where the rule disallows what servers may take the URL for, that: "/private/" for "/x/../private/"`
 
 // reasons are robotstxt's, by the names that robotsmw has for them.
 var reasons = [...]robotsmw.Reason{
@@ -56,6 +61,14 @@ func (v Verdict) Word() string {
 
 // Why is what the verdict rests on, in a few words.
 func (v Verdict) Why() string {
+	why := v.reason()
+	if v.Resolved != "" {
+		why += ", as " + output.Printable(v.Resolved)
+	}
+	return why
+}
+
+func (v Verdict) reason() string {
 	switch v.Reason {
 	case robotsmw.ByRule:
 		return fmt.Sprintf("line %d: %s", v.Line, output.Printable(v.Rule))

@@ -1,0 +1,89 @@
+package verdict
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
+)
+
+const host = "https://example.com"
+
+// checked is what a crawler is told, which fetches URLs of host.
+func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
+	tb.Helper()
+	checker, err := robotsmw.NewChecker(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Override:  map[string]string{host: text},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return func(target string) (robotsmw.Decision, bool) {
+		u, err := url.Parse(host + target)
+		if err != nil || u.RequestURI() != target { // it is not sent as it is written
+			return robotsmw.Decision{}, false
+		}
+		d, err := checker.Check(context.Background(), u) // which fetches nothing
+		return d, err == nil
+	}
+}
+
+const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
+
+// Whoever asks what a robots.txt says of a URL is told what the crawler will
+// do, and which of the URL's names decides.
+func TestJudge_AgreesWithTheChecker(t *testing.T) {
+	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
+	check := checked(t, withPrivate)
+	for target, resolved := range map[string]string{
+		"/public/":               "",
+		"/private/":              "",
+		"/x/../private/":         "/private/",
+		"//private/":             "/private/",
+		"/x/%2e%2E/private/a?b":  "/private/a?b",
+		"/x//../private/":        "/private/",
+		"/./private/?q=/../":     "/private/?q=/../",
+		"/x/../private/open":     "/private/open",
+		"/a/b/..":                "",
+		"/a//gone":               "",
+		"/..":                    "",
+		"/x/%2fprivate/":         "",
+		"/public/?u=//private/.": "",
+	} {
+		for _, asked := range []string{target, host + target, "HTTPS://example.com" + target} {
+			v := Judge(rules, asked)
+			d, ok := check(target)
+			if !ok || v.Allowed != d.Allowed || v.Line != d.Line || v.Resolved != d.Resolved {
+				t.Errorf("%s: %+v, but the Checker says %v", asked, v, d)
+			}
+			if v.Resolved != resolved {
+				t.Errorf("%s: decided as %q, want %q", asked, v.Resolved, resolved)
+			}
+		}
+	}
+	for _, asked := range []string{"", "x", "a//b", host, host + "?q=/../", "://", "a?u=http://x/../private/"} {
+		if v := Judge(rules, asked); !v.Allowed || v.Resolved != "" {
+			t.Errorf("%q: %+v", asked, v)
+		}
+	}
+	if got, want := Judge(rules, "/x/../private/").Why(), "line 2: Disallow: /private/, as /private/"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+func FuzzJudge(f *testing.F) {
+	for _, s := range []string{"/a/b/c/./../../private/", "/..", "/.", "/", "//", "/a//../private/", "/%2E%2e/%2e", "/..//..", "/%2", "/%2f..", "/.%2e.", "/a//b/../gone?x//"} {
+		f.Add(s)
+	}
+	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
+	check := checked(f, withPrivate)
+	f.Fuzz(func(t *testing.T, target string) {
+		v := Judge(rules, target)
+		if d, ok := check(target); ok && (v.Allowed != d.Allowed || v.Line != d.Line || v.Resolved != d.Resolved) {
+			t.Errorf("%q: %+v, but the Checker says %v", target, v, d)
+		}
+	})
+}
