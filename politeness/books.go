@@ -29,7 +29,8 @@ type books struct {
 
 	// Of the goroutine that writes.
 	day int64
-	at  int64 // so far the file has been read
+	as  string // who we were
+	at  int64  // so far the file has been read
 }
 
 const (
@@ -58,14 +59,14 @@ func (b *books) path(day int64) string {
 	return filepath.Join(b.dir, time.Unix(day*86400, 0).UTC().Format(time.DateOnly)+booksSuffix)
 }
 
-// write appends lines to the file of the day, so that a loss of power does not
-// lose them, and returns what it has that was not read yet.
-func (b *books) write(day int64, lines []byte) (_ []entry, err error) {
+// write appends lines of ours to the file of the day, so that a loss of power
+// does not lose them, and returns what it has that was not read yet.
+func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if b.day != day {
-		b.day, b.at = day, 0
+	if b.day != day || b.as != me {
+		b.day, b.as, b.at = day, me, 0
 		b.tidy(day)
 	}
 	file, err := os.OpenFile(b.path(day), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)

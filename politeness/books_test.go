@@ -1,10 +1,12 @@
 package politeness
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Whatever stands in the books, nobody gets more than the Budget, and what was
@@ -90,3 +92,47 @@ func (f stateFleet) Look(h *Hold) {
 	}
 }
 func (f stateFleet) Trusted() bool { return true }
+
+// A clock that was a year ahead when the process began, and is then set right,
+// does not close a host for a year. What was claimed of today before counts.
+func TestBudget_ClockSetBack(t *testing.T) {
+	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
+		synctest.Test(t, func(t *testing.T) {
+			u := mustURL(t, "http://shop.example/")
+			l := &Limiter{Delay: -1, Budget: Budget{Requests: 3, Dir: dir}}
+			use := func() (n int) {
+				for {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						if _, ok := errors.AsType[*DelayError](err); !ok {
+							t.Fatal(name, err)
+						}
+						return n
+					}
+					g.Done(Outcome{Status: 200})
+					n++
+				}
+			}
+			today := use()
+			l.mu.Lock() // as if the clock had been a year ahead
+			l.day += 365
+			l.accounts["shop.example"] = &account{day: l.day, taken: purse{requests: 3}}
+			l.accounts["fleet.example"] = &account{day: l.day - 364, taken: purse{requests: 3}}
+			l.mu.Unlock()
+			want := 3
+			if dir != "" {
+				want = 0 // the books know
+			}
+			if n := use(); today != 3 || n != want {
+				t.Errorf("%s: %d requests, and %d when the clock was right again; want 3 and %d", name, today, n, want)
+			}
+			if l.accounts["fleet.example"] == nil {
+				t.Errorf("%s: what a clock a day ahead has told is forgotten", name)
+			}
+			time.Sleep(24 * time.Hour)
+			if n := use(); n != 3 {
+				t.Errorf("%s: %d requests on the next day, want 3", name, n)
+			}
+		})
+	}
+}

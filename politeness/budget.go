@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"crypto/rand"
 	"fmt"
 	"time"
 )
@@ -93,12 +94,16 @@ func (l *Limiter) checkBudget() error {
 }
 
 // accountOf returns the account of a host, nil if there is none. Those of days
-// that are over are forgotten.
+// that are over are forgotten, and those of days that no clock can have begun:
+// ours was wrong, or a host would be closed until then.
 func (l *Limiter) accountOf(key string) *account {
-	if today := dayOf(time.Now()); today > l.day {
+	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
+		if today < l.day && l.books != nil {
+			l.books.me = rand.Text() // so that what we have claimed of today before counts as used
+		}
 		l.day = today
 		for key, a := range l.accounts {
-			if a.day < today {
+			if a.day < today || a.day > today+1 {
 				delete(l.accounts, key)
 			}
 		}
@@ -236,9 +241,9 @@ func (l *Limiter) keepBooks() {
 			l.mu.Unlock()
 			return
 		}
-		day := l.day
+		day, me := l.day, l.books.me
 		l.mu.Unlock()
-		entries, err := l.books.write(day, lines)
+		entries, err := l.books.write(day, me, lines)
 		l.mu.Lock()
 		told := l.booked(day, keys, claimed, entries, err)
 		l.mu.Unlock()
