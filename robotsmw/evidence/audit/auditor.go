@@ -175,7 +175,7 @@ func (a *Auditor) judge(e *event) {
 
 // fetch notes that a robot fetched robots.txt.
 func (a *Auditor) fetch(e *event, r *robot, s *site) {
-	f := fetch{at: e.time(), good: e.status == 200 || e.status == 304}
+	f := fetch{at: e.time(), scheme: e.scheme, good: e.status == 200 || e.status == 304}
 	if e.capture != nil {
 		a.seen.add(e.scheme, e.host, f.at, e.capture)
 		f.saw = a.seen.at(e.scheme, e.host, f.at)
@@ -206,7 +206,7 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 		if s.file != f {
 			s.file, s.rules = f, f.rulesFor(r.name)
 		}
-		known = a.allowed(v, at, f, r, s)
+		known = a.allowed(v, e.scheme, at, f, r, s)
 	}
 	if !s.accused && (s.fetched == never || at < s.fetched) {
 		s.accused, s.since = true, never
@@ -247,13 +247,13 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 
 // allowed reports a page that the file in force forbids. It returns false if
 // that cannot be told: what the robot fetched last is not known.
-func (a *Auditor) allowed(v Violation, at int64, f *file, r *robot, s *site) bool {
+func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
 		return true
 	}
 	v.Kind, v.Line, v.Rule = Disallowed, verdict.line, verdict.rule
-	if last, ok := s.lastGood(at); ok {
+	if last, ok := s.lastGood(scheme, at); ok {
 		isFresh := at-last.at <= int64(fresh)
 		switch {
 		case last.saw == nil && isFresh:

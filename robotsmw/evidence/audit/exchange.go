@@ -50,7 +50,10 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	} else {
 		err = x.response(r, &half.event)
 	}
-	if err != nil {
+	switch {
+	case r.isCut():
+		return nil // as Next will say
+	case err != nil:
 		return &WARCError{r.Number, err}
 	}
 	i := slices.IndexFunc(x.pending, func(other *exchange) bool { return half.named(other) })
@@ -220,7 +223,11 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 		scheme, host := originOf(r.TargetURI)
 		var x exchanges
 		var e event
-		if err := x.response(r, &e); err != nil {
+		err = x.response(r, &e)
+		if r.isCut() {
+			continue // as Next will say
+		}
+		if err != nil {
 			broken(&WARCError{r.Number, err})
 			continue
 		}

@@ -306,7 +306,12 @@ func (f *feed) warc(in *bufio.Reader) {
 			}
 		case !goesOn(err, broken):
 			x.flush(each)
-			f.end(w.number+1, err)
+			f.batch.cut = w.cut
+			number := w.number
+			if !w.cut {
+				number++ // it is between two records
+			}
+			f.end(number, err)
 			return
 		}
 		if !f.send(64, false) {

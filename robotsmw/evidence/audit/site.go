@@ -24,9 +24,10 @@ type site struct {
 
 // A fetch is one of robots.txt.
 type fetch struct {
-	at   int64
-	saw  *file // nil: it is not known what
-	good bool  // 200 or 304
+	at     int64
+	scheme string // "": not known
+	saw    *file  // nil: it is not known what
+	good   bool   // 200 or 304
 }
 
 const keptFetches = 8
@@ -50,14 +51,21 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch before a time that got a file.
-func (s *site) lastGood(at int64) (f fetch, ok bool) {
+// lastGood returns the last fetch before a time that got a file: http and https
+// have one each. Where a scheme has none, a redirect led to the other's.
+func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
-		if f.good && f.at <= at {
+		if !f.good || f.at > at {
+			continue
+		}
+		if f.scheme == scheme || f.scheme == "" || scheme == "" {
 			return f, true
 		}
+		if !ok {
+			last, ok = f, true
+		}
 	}
-	return f, false
+	return last, ok
 }
 
 // A pace is when a robot asked for the pages of a host.

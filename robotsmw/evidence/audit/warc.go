@@ -23,6 +23,7 @@ type WARCReader struct {
 	in     *bufio.Reader
 	block  io.LimitedReader // what is left of the record's block
 	number int
+	cut    bool // the file ends, or cannot be read on, within a record
 }
 
 // A WARCRecord is one of them.
@@ -33,6 +34,28 @@ type WARCRecord struct {
 	TargetURI string
 	Header    map[string][]string // names in the form of net/http
 	Block     io.Reader           // until the next call of Next
+}
+
+// A block is read until it is whole: its end is an io.EOF, an earlier one of the
+// file is not. What is cut short must not pass for a shorter one.
+type block struct {
+	*io.LimitedReader
+	cut bool
+}
+
+func (b *block) Read(p []byte) (int, error) {
+	n, err := b.LimitedReader.Read(p)
+	if errors.Is(err, io.EOF) && b.N > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	b.cut = b.cut || err != nil && !errors.Is(err, io.EOF)
+	return n, err
+}
+
+// isCut reports whether reading the block failed, which Next says then.
+func (r *WARCRecord) isCut() bool {
+	b, ok := r.Block.(*block)
+	return ok && b.cut
 }
 
 // A WARCError is a record that could not be read. Others may follow.
@@ -108,10 +131,11 @@ func isWARC(in *bufio.Reader) bool {
 // next one, and any other where reading failed.
 func (w *WARCReader) Next() (*WARCRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
+		w.cut = true
 		return nil, fmt.Errorf("record %d: %w", w.number, err)
 	}
 	if w.block.N > 0 {
-		w.block.N = 0
+		w.block.N, w.cut = 0, true
 		return nil, &WARCError{w.number, io.ErrUnexpectedEOF}
 	}
 	r, err := w.header()
@@ -147,8 +171,10 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 		line, err := w.line()
 		switch {
 		case errors.Is(err, io.EOF):
+			w.cut = true
 			return broken(io.ErrUnexpectedEOF)
 		case err != nil:
+			w.cut = true
 			return nil, err
 		}
 		if size += len(line); size > longestHeader {
@@ -186,7 +212,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	}
 	r.Type = strings.ToLower(r.get("Warc-Type"))
 	r.TargetURI = strings.Trim(r.get("Warc-Target-Uri"), "<>")
-	r.Block = &w.block
+	r.Block = &block{LimitedReader: &w.block}
 	return r, nil
 }
 
@@ -266,7 +292,11 @@ func (r *WARCRecord) http() (*message, error) {
 		if size += len(line); size > 4*longestHeader {
 			return nil, errHTTP
 		}
-		if err != nil && (!errors.Is(err, io.EOF) || line == "" && m.line == "") {
+		switch {
+		case err == nil:
+		case errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, io.EOF):
+			return nil, err
+		case line == "" && m.line == "":
 			return nil, errHTTP
 		}
 		line = strings.TrimRight(line, "\r\n")
@@ -350,11 +380,16 @@ func beginsWithChunk(in *bufio.Reader) bool {
 
 // RobotsTxt reads the answer for a robots.txt: its status and, without codings
 // and up to what counts, its body. ok is false if the record is not a response
-// for one.
+// for one, or is cut short, which the next call of Next says.
 func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
 	if r.Type != "response" || !isRobots(r.TargetURI) {
 		return 0, nil, false, nil
 	}
+	defer func() {
+		if r.isCut() {
+			status, body, ok, err = 0, nil, false, nil
+		}
+	}()
 	m, err := r.http()
 	if err != nil {
 		return 0, nil, true, &WARCError{r.Number, err}

@@ -82,6 +82,12 @@ func TestRead_WARC(t *testing.T) {
 		{"the way to a robots.txt is no page", pair("https://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://b.example/a.txt") +
 			pair("https://b.example/a.txt", at("10:00:01"), bot, "200 OK", shut), "", 2, 0},
 		{"http and https", robots + pair("http://a.example/a", at("10:00:02"), bot, "200 OK", ""), "", 2, 1},
+		{"http and https have a robots.txt each", robots + pair("http://a.example/robots.txt", at("10:00:01"), bot, "200 OK", "") +
+			page("/private/a", "10:00:02") + pair("http://a.example/private/a", at("10:00:03"), bot, "200 OK", ""),
+			"10:00:02 ExampleBot a.example/private/a disallowed\n", 4, 0},
+		{"http that leads to https", pair("http://a.example/robots.txt", at("10:00:00"), bot, "301 Moved", "", "Location: https://a.example/robots.txt") +
+			pair("https://a.example/robots.txt", at("10:00:01"), bot, "200 OK", "") + pair("https://a.example/robots.txt", at("10:05:00"), "OtherBot/1.0", "200 OK", shut) +
+			pair("http://a.example/private/a", at("10:06:00"), bot, "200 OK", ""), "", 4, 0},
 		{"no robots.txt", page("/a", "10:00:01"), "10:00:01 ExampleBot a.example/a before-robots-txt\n", 1, 1},
 		{"codings", pair("https://a.example/robots.txt", at("10:00:00"), bot, "200 OK", "22\r\n"+shut[:0x22]+"\r\n0\r\n\r\n", "Transfer-Encoding: chunked") + page("/private/a", "10:00:01") +
 			pair("https://b.example/robots.txt", at("10:00:00"), bot, "200 OK", gzipped(shut), "Content-Encoding: gzip") + pair("https://b.example/private/b", at("10:00:01"), bot, "200 OK", ""),
@@ -137,6 +143,76 @@ func TestHistory_AddWARC(t *testing.T) {
 	if got != want { // OtherBot fetched a file that allows /a, half an hour ago
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+}
+
+// A file that ends within a record says nothing by it, least of all that a
+// robots.txt allows what stood in the part that is gone.
+func TestRead_WARCCutShort(t *testing.T) {
+	const date, bot = "2026-11-20T10:00:00Z", "ExampleBot/1.0"
+	robots := pair("https://a.example/robots.txt", date, bot, "200 OK", shut)
+	tests := []struct {
+		name                                string
+		warc                                string
+		cutOff                              int
+		requests, unaudited, record, robots int
+	}{
+		{"in a robots.txt", robots, len("private/\n\r\n\r\n"), 1, 0, 2, 1},
+		{"in a robots.txt of codings", pair("https://a.example/robots.txt", date, bot, "200 OK", gzipped(shut), "Content-Encoding: gzip"), 12, 1, 0, 2, 1},
+		{"in who asks", robots + asked("https://a.example/a", date, bot), len("Bot/1.0\r\n\r\n\r\n\r\n"), 1, 0, 3, 1},
+		{"in a request that is not robots.txt's", robots + asked("https://a.example/a", date, bot)[:60], 0, 1, 0, 3, 1},
+		{"in the answer's header", robots + asked("https://a.example/a", date, bot) + answer("https://a.example/a", date, "200 OK", ""), 10, 2, 0, 4, 1},
+		{"in a page", robots + asked("https://a.example/a", date, bot) + answer("https://a.example/a", date, "200 OK", "a page"), 6, 2, 0, 4, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cut := tt.warc[:len(tt.warc)-tt.cutOff]
+			for _, file := range []string{cut, zippedUntil(t, cut)} {
+				got := read(t, nil, file)
+				r := got.result
+				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Cut != 1 || r.Requests != tt.requests || r.Unaudited != tt.unaudited || len(r.Robots) != tt.robots {
+					t.Errorf("%s%v\n%+v", got, got.broken, r)
+				}
+			}
+		})
+	}
+
+	file := answer("https://a.example/robots.txt", date, "200 OK", shut)
+	archive, err := NewWARCReader(strings.NewReader(file[:len(file)-12]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h History
+	var broken []error
+	if err := h.AddWARC(archive, func(err error) { broken = append(broken, err) }); err != nil || len(broken) != 1 || h.Hosts() != 0 {
+		t.Errorf("a history that is cut short: %v, %v, %d hosts", err, broken, h.Hosts())
+	}
+	archive, err = NewWARCReader(strings.NewReader(file[:len(file)-12]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := archive.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, body, ok, err := r.RobotsTxt(); ok || err != nil || body != nil {
+		t.Errorf("a robots.txt that is cut short: %q, %t, %v", body, ok, err)
+	}
+	if _, err := archive.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// zippedUntil is what is left of a longer file that was cut where it has said
+// so much.
+func zippedUntil(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	io.WriteString(zip, text)
+	if err := zip.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestWARCReader_BadInput(t *testing.T) {
