@@ -170,6 +170,10 @@ func TestRead_Rules(t *testing.T) {
 			10:00:29 SlowBot/1.0 /b | 1795168829.999 0.000
 			10:00:45 SlowBot/1.0 /c | 1795168845.999 6.000
 			10:00:50 SlowBot/1.0 /d | 1795168850.000 0.001 upstream=1`), "10:00:29.999 SlowBot /b gap\n"},
+		{"two durations, no $msec", always(rulesOfSite), combined(`
+			10:00:00 SlowBot/1.0 /robots.txt | 0.005 0.004
+			10:00:20 SlowBot/1.0 /a | 9.500 0.004
+			10:00:30 SlowBot/1.0 /b | 0.005 0.004`), ""},
 		{"fetches of robots.txt do not count", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:01 SlowBot/1.0 /a | 1795168801.000 0.000

@@ -109,10 +109,13 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 	return true, nil
 }
 
-// precise reads $msec and $request_time, if they are there.
+// precise reads $msec and $request_time, if they are there. Many logs have two
+// durations in that place, such as $request_time and $upstream_response_time:
+// these are not near the line's date.
 func (p *parser) precise(rest []byte, e *event) {
+	const near = 24 * time.Hour // a zone may be wrong
 	end, rest, ok := millis(rest)
-	if !ok {
+	if !ok || end < e.end-int64(near) || end > e.end+int64(near) {
 		return
 	}
 	took, _, ok := millis(rest)
