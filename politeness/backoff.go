@@ -9,11 +9,11 @@ import (
 )
 
 // learnFrom lets g's host react to the outcome of a request, which says s, and
-// something of a quota if limited. The event is zero unless that began or
+// something of a quota if limited. The event is nil unless that began or
 // prolonged a pause.
-func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event Event) {
+func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
-		return Event{}
+		return nil
 	}
 	if g.state == expired {
 		l.recall(g, l.now())
@@ -32,12 +32,12 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event Ev
 	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
 	if limited && !l.obeysRetryAfter(o, s) {
 		spent, spread := l.heed(g, o, l.now())
-		if spent.Status != 0 {
+		if spent != nil {
 			event = spent // it is the longer pause
 		}
 		slower = slower || spread
 	}
-	if slower || event.Status != 0 {
+	if slower || event != nil {
 		l.retime(g.host, l.now())
 	}
 	return event
@@ -80,7 +80,7 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 // backOff pauses g's host. An incident is all the refusals of requests that
 // had started when the first of them was heard: it escalates once, however many
 // were in flight. Each may still ask for a longer pause by Retry-After.
-func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) Event {
+func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
 	wait, asked := l.retryAfter(o)
 	var own time.Duration
@@ -99,19 +99,19 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) Event 
 	return l.pause(g, o, wait, now)
 }
 
-// pause lets nothing start at g's host for so long. The event is zero if it is
+// pause lets nothing start at g's host for so long. The event is nil if it is
 // paused for longer already.
-func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) Event {
+func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
 	if until <= now || until <= k.until {
-		return Event{}
+		return nil
 	}
 	k.until = until
 	l.backed[g.host] = struct{}{}
 	e := g.event(now)
 	e.Status, e.Wait = o.Status, wait
-	return e
+	return &e
 }
 
 // retryAfter is how long the host asks to be left alone, cut to MaxRetryAfter.
@@ -120,9 +120,9 @@ func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	return min(wait, l.set.maxRetryAfter), ok
 }
 
-// heed notes what a response says of its host's quota. The event is zero unless
+// heed notes what a response says of its host's quota. The event is nil unless
 // that begins or prolongs a pause.
-func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event Event, slower bool) {
+func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
 	if g.state == flying {
@@ -130,7 +130,7 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event Event, slo
 	}
 	q := quotaOf(o.Header, others, time.Now(), l.set.maxRetryAfter)
 	if q.pause > 0 {
-		if event = l.pause(g, o, q.pause, now); event.Status != 0 {
+		if event = l.pause(g, o, q.pause, now); event != nil {
 			h.learnt.limited = h.learnt.until
 		}
 	}

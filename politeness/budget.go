@@ -166,6 +166,9 @@ func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool)
 
 // affords reports whether afford lets g start.
 func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
+	if !l.Budget.limits() {
+		return true
+	}
 	_, ok := l.afford(g, h, now)
 	return ok
 }
@@ -186,11 +189,8 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend takes from the Budget of g's host what it has used.
+// spend takes from the Budget of g's host, which there is, what it has used.
 func (l *Limiter) spend(g *Grant, used purse) {
-	if !l.Budget.limits() {
-		return
-	}
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
 		return // of a robots.txt, for which there was no room
 	}

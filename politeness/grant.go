@@ -95,7 +95,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	event := l.learnFrom(g, o, s, limited)
-	if o.Bytes > 0 && g.host != nil {
+	if o.Bytes > 0 && g.host != nil && l.Budget.limits() {
 		l.spend(g, purse{bytes: o.Bytes})
 	}
 	l.release(g)
@@ -103,20 +103,23 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		g.status = o.Status
 	}
 	status, now := g.status, time.Duration(0)
-	if l.Observer != nil {
+	watched := l.Observer != nil
+	if watched {
 		now = l.now()
 	}
 	l.mu.Unlock()
 	if g.then != nil {
 		g.then.Done(Outcome{})
 	}
-	if o.Status != 0 {
+	if watched && o.Status != 0 {
 		l.tellAnswer(ctx, g, o, now)
 	}
-	if event.Status != 0 {
+	if event != nil {
 		l.tellBackOff(ctx, event)
 	}
-	l.tellEnd(ctx, g, status, now)
+	if watched {
+		l.tellEnd(ctx, g, status, now)
+	}
 }
 
 // answered tells the limiter of a response whose body is still to come.
@@ -124,7 +127,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	g.response.Store(u)
 	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
 	l.mu.Lock()
-	var event Event
+	var event *Event
 	if g.state != over {
 		event = l.learnFrom(g, o, s, limited)
 		g.status = o.Status
@@ -136,7 +139,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	}
 	l.mu.Unlock()
 	l.tellAnswer(ctx, g, o, now)
-	if event.Status != 0 {
+	if event != nil {
 		l.tellBackOff(ctx, event)
 	}
 }
@@ -248,7 +251,9 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	if h.hold != nil {
 		h.hold.served = true
 	}
-	l.spend(g, purse{requests: 1})
+	if l.Budget.limits() {
+		l.spend(g, purse{requests: 1})
+	}
 }
 
 // release ends g, and wakes the first of those who waited for its slot.

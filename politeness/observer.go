@@ -227,12 +227,13 @@ func (l *Limiter) logger() *slog.Logger {
 	return slog.Default()
 }
 
-func (l *Limiter) tellBackOff(ctx context.Context, e Event) {
+// tellBackOff tells of a pause that began now.
+func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 	e.Until = at(e.Wait)
 	l.logger().Debug("politeness: a host asks to be left alone",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
 	if o := l.Observer; o != nil && o.BackedOff != nil {
-		o.BackedOff(ctx, e)
+		o.BackedOff(ctx, *e)
 	}
 }
 
