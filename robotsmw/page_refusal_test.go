@@ -3,6 +3,7 @@ package robotsmw
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -187,4 +188,42 @@ func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A long page that has a wall's script, as those behind Imperva do, and says
+// noindex is no challenge, however little of it is kept for a look.
+func TestLikelyRefusals_OfLongPages(t *testing.T) {
+	const head = `<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script><meta name="robots" content="noindex"></head>`
+	for how, opts := range map[string]PageOptions{"": {}, "head only": {HeadOnly: true}, "read ahead": {ReadAhead: time.Second}} {
+		for _, coding := range []string{"", "gzip"} {
+			page := head + strings.Repeat("<p>text", 10_000)
+			headers := []string{"Content-Type: text/html"}
+			if coding != "" {
+				page, headers = gzipped(page+strings.Repeat("\n", 1<<16)), append(headers, "Content-Encoding: gzip")
+			}
+			for _, known := range []bool{false, true} {
+				lines := headers
+				if known {
+					lines = append(lines, "Content-Length: "+strconv.Itoa(len(page)))
+				}
+				web := pageWeb(respond(200, page, lines...).ServeHTTP)
+				client := &http.Client{Transport: newTestTransport(t, web, func(o *Options) { o.Page = opts })}
+				get := func() *http.Response {
+					return getPage(t, client, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip, identity") })
+				}
+				asked := get()
+				io.ReadFull(asked.Body, make([]byte, len(head)))
+				if says := PageDirectives(asked); known && coding == "" && says.Refusal.Kind != 0 {
+					t.Errorf("%s, when its beginning was read: %v", how, says.Refusal)
+				}
+				for _, resp := range []*http.Response{asked, get()} {
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+					if says := PageDirectives(resp); says.Refusal.Kind != 0 || !says.NoIndex() {
+						t.Errorf("%s %s, length %v: %v, noindex %v", how, coding, resp.ContentLength, says.Refusal, says.NoIndex())
+					}
+				}
+			}
+		}
+	}
 }

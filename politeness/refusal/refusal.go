@@ -112,12 +112,13 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 // in begin, the decoded beginning of the body. It looks at [Window] bytes at
 // most. What a mark says is not Sure. Marks count in a body that begins as the
 // wall's does, which mostly is HTML. So a robots.txt that names a wall's paths
-// is not taken for the wall's page.
+// is not taken for the wall's page. Some count in a short page alone: begin, or
+// resp.ContentLength, says how long it is.
 func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	if r, ok := Of(resp); ok || resp == nil {
 		return r, ok
 	}
-	s := findPage(resp.StatusCode, begin)
+	s := findPage(resp.StatusCode, begin, resp.ContentLength)
 	if s == nil {
 		return Refusal{}, false
 	}
@@ -125,12 +126,12 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 }
 
 // findPage returns the first sign that a body of which begin is the beginning
-// shows; nil is none.
-func findPage(status int, begin []byte) *pageSign {
+// shows, and whose length is known to be no less than that; nil is none.
+func findPage(status int, begin []byte, length int64) *pageSign {
 	begin = begin[:min(len(begin), Window)]
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	for _, s := range signsOf(status).pages {
-		if s.isIn(text) {
+		if (s.atMost == 0 || length <= int64(s.atMost)) && s.isIn(text) {
 			return s
 		}
 	}

@@ -144,7 +144,7 @@ func TestOfPage(t *testing.T) {
 				t.Errorf("Of finds %+v without the page", r)
 			}
 		})
-		if sign := findPage(tt.status, []byte(tt.page)); sign != nil {
+		if sign := findPage(tt.status, []byte(tt.page), -1); sign != nil {
 			covered[sign] = true
 		}
 	}
@@ -227,6 +227,11 @@ func TestMarksBeyondTheWindow(t *testing.T) {
 func TestNoResponse(t *testing.T) {
 	if r, ok := Of(nil); ok {
 		t.Errorf("Of(nil): %+v", r)
+	}
+	long := answer(200)
+	long.ContentLength = 50_000
+	if r, ok := OfPage(long, []byte(challengeOfAnubis)); ok {
+		t.Errorf("the beginning of a long page: %+v", r)
 	}
 	if r, ok := OfPage(nil, []byte(challengeOfAnubis)); ok {
 		t.Errorf("OfPage(nil): %+v", r)

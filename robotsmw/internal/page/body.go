@@ -28,6 +28,7 @@ type Body struct {
 	scanner htmlmeta.Scanner
 	coded   []byte // with decode: the body's beginning, as sent
 	left    int64  // bytes of the body still to come; negative: not known
+	read    int64  // bytes of the body that have come
 	ended   ending
 
 	// What Directives has found.
@@ -108,6 +109,7 @@ func (b *Body) saw(p []byte, err error) {
 	default:
 		b.coded = append(b.coded, p[:min(len(p), maxCoded-len(b.coded))]...)
 	}
+	b.read += int64(len(p))
 	if b.left > 0 {
 		b.left = max(0, b.left-int64(len(p)))
 	}
@@ -128,15 +130,18 @@ func (b *Body) finish() {
 	b.scanner.Finish()
 }
 
-// lookForMarks looks for the marks of walls in what is there of the page.
+// lookForMarks looks for the marks of walls in what is there of the page. What
+// it has found is given up if the page turns out to be longer than the wall's:
+// of the copy that may not be seen.
 func (b *Body) lookForMarks() {
 	page := b.scanner.Bytes()
 	page = page[:min(len(page), refusal.Window)]
-	if b.refusal != nil || len(page) == b.marked {
+	if b.refusal == nil && len(page) == b.marked {
 		return
 	}
-	b.marked = len(page)
-	if r, ok := refusal.OfPage(&http.Response{StatusCode: b.status}, page); ok {
+	b.marked, b.refusal = len(page), nil
+	whole := b.read + max(b.left, 0)
+	if r, ok := refusal.OfPage(&http.Response{StatusCode: b.status, ContentLength: whole}, page); ok {
 		found := r // else r itself would be allocated for every page
 		b.refusal = &found
 	}
@@ -160,7 +165,9 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
-	b.lookForMarks()
+	if b.decode != nil || b.ended == notEnded { // else finish has done so, and dropped the copy
+		b.lookForMarks()
+	}
 	b.found = b.scanner.Directives()
 	if b.scanner.Done() {
 		b.state = Complete
