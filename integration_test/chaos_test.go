@@ -229,7 +229,7 @@ func (p *chaosProcess) wait(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("%s ended with %v:\n%s", p.name, err, p.stderr.String())
 	}
-	if !strings.Contains(p.stdout.String(), "interval: the least time between") {
+	if !strings.Contains(p.stdout.String(), "interval: the least time") {
 		t.Errorf("%s has no summary:\n%s", p.name, p.stdout.String())
 	}
 }
