@@ -2,12 +2,17 @@
 // between and after the arguments.
 package arguments
 
-import "flag"
+import (
+	"errors"
+	"flag"
+	"time"
+)
 
 // Parse parses the flags in args wherever they stand, and returns the
 // arguments. What follows "--" are arguments. The error is that of the flag set,
 // flag.ErrHelp included.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
+	defer advise(flags)()
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
 			return nil, err
@@ -21,4 +26,48 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 		}
 	}
 	return rest, nil
+}
+
+// advise has the flags of the standard library say what to write, where they
+// say "parse error" alone, until undo is called.
+func advise(flags *flag.FlagSet) (undo func()) {
+	was := make(map[*flag.Flag]flag.Value)
+	flags.VisitAll(func(f *flag.Flag) {
+		getter, ok := f.Value.(flag.Getter)
+		if !ok {
+			return
+		}
+		advice := ""
+		switch getter.Get().(type) {
+		case time.Duration:
+			advice = "write a time such as 30s or 2h"
+		case int, int64:
+			advice = "write a whole number"
+		case float64:
+			advice = "write a number"
+		default:
+			return
+		}
+		was[f], f.Value = f.Value, advised{f.Value, advice}
+	})
+	return func() {
+		for f, value := range was {
+			f.Value = value
+		}
+	}
+}
+
+// An advised is a flag's value whose error says what to write.
+type advised struct {
+	flag.Value
+	advice string
+}
+
+// Set is of flag.Value.
+func (a advised) Set(text string) error {
+	err := a.Value.Set(text)
+	if err != nil && err.Error() == "parse error" {
+		return errors.New(a.advice)
+	}
+	return err
 }

@@ -2,8 +2,11 @@ package arguments
 
 import (
 	"flag"
+	"io"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Flags may stand before, between and after arguments, but not after "--".
@@ -24,6 +27,31 @@ func TestParse(t *testing.T) {
 		rest, err := Parse(flags, tt.args)
 		if err != nil || !slices.Equal(rest, tt.rest) || *a != tt.a || *b != tt.b {
 			t.Errorf("%q: %q, -a %q, -b %q, %v; want %q, -a %q, -b %q", tt.args, rest, *a, *b, err, tt.rest, tt.a, tt.b)
+		}
+	}
+}
+
+// An error says what to write, and the defaults that the help shows stay.
+func TestParse_Advice(t *testing.T) {
+	for arg, want := range map[string]string{
+		"-wait=5":                    "write a time such as 30s or 2h",
+		"-most=x":                    "write a whole number",
+		"-times=x":                   "write a number",
+		"-most=99999999999999999999": "value out of range",
+	} {
+		flags := flag.NewFlagSet("test", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		flags.Duration("wait", time.Second, "`time`")
+		flags.Int("most", 0, "`pages`")
+		flags.Float64("times", 0, "`factor`")
+		if _, err := Parse(flags, []string{arg}); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+		var help strings.Builder
+		flags.SetOutput(&help)
+		flags.PrintDefaults()
+		if !strings.Contains(help.String(), "(default 1s)") || strings.Contains(help.String(), "(default 0)") {
+			t.Errorf("the help is\n%s", help.String())
 		}
 	}
 }

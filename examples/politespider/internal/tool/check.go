@@ -27,6 +27,9 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.withoutRedis(flags); err != nil {
+		return err
+	}
 	switch {
 	case o.card.Wanted && o.userAgent == "":
 		return errNobody
@@ -62,6 +65,17 @@ func noURL(flags *flag.FlagSet) error {
 		}
 	}
 	return nil
+}
+
+// withoutRedis returns an error if there is a flag that says something of
+// -redis, which is not there.
+func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
+	flags.Visit(func(f *flag.Flag) {
+		if o.place.RedisURL == "" && (f.Name == "crawl" || f.Name == "lease") {
+			err = fmt.Errorf("-%s: say with -redis where the crawl is shared", f.Name)
+		}
+	})
+	return err
 }
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")

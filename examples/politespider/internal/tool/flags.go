@@ -73,8 +73,8 @@ func (o *options) define(flags *flag.FlagSet) {
 
 	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
 	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
-	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "`requests` to a host in a day of UTC's at most, robots.txt included; 0: no limit.\nWhat is used is known to later runs with -resume, and to all processes with -redis")
-	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of a host's pages in such a day, but that a page is read to its end; 0: no limit")
+	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "`requests` to a host in a day (UTC) at most, robots.txt included; then it waits for the next day. 0: no limit.\nWhat is used is known to later runs with -resume, and to all processes with -redis")
+	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no other is begun until the next day; 0: no limit")
 	flags.IntVar(&o.hosts, "hosts", 32, "`hosts` to crawl at a time")
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nelse those that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 

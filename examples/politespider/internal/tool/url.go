@@ -15,7 +15,11 @@ func normalize(rawURL string) (*url.URL, error) {
 		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in http://%s", rawURL, strings.TrimLeft(rawURL, "/"))
+		meant := strings.TrimLeft(rawURL, "/")
+		if meant == "" || strings.Contains(meant, "://") { // a scheme is not what it lacks
+			meant = "example.com/"
+		}
+		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in http://%s", rawURL, meant)
 	}
 	absolute := (&colly.Request{URL: u}).AbsoluteURL(rawURL)
 	if absolute == "" {
