@@ -87,8 +87,7 @@ type options struct {
 	robots, page string
 }
 
-// shown is how many violations the text shows, and how many lines of logs that
-// cannot be read are named.
+// shown is how many violations the text shows.
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
@@ -117,14 +116,9 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	}
 	var first []audit.Violation
 	json := output.JSON(e.Stdout)
-	broken := 0
 	judge := audit.Auditor{
-		History: history,
-		OnBroken: func(b audit.Broken) {
-			if broken++; broken <= shown {
-				say("%s:%d: %v", b.Input, b.Line, b.Err)
-			}
-		},
+		History:  history,
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // each is named: nothing is lost in silence
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)
@@ -136,10 +130,6 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	if err := judge.Read(ctx, inputs...); err != nil {
 		return 0, err
 	}
-	if broken > shown {
-		say("%s more cannot be read", linesOrRecords(broken-shown, ""))
-	}
-	judge.OnBroken = func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) } // of a record, each counts
 	for _, dir := range records {
 		if err := judge.ReadRecord(ctx, dir, os.DirFS(dir)); errors.Is(err, context.Canceled) {
 			return 0, err
