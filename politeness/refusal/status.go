@@ -6,7 +6,7 @@ import "slices"
 // they are tried. Most answers are asked about a handful of fields only.
 type statusSigns struct {
 	status int
-	fields []fieldSigns
+	fields []*fieldSigns
 	pages  []*pageSign
 }
 
@@ -48,7 +48,7 @@ func newStatusSigns(status int) statusSigns {
 		}
 		n := len(of.fields)
 		if n == 0 || of.fields[n-1].name != s.field.name {
-			of.fields = append(of.fields, fieldSigns{name: s.field.name})
+			of.fields = append(of.fields, &fieldSigns{name: s.field.name})
 			n++
 		}
 		of.fields[n-1].signs = append(of.fields[n-1].signs, s)
