@@ -50,6 +50,9 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 			resets = h[names[1]]
 			reset, ok = longestReset(resets, h, now)
 		}
+		if limit, ok := leastOf(h["X-Ratelimit-Limit"]); ok && limit == 0 && reset == 0 {
+			continue // gateways say 0 three times where there is no limit
+		}
 		left, isTold := leastOf(h[names[0]])
 		if !ok || !isTold || q.addEach(h[names[0]], resets, others, age, most, h, now) {
 			continue

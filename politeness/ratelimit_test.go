@@ -105,6 +105,8 @@ func TestQuotaOf(t *testing.T) {
 		{"a time that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)), quota{}},
 		{"a date that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 11:59:59 GMT"), quota{}},
 		{"without limit", fields("X-RateLimit-Remaining: -1", "X-RateLimit-Reset: 30"), quota{}},
+		{"without limit, as Tyk says so", fields("X-RateLimit-Limit: 0", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 0"), quota{}},
+		{"a limit of 0 for some time", fields("X-RateLimit-Limit: 0", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
 		{"a word", fields("X-RateLimit-Remaining: unlimited", "X-RateLimit-Reset: soon"), quota{}},
 		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), quota{}},
 		{"an end that no clock has", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+strings.Repeat("9", 400)), quota{}},
