@@ -55,7 +55,9 @@ func combinedSlow(line []byte) (e event, judged, ok bool) {
 	if p := slowPrecise.FindStringSubmatch(m[5]); p != nil {
 		at, _ := strconv.ParseInt(p[1]+p[2], 10, 64)
 		took, _ := strconv.ParseInt(p[3]+p[4], 10, 64)
-		e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
+		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // else it is another number
+			e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
+		}
 	}
 	return e, true, true
 }
@@ -135,6 +137,7 @@ func caddySlow(line []byte) (c caddyLine, ok bool) {
 func FuzzLine(f *testing.F) {
 	f.Add([]byte(`192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a?b HTTP/1.1" 200 512 "-" "ExampleBot/1.0"`))
 	f.Add([]byte(`a.example:80 192.0.2.1 - frank [20/Nov/2026:10:00:00 -0130] "GET /\x22 HTTP/1.1" 404 - "-" "Mozilla/5.0 (compatible; B\"ot/1)" 1795168800.123 0.005 x`))
+	f.Add([]byte(`192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "B/1" 0.005 0.004`))
 	f.Add([]byte(`::1 - - [29/Feb/2028:23:59:59 +0000] "-" 400 0 "-" "-"`))
 	f.Add([]byte(`{"ts":1795168800.5,"logger":"http.log.access","request":{"host":"a.example","uri":"/a","headers":{"User-Agent":["ExampleBot/1.0"]}},"duration":0.005,"status":429,"resp_headers":{"Retry-After":["120"],"Date":["Fri, 20 Nov 2026 10:00:00 GMT"]}}`))
 	f.Add([]byte(`{"ts":"2026-11-20T10:00:00.5Z","request":{"host":"\u0061.example","uri":"/\ud83d","headers":{"User-Agent":[]},"headers":null},"duration":"1.5ms","a":[1,-0.5e+3,true,null,{}]}`))
