@@ -90,7 +90,8 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 func (x *index) tryGrams(s *search, best int) int {
 	filter, seed := x.gramFilter(), hashSeeds[1]
 	size := uint64(len(filter)) * wordBits
-	var gram uint64 // in the upper half
+	var gram uint64          // in the upper half
+	tried := uint64(1) << 32 // none
 	for i := range len(s.target) {
 		gram = gram>>8 | uint64(s.target[i])<<56
 		hash := gram >> 32 * seed
@@ -99,6 +100,10 @@ func (x *index) tryGrams(s *search, best int) int {
 		if word >= uint64(len(filter)) || filter[word]>>(bit%wordBits)&1 == 0 || i < gramSize-1 {
 			continue
 		}
+		if gram>>32 == tried { // again, as in a run of one letter
+			continue
+		}
+		tried = gram >> 32
 		if best = x.tryGram(s, hash, i+1-gramSize, best); best == TooMuch {
 			break
 		}

@@ -7,14 +7,16 @@ package match
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
-	grams  [1 << gramPlaces]stretch // by their hashes; grams may share a place
+	grams  [1 << gramPlaces]stretch // by their hashes, or a little after it
 }
 
 // A stretch is where something begins first and last, counted from 1; 0 for
 // nowhere.
 type stretch struct{ first, last uint32 }
 
-const gramPlaces = 12
+// A gram stands in one of gramTries places, if one is free; else it shares the
+// first of them.
+const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {
 	if s.first == 0 {
@@ -23,7 +25,18 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-func (o *occurrences) gram(gram uint32) *stretch { return &o.grams[hashGram(gram)>>(64-gramPlaces)] }
+// gram returns where a gram begins in a target, of which so much has been read.
+// It may begin later, and end earlier, if it shares its place with others.
+func (o *occurrences) gram(target string, gram uint32) *stretch {
+	home := hashGram(gram) >> (64 - gramPlaces)
+	for i := range uint64(gramTries) {
+		s := &o.grams[(home+i)%uint64(len(o.grams))]
+		if s.first == 0 || load32(target[s.first-1:]) == gram {
+			return s
+		}
+	}
+	return &o.grams[home]
+}
 
 // find fills in what a target has.
 func (o *occurrences) find(target string) {
@@ -32,13 +45,14 @@ func (o *occurrences) find(target string) {
 	for i := range len(target) {
 		o.byByte[target[i]].add(i + 1)
 		if gram = gram>>8 | uint32(target[i])<<24; i >= gramSize-1 {
-			o.gram(gram).add(i + 2 - gramSize)
+			o.gram(target, gram).add(i + 2 - gramSize)
 		}
 	}
 }
 
-// allow reports whether a pattern may match, as far as occurrences tell.
-func (o *occurrences) allow(pattern string) bool {
+// allow reports whether a pattern may match a target, as far as occurrences
+// tell.
+func (o *occurrences) allow(target, pattern string) bool {
 	var at uint32 // where what follows begins, at the earliest
 	var gram uint32
 	run := 0
@@ -63,7 +77,7 @@ func (o *occurrences) allow(pattern string) bool {
 		if run++; run < gramSize {
 			continue
 		}
-		four := o.gram(gram)
+		four := o.gram(target, gram)
 		if four.last+gramSize <= at {
 			return false
 		}
@@ -76,6 +90,6 @@ func (o *occurrences) allow(pattern string) bool {
 // before.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
-	first := int(o.gram(gram).first) - 1
+	first := int(o.gram(target, gram).first) - 1
 	return first >= at || load32(target[first:]) != gram
 }

@@ -65,7 +65,7 @@ func (s *search) try(at int, p *packedRule, best int) int {
 		if !s.spend(len(p.pattern)) {
 			return TooMuch
 		}
-		if !s.seen.allow(p.pattern) {
+		if !s.seen.allow(s.target, p.pattern) {
 			return best
 		}
 	}
