@@ -1,94 +1,101 @@
-// Politespider crawls websites as their robots.txt asks: the example of a
-// polite crawler built from colly and Courtesy.
+// Politespider crawls websites as their robots.txt asks. It shows how to build
+// a polite crawler from colly and Courtesy.
 //
 //	politespider [flags] URL...       crawl these sites
 //	politespider [flags] demo         crawl a demo internet on loopback
 //	politespider                      the same
 //
-// It obeys every robots.txt it meets, paces its requests to each host, does as
-// noindex and nofollow say, and comes back when a server asks for time. It
-// follows links within the hosts of the URLs it was given; -scope makes that
-// wider or narrower, -depth ends it sooner, and -sitemaps begins with what the
-// sites list themselves.
+// It obeys every robots.txt, paces its requests to each host, obeys noindex and
+// nofollow, and comes back later when a server asks it to. It follows links
+// within the hosts of the URLs it is given; -scope makes that wider or
+// narrower, -depth limits how far it follows them, and -sitemaps also begins
+// with the URLs that the sites list in their sitemaps.
 //
 // # What becomes of a URL
 //
-// Each URL that it finds is accounted for, in the same words wherever it is
-// spoken of:
+// Each URL that it finds gets one of these verdicts, which are the same words
+// in all its output:
 //
 //	fetched      the server sent the page: 2xx
-//	moved        it redirected: 3xx; where to is a URL of its own
+//	moved        it redirected: 3xx; the target is queued as a URL of its own
 //	not found    there is no such page: 404 or 410
-//	refused      the server says no: another 4xx, or a wall's challenge, whatever
-//	             its status
-//	blocked      a rule of robots.txt says no, and which; nothing was sent
-//	unreachable  robots.txt could not be had, so that nothing is allowed
+//	refused      the server refused: another 4xx, or a wall's challenge with any
+//	             status
+//	blocked      a rule of robots.txt, which is named, forbids it; nothing was sent
+//	unreachable  robots.txt could not be fetched, so everything is disallowed
 //	put off      429 or 503: the page goes back into the queue
 //	given up     429 or 503 once too often
 //	failed       there is no answer, half of one, or another status, such as 500
 //
-// What is refused, unreachable, given up or failed is lost: there is nothing of
-// a page that may well be there.
+// A page that is refused, unreachable, given up or failed is lost: it probably
+// exists, and the crawl does not have it.
 //
-// A page that was put off is asked for four times at most. With a Retry-After
-// its host is left alone until then. Without one the page waits by itself, for
-// some ten pages of its host, then 20, then 40, and the host goes on: it is
-// given up after the second try if its host answers others.
+// A page that was put off is requested four times at most. With a Retry-After,
+// its host is left alone until then. Without one, only the page waits, for the
+// time of about ten pages of its host, then 20, then 40. It is given up after
+// the second try if its host answers other pages meanwhile.
 //
-// Of each page it says what the page and its robots.txt ask for, and where they
-// do: directives such as noindex, and whether the owner agrees to search, to
-// the training of AI, and to its use as input to AI. With -rsl FILE the terms
-// of a file of RSL 1.0 count among that. It changes nothing about fetching.
-// What is marked as a draft is read by a document that may still change; the
-// summary names it.
+// For each page the spider says what the page and its robots.txt ask for, and
+// where: directives such as noindex, and whether the owner agrees to search, to
+// AI training, and to use as input to AI. With -rsl FILE, the terms in a file of
+// RSL 1.0 are included. None of this changes what is fetched. A statement
+// marked as a draft was read by a document that may still change; the summary
+// names the document.
 //
-// An answer that is no page but a refusal, such as the challenge of a wall or a
-// price, is told as one, with what shows it. None is solved, asked for again at
-// once, or got round: its links are not followed and it is not kept. Where only
-// the text looks like one, it is a page all the same, and the summary lists it.
+// If an answer is a refusal instead of a page, such as a wall's challenge or a
+// price, the spider says so and says what shows it. It does not solve, repeat
+// at once or get round a refusal. It does not follow its links and does not
+// keep it. If only the text looks like a refusal, it counts as a page, and the
+// summary lists it.
 //
 // # The report
 //
-// With -report FILE what a run came to is written as one HTML file, to be
-// opened in a browser without a network: for each host the start of every
-// request against the interval in force, and the pauses after a 429 or 503, with
-// the time that was lost to them; answers by status, and how long they took; what
-// was blocked by which line of which robots.txt; what pages say, what was lost.
-// It is written after Ctrl-C, too, and is of the whole crawl if -resume goes on
-// with one. With -compare FILE it also shows what changed since an earlier
-// crawl, of which FILE has the -json output. Meanwhile the spider keeps up to a
-// million requests and refusals in memory, some 100 bytes each, and counts the
-// rest.
+// With -report FILE, the outcome of a run is written as one HTML file, which a
+// browser opens without a network. For each host it shows the start of every
+// request against the interval in force, and the pauses after a 429 or 503 with
+// the time they cost. It also shows the answers by status and how long they
+// took, which line of which robots.txt blocked what, what pages say, and what
+// was lost. It is written after Ctrl-C too. If -resume continues a crawl, the
+// report covers the whole crawl. With -compare FILE, it also shows what changed
+// since an earlier crawl, whose -json output is in FILE. For the report, the
+// spider keeps up to a million requests and refusals in memory, some 100 bytes
+// each, and only counts the rest.
 //
-// With -evidence DIR a record of the crawl is written that others can check:
-// each request with what let it go, and each robots.txt as it was seen (package
-// evidence). The report then links each URL that was blocked to its proof, and
-// the record's last hash is printed, to be deposited elsewhere.
+// With -evidence DIR, the spider writes a record of the crawl that others can
+// check: each request with what allowed it, and each robots.txt as it was seen
+// (package evidence). The report then links each blocked URL to its proof. The
+// record's last hash is printed, so that it can be deposited elsewhere.
 //
 // # Saying who crawls
 //
-// With -key FILE and -signature-agent URL each request over https is signed
-// (Web Bot Auth), so that a server that looks at the public key at URL knows
-// who asks. What a server asks for in Accept-Signature when it answers 401, 403
-// or 429 is said in words, whether requests are signed or not. -card prints who
-// crawls, by which rules and at what pace, for others to read; it is taken from
-// what the crawl would do.
+// With -key FILE and -signature-agent URL, each request over https is signed
+// (Web Bot Auth), so a server that reads the public key at URL knows who asks.
+// If a server answers 401, 403 or 429 and asks for a signature with
+// Accept-Signature, the output says in words what it asks for, whether requests
+// are signed or not. -card prints who crawls, by which rules and at what pace,
+// for others to read. It is made from the settings that the crawl would use.
 //
 // # Stopping and going on
 //
-// With -resume DIR the state of the crawl is kept in a directory: whatever
-// stops the spider, kill -9 included, the same command goes on where it was,
-// and so does politespider -resume DIR. No page is lost, and none fetched twice
-// but those that were under way. With -redis URL it is kept in Redis or Valkey,
-// and any number of processes take part in one crawl, on one machine or many,
-// started by the same command; robots.txt is fetched, and the pace of a host
-// kept, as if they were one. What one of them was at that died, the others take
-// over. The same keeps what is used of -budget-requests and -budget-bytes: a
-// host whose day is spent is left until the next one.
+// With -resume DIR, the state of the crawl is kept in a directory. Whatever
+// stops the spider, even kill -9, the same command continues the crawl, and so
+// does politespider -resume DIR. No page is lost, and only the pages that were
+// under way are fetched twice.
 //
-// The exit status is 0 if the crawl ran to its end, or to -max-pages or
-// -max-time; 1 if not a single page was fetched, or if something could not
-// be kept, be it the output, the state of the crawl or a page; 2 if it was
-// called wrongly; and 130 if it was interrupted: by Ctrl-C or SIGTERM, after
-// which it still prints its summary, and how to go on.
+// With -redis URL, the state is kept in Redis or Valkey. Any number of
+// processes, on one machine or many, take part in one crawl if they are started
+// by the same command. They fetch robots.txt and keep each host's pace as if
+// they were one process. If one of them dies, the others take over its pages.
+//
+// Both also keep how much of -budget-requests and -budget-bytes is used: a host
+// whose budget is spent is left alone until the next day.
+//
+// The exit status is
+//
+//   - 0 if the crawl ran to its end, or to -max-pages or -max-time;
+//   - 1 if not a single page was fetched, or if the output, the state of the
+//     crawl or a page could not be written;
+//   - 2 if the command line is wrong;
+//   - 130 if Ctrl-C or SIGTERM interrupted it. It still prints its summary and
+//     how to continue.
 package main

@@ -17,44 +17,46 @@ import (
 
 func main() { tool.Main(crawl) }
 
-// crawl is the spider. The job says which page is next and hears what became
-// of it; colly fetches it. Courtesy stands between colly and the network:
-// nothing is sent that robots.txt disallows, or sooner than the host's pace.
+// crawl is the spider. The job provides the next page and is told what became
+// of it; colly fetches it. Courtesy stands between colly and the network: no
+// request is sent that robots.txt disallows or that comes before the host's
+// pace allows it.
 func crawl(ctx context.Context, job *tool.Job) error {
 	c := colly.NewCollector(colly.StdlibContext(ctx))
-	c.AllowURLRevisit = true        // the job knows what was fetched; 503 gets a second try
+	c.AllowURLRevisit = true        // the job knows what was fetched; a 503 may be tried again
 	c.ParseHTTPErrorResponse = true // only a page without a response is an error
 	c.DisableCookies()
-	// A redirect leads to a URL of its own. The job queues it, so that no page
-	// is fetched twice, and each waits for its own host.
+	// Each redirect leads to a URL that the job queues. So no page is fetched
+	// twice, and each waits for its own host.
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 
 	opts := robotsmw.Options{
-		UserAgent: job.UserAgent, // robots.txt knows us by its first word
+		UserAgent: job.UserAgent, // robots.txt addresses the crawler by the first word
 		Base:      job.Base,      // nil: http.DefaultTransport
-		// Without a Limiter each host gets one request at a time, and one a
-		// second. A longer Crawl-delay and a Retry-After count in any case.
+		// Without a Limiter, each host gets one request at a time and one a
+		// second. A longer Crawl-delay and Retry-After are obeyed in any case.
 		Limiter: &politeness.Limiter{
 			Delay:    job.Delay,
 			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
 			Budget:   job.Budget,
 			MaxWait:  max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
-			Fleet:    job.Fleet,                       // other processes of the same crawl
+			Fleet:    job.Fleet,                       // the other processes of the same crawl
 			Observer: job.PaceObserver,
 			Logger:   job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // for what they say about the use of pages
+		KeepFiles: true,      // their statements about the use of pages are needed
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}
-	if job.Card { // say who would crawl, and how, instead of crawling
+	if job.Card { // print who would crawl, and do not crawl
 		return job.PrintCard(opts)
 	}
-	if err := job.Record(&opts); err != nil { // where -evidence asks for it
+	if err := job.Record(&opts); err != nil { // if -evidence is given
 		return err
 	}
-	// From here on, whatever the collector sends obeys robots.txt and the pace.
+	// From here on, every request of the collector obeys robots.txt and the
+	// pace.
 	ext, err := collyrobots.Attach(c, opts)
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		if says.State != robotsmw.PageComplete {
 			return // not HTML, or not readable
 		}
-		// page.Queue() leaves out what the page or rel=nofollow excludes.
+		// page.Queue() leaves out links that the page or rel=nofollow excludes.
 		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{})
 		visit.Follow(page, err)
 	})
@@ -81,9 +83,9 @@ func crawl(ctx context.Context, job *tool.Job) error {
 				page := colly.NewContext()
 				page.Put("visit", visit)
 				err := c.Request(http.MethodGet, visit.URL(), nil, page, nil)
-				// A *robotsmw.DisallowedError has the rule that says no, and
-				// its line. A *politeness.DelayError has the time at which the
-				// host may be asked.
+				// A *robotsmw.DisallowedError has the rule that forbids the
+				// URL, and its line. A *politeness.DelayError has the time at
+				// which the host may be asked.
 				visit.End(ctx, err)
 			}
 		})

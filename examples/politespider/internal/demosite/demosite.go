@@ -1,13 +1,13 @@
-// Package demosite is a small internet on loopback: a handful of host names
-// with everything on them that a polite crawler meets. Each host is a text file
-// in hosts/, its robots.txt first, which reads as the site does. Beside each
-// page stands what it is there for, and what a crawler has to conclude:
-// [Site.Pages] is the table that a test checks against.
+// Package demosite serves a small internet on loopback: a handful of hosts that
+// show everything a polite crawler meets. Each host is a text file in hosts/
+// that begins with its robots.txt. Each page in it is accompanied by its
+// purpose and by what a crawler must conclude from it. [Site.Pages] returns
+// these conclusions; a test checks a crawl against them.
 //
-// All hosts are served by one listener. [Site.DialContext] takes the place of
-// DNS: it leads every host name of the demo to that listener and knows no
-// other, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
-// record of who asked for what and when.
+// One listener serves all hosts. [Site.DialContext] takes the place of DNS: it
+// leads every host name of the demo to that listener and knows no other name,
+// so a crawl of the demo cannot leave it. [Site.Log] is the servers' own record
+// of who asked for what and when.
 //
 //	site, err := demosite.Start()
 //	…
@@ -31,7 +31,7 @@ import (
 // Front is the URL of the page that leads to all others.
 const Front = "http://town.example/"
 
-// Request is what a host noted about one request.
+// Request is one request as a host logged it.
 type Request struct {
 	At        time.Time // when its handler began
 	Method    string
@@ -41,8 +41,8 @@ type Request struct {
 	Status    int // of the answer
 }
 
-// A Site is the demo's hosts and their log. Use [New] or [Start] to make one;
-// it is safe for concurrent use.
+// A Site is the demo's hosts and their log. [New] and [Start] make one. It is
+// safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
@@ -52,8 +52,8 @@ type Site struct {
 	log []Request
 }
 
-// New returns the demo without a listener, for use as handlers. See
-// [Site.Hosts].
+// New returns the demo without a listener. [Site.ServeHTTP] answers for its
+// hosts; see [Site.Hosts].
 func New() (*Site, error) {
 	hosts, err := readHosts()
 	if err != nil {
@@ -78,8 +78,8 @@ func Start() (*Site, error) {
 	return s, nil
 }
 
-// Close stops the listener and ends the connections. A site that was not
-// started has nothing to close.
+// Close stops the listener and closes its connections. It does nothing if the
+// site was not started.
 func (s *Site) Close() error {
 	if s.server == nil {
 		return nil
@@ -87,12 +87,12 @@ func (s *Site) Close() error {
 	return s.server.Close()
 }
 
-// Hosts returns the host names, sorted. The site is the handler of each of
+// Hosts returns the host names, sorted. The site is the handler for each of
 // them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 
-// Pages returns every target of every host, by host name and then in the order
-// of its file.
+// Pages returns every target of every host, sorted by host name, then in the
+// order of the host's file.
 func (s *Site) Pages() []Page {
 	var pages []Page
 	for _, name := range s.Hosts() {
@@ -104,9 +104,9 @@ func (s *Site) Pages() []Page {
 	return pages
 }
 
-// DialContext connects to the listener if the address is that of a host of the
-// demo. Any other name does not exist: a [net.DNSError] inside a [net.OpError],
-// as from the real dialer.
+// DialContext connects to the listener if addr names a host of the demo. For
+// any other name it returns a [net.DNSError] inside a [net.OpError], as the
+// real dialer does when a host does not exist.
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return dialer.DialContext(ctx, network, s.addr)
 }
 
-// ServeHTTP answers for the host that the request names, and notes it.
+// ServeHTTP answers for the host that the request names, and logs the request.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := time.Now()
 	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
@@ -142,7 +142,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Log returns the requests answered so far, by the time they came in.
+// Log returns the requests answered so far, in the order in which they arrived.
 func (s *Site) Log() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

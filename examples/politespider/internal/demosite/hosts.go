@@ -15,8 +15,8 @@ import (
 	"unicode/utf16"
 )
 
-// files holds a file for each host, named after it. A file is a remark, then
-// the answers of that host:
+// files holds one file for each host, named after it. A file is a remark, then
+// the host's answers:
 //
 //	-- TARGET STATUS --
 //	# What is to be seen here.
@@ -25,25 +25,26 @@ import (
 //
 //	body
 //
-// The target is what a request asks for, query included. Where it is given more
-// than once, the answers follow each other, and the last one stays. The remark
-// and the conclusions are for readers and tests: see [Page].
+// The target is what a request asks for, query included. If a target has
+// several answers, each request gets the next one, and the last one is
+// repeated. The remarks and the conclusions are for readers and tests: see
+// [Page].
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
-// header names. A line "N × text" is sent N times.
+// headers name. A line "N × text" is sent N times.
 //
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host, what it is there for, and what a crawler that
-// obeys has to make of it.
+// A Page is a target of a host, its purpose, and what a crawler that obeys the
+// site must conclude from it.
 type Page struct {
 	URL     string
 	Purpose string // may be empty
 
-	// Concludes is what becomes of the URL ("fetched", "blocked by line 9",
-	// "never asked for"; one verdict for each time that it has its turn), then,
-	// if the page says something about itself, what follows from that, then the
+	// Concludes lists what becomes of the URL ("fetched", "blocked by line 9",
+	// "never asked for"), with one verdict for each attempt. If the page says
+	// something about itself, what follows from that comes next, then the
 	// evidence.
 	Concludes []string
 }
@@ -57,14 +58,14 @@ type answer struct {
 
 // host answers for one host name.
 type host struct {
-	pages []Page // in the order of the file; URLs are targets still
+	pages []Page // in the order of the file; each URL is only a target so far
 
 	mu      sync.Mutex
-	answers map[string][]answer // by target; not empty
+	answers map[string][]answer // by target; each list has at least one answer
 }
 
-// readHosts reads the embedded files. What it reports is a mistake in one of
-// them.
+// readHosts reads the embedded files. An error means that one of them has a
+// mistake.
 func readHosts() (map[string]*host, error) {
 	hosts := make(map[string]*host)
 	entries, err := files.ReadDir("hosts")
@@ -130,7 +131,7 @@ func parseHost(text string) (*host, error) {
 	return h, nil
 }
 
-// repeated writes out the lines that are to be sent many times.
+// repeated expands the lines that are to be sent many times.
 func repeated(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
@@ -144,11 +145,11 @@ func repeated(body string) string {
 	return b.String()
 }
 
-// encode writes a body in the charset and the coding that its header names.
+// encode writes a body in the charset and the coding that the headers name.
 func encode(body string, h http.Header) ([]byte, error) {
 	b := []byte(body)
 	if strings.Contains(h.Get("Content-Type"), "utf-16") {
-		b = []byte{0xff, 0xfe} // the byte order mark of the little end
+		b = []byte{0xff, 0xfe} // the byte order mark, little-endian
 		for _, unit := range utf16.Encode([]rune(body)) {
 			b = binary.LittleEndian.AppendUint16(b, unit)
 		}
@@ -178,7 +179,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(a.status)
-	w.Write(a.body) // a HEAD's is dropped by net/http
+	w.Write(a.body) // net/http drops the body if the request is a HEAD
 }
 
 func (h *host) next(target string) (answer, bool) {

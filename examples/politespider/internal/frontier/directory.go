@@ -13,10 +13,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Directory is a frontier in memory with a journal in a directory, which goes
-// on where the last one stopped, whatever stopped it: no page is lost, and none
-// is handed out again but those that were out. Make one with OpenDirectory. It
-// is safe for concurrent use; one process at a time can have it open.
+// Directory is a frontier in memory with a journal in a directory. It continues
+// where the last process stopped, however that process ended: no page is lost,
+// and only the pages that were out are handed out again. OpenDirectory makes
+// one. It is safe for concurrent use. Only one process at a time can have the
+// directory open.
 type Directory struct {
 	*Memory
 
@@ -26,11 +27,11 @@ type Directory struct {
 	journal *journal
 }
 
-// OpenDirectory opens the crawl in dir, or begins one there. The directory is
-// made if it is not there, readable by its owner alone. Of a crawl that goes
-// on, each host is first left alone for the interval that it was owed, or for
-// rest if that is longer: it may have been asked in the very moment in which
-// the last run was killed.
+// OpenDirectory opens the crawl in dir, or begins one there. If dir does not
+// exist, it is created, readable by its owner alone. If the crawl continues,
+// each host first rests for its own interval, or for rest if that is longer:
+// its last request may have been sent at the very moment the last run was
+// killed.
 //
 // At most max pages are handed out, those of earlier runs included.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -50,7 +51,7 @@ func OpenDirectory(dir string, about About, max int, rest time.Duration, logger 
 	return d, nil
 }
 
-// load reads the journal and writes it anew.
+// load reads the journal, queues its pages, and rewrites the file.
 func (d *Directory) load(dir string, about About, rest time.Duration, logger *slog.Logger) error {
 	r := newReplay(d.Memory, dir, about)
 	dropped, err := readDirectory(dir, r.line)
@@ -78,11 +79,12 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 	return nil
 }
 
-// write appends a line to the journal; without it, nothing more is handed out.
+// write appends a line to the journal. If it fails, no more pages are handed
+// out.
 func (d *Directory) write(l line) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.State().Err != nil { // behind half a line, the journal would not be read any more
+	if d.State().Err != nil { // a line may be cut short: the journal would not be read beyond it
 		return false
 	}
 	if err := d.journal.append(l); err != nil {
@@ -92,7 +94,7 @@ func (d *Directory) write(l line) bool {
 	return true
 }
 
-// Add is Memory's.
+// Add implements the frontier as in [Memory.Add].
 func (d *Directory) Add(pages ...*Page) int {
 	fresh := d.unseen(pages)
 	if len(fresh) == 0 {
@@ -108,25 +110,26 @@ func (d *Directory) Add(pages ...*Page) int {
 	return len(fresh)
 }
 
-// Done is Memory's. The links of the page have to be added before it.
+// Done implements the frontier as in [Memory.Done]. Add the links of the page
+// before calling it.
 func (d *Directory) Done(p *Page, asked time.Time, interval time.Duration) {
 	d.write(line{Done: p.URL.String(), Next: asked.Add(interval).UTC(), Interval: interval.Seconds()})
 	d.Memory.Done(p, asked, interval)
 }
 
-// Refund is Memory's.
+// Refund implements the frontier as in [Memory.Refund].
 func (d *Directory) Refund(p *Page) {
 	d.write(line{Done: p.URL.String(), Free: true})
 	d.Memory.Refund(p)
 }
 
-// PutBack is Memory's.
+// PutBack implements the frontier as in [Memory.PutBack].
 func (d *Directory) PutBack(p *Page, until time.Time) {
 	d.write(line{Put: p.URL.String(), Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	d.Memory.PutBack(p, until)
 }
 
-// Close closes the journal and lets others have the directory.
+// Close closes the journal and unlocks the directory for other processes.
 func (d *Directory) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,13 +138,13 @@ func (d *Directory) Close() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// replay makes a Memory of the lines of a journal, and lines of that again.
+// replay turns the lines of a journal into a Memory, and that into fewer lines.
 type replay struct {
 	*Memory
 	name   string
 	about  About
-	order  []string         // URLs, as they were added
-	queued map[string]*Page // those of them that are not done with
+	order  []string         // URLs in the order in which they were added
+	queued map[string]*Page // the URLs that are not done, with their pages
 	rests  map[string]line  // by host: when it may be asked again
 }
 
@@ -194,7 +197,7 @@ func (r *replay) rest(host string, l line) {
 	r.rests[host] = line{Host: host, Next: l.Next, Interval: max(l.Interval, r.rests[host].Interval)}
 }
 
-// pages are those to be queued, in their order.
+// pages returns the pages to be queued, in the order in which they were added.
 func (r *replay) pages() []*Page {
 	var pages []*Page
 	for _, u := range r.order {
@@ -205,7 +208,7 @@ func (r *replay) pages() []*Page {
 	return pages
 }
 
-// lines are what is worth keeping.
+// lines yields the lines of the new journal: what is still needed.
 func (r *replay) lines(yield func(line) bool) {
 	if !yield(line{Version: journalVersion, Crawl: &r.about}) || !yield(line{Spent: r.spent}) {
 		return

@@ -1,18 +1,18 @@
-// Package frontier is what a crawl still has to fetch: a queue of pages for
-// each host, and which URLs were ever in one.
+// Package frontier holds what a crawl still has to fetch: a queue of pages for
+// each host, and the set of all URLs ever queued.
 //
-// It hands out one page of a host at a time, and hosts in the order in which
-// they may be asked again, so that neither a big site nor a slow one holds up
-// the others. There are three, which differ in what they outlive:
+// It hands out one page of a host at a time. Hosts take turns in the order in
+// which they may be asked again, so neither a big site nor a slow one holds up
+// the others. There are three frontiers, which differ in how long they live:
 //
 //   - [Memory] lives as long as its process.
-//   - [Directory] keeps a journal: a crawl that was stopped, be it with kill
-//     -9, goes on where it was.
-//   - [Redis] is shared by any number of processes; what one held that died,
-//     another takes over.
+//   - [Directory] keeps a journal: a crawl that was stopped, even by kill -9,
+//     continues where it was.
+//   - [Redis] is shared by any number of processes; if one dies, others take
+//     over its pages.
 //
-// A page is queued, out (handed out), or done with. The crawl is over when no
-// page is queued or out. Each page that Take hands out is given back by one
+// A page is queued, out (handed out), or done. The crawl is over when no page
+// is queued or out. Each page that Take hands out must be given back by one
 // call of Done, Refund or PutBack.
 package frontier
 
@@ -28,19 +28,20 @@ type Page struct {
 	From string   // the page it was found on; "" for a start URL
 	Puts int      // how often its server has put it off; kept by PutBack
 
-	// Due is when it may be handed out at the earliest, whatever its host says;
-	// zero: at once. Kept by PutBack, until it is handed out again.
+	// Due is the earliest time at which the page may be handed out, even if its
+	// host is free before. The zero value means at once. PutBack keeps it until
+	// the page is handed out again.
 	Due time.Time
 
-	Depth   int  // how many links it is away from a start URL, by the way on which it was first found
-	Sitemap bool // it is one: what it leads to are not links but further start URLs
+	Depth   int  // links from a start URL to it, by the way on which it was first found
+	Sitemap bool // it is a sitemap: the URLs in it count as start URLs, not as links
 
-	Ready time.Time // when it was queued; once handed out, since when its host was free for it
+	Ready time.Time // when it was queued; once it is handed out, when its host became free for it
 
-	entry string // of Redis: its entry in the host's stream
+	entry string // the ID of its entry in the host's stream; Redis only
 }
 
-// entry is a page as it is written down.
+// entry is a page as it is stored.
 type entry struct {
 	URL     string    `json:"url"`
 	From    string    `json:"from,omitempty"`
@@ -65,16 +66,17 @@ func (e entry) page() (*Page, error) {
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
 }
 
-// State is a frontier at a glance.
+// State is a summary of a frontier.
 type State struct {
 	Queued int
-	Out    int           // handed out, by all processes of the crawl
-	Spent  int           // pages that Done was called for, in all runs and by all processes of the crawl
-	Hosts  int           // that have pages queued, and none out; of Redis, also those that had
-	Next   string        // the host that is due next, if none is now; "" if there is none, or it is not known
-	Wait   time.Duration // until it is
-	Err    error         // what failed: nothing more is handed out
+	Out    int           // pages handed out, to all processes of the crawl
+	Spent  int           // pages for which Done was called, in all runs and by all processes of the crawl
+	Hosts  int           // hosts with pages queued and none out; with Redis, also hosts that had some
+	Next   string        // the host that is due next, if none is due now; "": there is none, or it is not known
+	Wait   time.Duration // until Next is due
+	Err    error         // why no more pages are handed out; nil: nothing has failed
 }
 
-// HostKey is the unit of politeness: a site's http and https are one host.
+// HostKey returns the name by which hosts are paced: a site's http and https
+// are one host.
 func HostKey(u *url.URL) string { return u.Hostname() }

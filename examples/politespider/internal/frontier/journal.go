@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A journal is a file of JSON lines, which is only ever appended to. The first
-// line says what the crawl is of, each further one what happened:
+// line is a line of the journal, a file of JSON lines that is only appended to.
+// The first line describes the crawl. Each further line is an event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}                                             queued
@@ -22,17 +22,17 @@ import (
 //	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}
 //	{"done":"http://a.example/2","free":true}                                         done with, and not counted
 //
-// A page that is put is one that its server has put off; with "due" it waits by
-// itself until then. What was handed out leaves no line: a page is as good as
-// queued until it is done with. Opening a journal writes it anew, with no more
-// than is still of use:
+// "put" names a page that its server has put off; with "due", the page waits
+// until then without holding up its host. Handing out a page writes no line: to
+// the journal it stays queued until it is done. Opening a journal rewrites it,
+// with only what is still needed:
 //
 //	{"seen":["http://a.example/","http://a.example/2"],"spent":1}                     done with
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
-// So its size is bounded by what the crawl is: each URL has at most one line
-// when it is opened, and a run adds one for each that it finds, one for each
-// that it does, and one each time that a server puts a page off.
+// So the size of the crawl bounds the size of the journal: after opening, each
+// URL stands there once. A run adds a line each time that it finds URLs,
+// finishes a page, or puts one back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -53,12 +53,13 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is how much of a crawl a power cut may cost: pages that were
-	// done with in that time are fetched again. Being killed costs nothing but
-	// what is under way, because what was written stays written.
+	// syncPeriod is how much of a crawl a power cut may undo: pages done in
+	// that time are fetched again. If only the process is killed, just the
+	// pages under way are fetched again, because the system keeps what was
+	// written.
 	syncPeriod = time.Second
 
-	// linesOf is how many URLs a line of a rewritten journal holds at most.
+	// linesOf is the maximum number of URLs in a line of a rewritten journal.
 	linesOf = 1000
 )
 
@@ -68,11 +69,11 @@ type journal struct {
 	synced time.Time
 }
 
-// readJournal hands each line of the journal to take, and returns how many
-// bytes at its end are of no use. A last line that was cut short is to be
-// expected of a process that was killed; after a power cut there may be more of
-// what was not synced yet. Nothing behind the first bad line is believed: it
-// may say that a page is done whose links are lost.
+// readJournal passes each line of the journal to take. It returns how many
+// bytes at the end it dropped. A process that was killed may leave a last line
+// that is cut short, and a power cut may leave more that was not synced.
+// Nothing after the first bad line is used: it may say that a page is done
+// whose links are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -102,8 +103,8 @@ func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) 
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
 
-// readDirectory reads the journal in a directory. Without one there is nothing
-// to read.
+// readDirectory reads the journal in a directory. If there is none, it reads
+// nothing and returns no error.
 func readDirectory(dir string, take func(line) error) (dropped int64, err error) {
 	file, err := os.Open(filepath.Join(dir, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +117,8 @@ func readDirectory(dir string, take func(line) error) (dropped int64, err error)
 	return readJournal(file, take)
 }
 
-// ReadAbout returns what the crawl in the directory is of; nil if there is
-// none.
+// ReadAbout returns the description of the crawl in the directory, or nil if
+// there is no crawl.
 func ReadAbout(dir string) (*About, error) {
 	var about *About
 	found := errors.New("found")
@@ -131,8 +132,8 @@ func ReadAbout(dir string) (*About, error) {
 	return nil, err
 }
 
-// createJournal replaces the journal in dir by one of these lines, at one
-// stroke, and opens it.
+// createJournal atomically replaces the journal in dir by one with these lines,
+// and opens it for appending.
 func createJournal(dir string, lines func(yield func(line) bool)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	temp := name + ".new"
@@ -163,8 +164,8 @@ func createJournal(dir string, lines func(yield func(line) bool)) (*journal, err
 	return &journal{file: file, synced: time.Now()}, nil
 }
 
-// append writes a line: a single write, so that of a process that is killed
-// there is the whole line, or a part at the end.
+// append writes a line in a single write. If the process is killed, the file
+// ends with the whole line or with its beginning.
 func (j *journal) append(l line) error {
 	var b bytes.Buffer
 	if err := newEncoder(&b).Encode(l); err != nil {
@@ -184,12 +185,11 @@ func (j *journal) close() error { return errors.Join(j.file.Sync(), j.file.Close
 
 func newEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // URLs are full of &
+	enc.SetEscapeHTML(false) // keeps the & in URLs readable
 	return enc
 }
 
-// syncDirectory makes a rename outlive a power cut, where the system can do
-// that.
+// syncDirectory makes a rename survive a power cut, on systems that can do so.
 func syncDirectory(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Memory is a frontier in memory. Make one with NewMemory. It is safe for
+// Memory is a frontier in memory. NewMemory makes one. It is safe for
 // concurrent use.
 type Memory struct {
 	max int
@@ -17,10 +17,10 @@ type Memory struct {
 	mu      sync.Mutex
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // by HostKey
-	due     hostHeap              // hosts with pages queued and none handed out
+	due     hostHeap              // hosts with pages queued and none out
 	queued  int
-	out     int // pages handed out
-	spent   int // pages done, but for those refunded
+	out     int // pages handed out and not given back
+	spent   int // pages done, without those refunded
 	err     error
 	changed chan struct{}
 }
@@ -29,15 +29,16 @@ type Memory struct {
 type hostQueue struct {
 	name  string
 	pages []*Page
-	later []*Page   // those that wait by themselves, by when they are due
-	hurt  bool      // it had no answer for the latest page
-	busy  bool      // a page is handed out
-	rest  time.Time // none is before then; orders the hosts even when it is past
-	idle  time.Time // since when no page is handed out
-	place int       // in the heap; -1: it is not there
+	later []*Page   // pages that wait for their own Due, in that order
+	hurt  bool      // it did not answer the latest page
+	busy  bool      // a page of it is out
+	rest  time.Time // no page is handed out before then; orders the hosts even when it has passed
+	idle  time.Time // since when no page of it is out
+	place int       // its index in the heap; -1: it is not there
 }
 
-// due is when the next page may be handed out. There has to be one.
+// due returns when the next page may be handed out. The queue must not be
+// empty.
 func (h *hostQueue) due() time.Time {
 	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
 		return h.later[0].Due
@@ -45,11 +46,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next takes out the page that is to be handed out now. One that has waited by
-// itself comes first: it has been in the queue for longer. But a host is not to
-// be asked for one page after the other that it has no answer for, so after
-// such a page comes the one at the other end of the queue, which is the least
-// like it.
+// next removes the page to hand out now and returns it. A page whose own wait
+// is over comes first, because it has been queued for longer. If the host did
+// not answer the page before, the page at the other end of the queue comes
+// first: it is the least similar one, so a host is not asked for one failing
+// page after the other.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -70,8 +71,8 @@ func (h *hostQueue) next(now time.Time) (p *Page) {
 	return p
 }
 
-// NewMemory returns an empty frontier that hands out at most max pages: those
-// refunded or put back do not count.
+// NewMemory returns an empty frontier that hands out at most max pages. Pages
+// that are refunded or put back do not count.
 func NewMemory(max int) *Memory {
 	return &Memory{
 		max:     max,
@@ -82,15 +83,15 @@ func NewMemory(max int) *Memory {
 }
 
 // Add queues the pages whose URLs were never added before, and returns how many
-// those are.
+// it queued.
 func (m *Memory) Add(pages ...*Page) int {
 	fresh := m.unseen(pages)
 	m.queue(fresh)
 	return len(fresh)
 }
 
-// unseen returns the pages whose URLs were never added before. From now on they
-// were.
+// unseen returns the pages whose URLs were never added before, and remembers
+// those URLs.
 func (m *Memory) unseen(pages []*Page) []*Page {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,9 +114,9 @@ func (m *Memory) queue(pages []*Page) {
 	}
 }
 
-// Take hands out the next page and waits for one if need be. It returns false
-// when the crawl is over for this process: nothing is left, the most pages that
-// there may be were handed out, or the context has ended.
+// Take hands out the next page, and waits for one if necessary. It returns
+// false when the crawl is over for this process: no page is left, the maximum
+// number of pages was handed out, or the context has ended.
 func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
 		p, changed, wait := m.tryTake()
@@ -138,8 +139,9 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// tryTake returns a page, or else what to wait for: a change and, if positive,
-// a time. No channel means that the crawl is over.
+// tryTake returns a page. If there is none now, it returns what to wait for: a
+// channel that is closed when something changes and, if positive, a duration. A
+// nil channel means that the crawl is over.
 func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,8 +164,8 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return host.next(now), nil, 0
 }
 
-// Done says that a page is finished with. Its host was last asked at the given
-// time, and may be asked again when the interval is over.
+// Done reports that a page is finished. Its host was last asked at the time
+// asked, and may be asked again an interval later.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,8 +174,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.release(p, asked.Add(interval))
 }
 
-// Refund is Done for a page that cost its host nothing: it does not count, and
-// the next one is as due as it was.
+// Refund is like Done for a page that needed no request: the page does not
+// count, and the host stays due as it was.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,8 +185,8 @@ func (m *Memory) Refund(p *Page) {
 	host.idle = idle
 }
 
-// PutBack queues a page again, which is not handed out before it is due. Its
-// host is left alone until then.
+// PutBack queues a page again. Its host rests until the given time, so the page
+// is not handed out before then, nor before its Due.
 func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,7 +197,7 @@ func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.release(p, until)
 }
 
-// State says how the crawl stands.
+// State returns how the crawl stands.
 func (m *Memory) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,10 +210,10 @@ func (m *Memory) State() State {
 	return s
 }
 
-// Close is for the sake of those frontiers that have something to close.
+// Close does nothing. Other frontiers have something to close.
 func (m *Memory) Close() error { return nil }
 
-// fail ends the crawl.
+// fail ends the crawl with an error. Only the first one is kept.
 func (m *Memory) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,7 +242,8 @@ func (m *Memory) push(p *Page, due time.Time) {
 	m.signal()
 }
 
-// host returns the queue of a host; if it is new, it rests until then.
+// host returns the queue of a host. If it is new, it begins with a rest until
+// the given time.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {
@@ -262,13 +265,13 @@ func (m *Memory) release(p *Page, rest time.Time) {
 	m.signal()
 }
 
-// signal wakes everybody who waits in Take.
+// signal wakes all callers that wait in Take.
 func (m *Memory) signal() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// hostHeap orders hosts by the time from which they may be asked.
+// hostHeap orders hosts by when they may be asked.
 type hostHeap []*hostQueue
 
 func (h hostHeap) Len() int           { return len(h) }

@@ -17,25 +17,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a frontier in Redis or Valkey, which any number of processes share.
-// Make one with OpenRedis. It is safe for concurrent use.
+// Redis is a frontier in Redis or Valkey that any number of processes share.
+// OpenRedis makes one. It is safe for concurrent use.
 //
-// Each host has a stream, and the crawl one consumer group, of which each
-// process is a consumer. A page that is handed out is a pending entry of its
-// process and keeps its host from the others, until it is given back. A process
-// says every few seconds that it lives; if it does not for the time of a lease,
-// the next that asks for a page claims what it held. So nothing is fetched
-// twice but what was out when its process was killed, or was cut off from Redis
-// for that long.
+// Each host has a stream. The crawl has one consumer group, and each process is
+// a consumer of it. A page that is handed out is a pending entry of its
+// process. Until it is given back, no other process gets a page of that host.
+// Each process extends the leases of its pages every few seconds. If a process
+// is silent for the length of a lease, the next one that asks for a page claims
+// what the silent one held. So a page is fetched twice only if it was out when
+// its process was killed or was cut off from Redis for a lease.
 //
-// A host is drawn by the process that drew it last: the others see it a second
-// later. That process owns the host in package redislimit, so hosts seldom have
-// to move. One that is busy with others, or dead, does not draw it in time.
+// The process that handed out a host's last page gets its next one first: the
+// others see the host a second later. That process also owns the host in
+// package redislimit, so hosts seldom move. If the process is busy with other
+// hosts or dead, another one takes the host after that second.
 //
-// While Redis does not answer, every call waits for it. If it comes back
+// While Redis does not answer, every call waits for it. If Redis comes back
 // without the crawl, the crawl ends with an error.
 //
-// An ACL user needs no more than
+// An ACL user needs only
 //
 //	+eval +evalsha +time +exists +del +pexpire
 //	+hget +hmget +hset +hsetnx +hdel +hincrby
@@ -47,37 +48,37 @@ type Redis struct {
 	client redis.UniversalClient
 	RedisOptions
 	epoch string
-	me    string // as a consumer of the group
+	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // ends a grace after that of OpenRedis, so that pages can still be given back
+	ctx     context.Context // ends a moment after the context of OpenRedis, so that pages can still be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
-	turn    chan struct{} // who has put something in asks Redis for a page; the others wait, instead of asking as well
-	wake    chan struct{} // has something in it when there may be a page now
+	turn    chan struct{} // the caller that has put a value in asks Redis for a page; the others wait for their turn
+	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
 	held  map[string]*Page // by entry and host
 	state State
-	stuck int       // calls that have failed and are tried again
-	away  time.Time // since when there are such
+	stuck int       // calls that have failed and are being retried
+	away  time.Time // when the first of them failed
 }
 
-// RedisOptions are those of a frontier in Redis.
+// RedisOptions are the options of a frontier in Redis.
 type RedisOptions struct {
-	Crawl  string        // its name: crawls of other names do not meet
-	About  About         // what it is of: the same for all processes
-	Max    int           // pages to be handed out at most, to all processes together
-	Lease  time.Duration // how long a process may be silent before it is taken for dead; 0: 15 s
-	Logger *slog.Logger  // takes that Redis is away, and that it is back
+	Crawl  string        // the crawl's name: processes that use the same name share a crawl
+	About  About         // what is crawled: the same for all processes
+	Max    int           // the maximum number of pages to hand out, to all processes together
+	Lease  time.Duration // how long a process may be silent before it counts as dead; 0: 15 s
+	Logger *slog.Logger  // is told when Redis stops answering and when it answers again
 }
 
 const (
-	redisGrace = 3 * time.Second        // to give back what is out, after the crawl was stopped
-	redisPoll  = 100 * time.Millisecond // what other processes do is seen that soon
-	redisKeep  = 24 * time.Hour         // that a crawl is over is known for so long
+	redisGrace = 3 * time.Second        // how long pages can still be given back after the crawl was stopped
+	redisPoll  = 100 * time.Millisecond // how soon a process sees what the others did
+	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	redisBatch = 500                    // pages added in one call at most
 
-	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between calls while it is away
+	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between retries while Redis does not answer
 )
 
 //go:embed lua
@@ -96,15 +97,16 @@ func readLua(names ...string) string {
 	for _, name := range names {
 		text, err := lua.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the file is embedded: it cannot be missing
 		}
 		b.Write(text)
 	}
 	return b.String()
 }
 
-// OpenRedis joins the crawl of this name, or begins it. When the context ends,
-// what is out can still be given back for a moment. The client is not closed.
+// OpenRedis joins the crawl named opts.Crawl, or begins it. After the context
+// has ended, pages can still be given back for three seconds. The client stays
+// open.
 func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOptions) (*Redis, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
@@ -138,8 +140,8 @@ func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOpti
 	return r, nil
 }
 
-// keys are those of the crawl, but for the hosts' streams. In a cluster the
-// braces put all of them on one node.
+// keys returns the keys of the crawl, except those of the hosts' streams. The
+// braces put all of them on one node of a cluster.
 func (r *Redis) keys() []string {
 	prefix := r.prefix()
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
@@ -147,7 +149,8 @@ func (r *Redis) keys() []string {
 
 func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
-// Add is Memory's. URLs are kept as the first half of their SHA-256.
+// Add implements the frontier as in [Memory.Add]. Redis remembers each URL as
+// the first half of its SHA-256.
 func (r *Redis) Add(pages ...*Page) int {
 	fresh := 0
 	for batch := range slices.Chunk(pages, redisBatch) {
@@ -167,8 +170,8 @@ func (r *Redis) Add(pages ...*Page) int {
 	return fresh
 }
 
-// Take is Memory's. That the crawl is over it says only when no process has a
-// page out.
+// Take implements the frontier as in [Memory.Take]. It reports that the crawl
+// is over only when no process has a page out.
 func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	select {
 	case <-ctx.Done():
@@ -209,17 +212,17 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// written is a page as a stream holds it.
+// written returns a page as it is stored in a stream.
 func written(p *Page) []byte {
 	text, err := json.Marshal(entryOf(p))
 	if err != nil {
-		panic(err) // of strings and numbers there is always JSON
+		panic(err) // strings, numbers and times always have a JSON form
 	}
 	return text
 }
 
-// pageOf is the page of a reply: its host, its entry in the stream, and how it
-// is written.
+// pageOf returns the page in a reply. The reply holds the host, the ID of the
+// page's entry in the stream, and the page as stored.
 func pageOf(reply []any) (*Page, error) {
 	var e entry
 	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
@@ -233,8 +236,9 @@ func pageOf(reply []any) (*Page, error) {
 	return p, nil
 }
 
-// hold notes that the process has a page. It returns false if it had it
-// already: it could not say so in time.
+// hold notes that this process has a page. It returns false if the process had
+// the page already: Redis hands it out again if the process was silent for a
+// lease.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +259,8 @@ func (r *Redis) next(host string, wait time.Duration) {
 	}
 }
 
-// Done is Memory's. A page that another process has taken over is left to it.
+// Done implements the frontier as in [Memory.Done]. If another process has
+// taken over the page, Done leaves it alone.
 func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	hurt := 0
 	if p.Puts > 0 {
@@ -264,10 +269,10 @@ func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
 }
 
-// Refund is Memory's.
+// Refund implements the frontier as in [Memory.Refund].
 func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0, -1) }
 
-// PutBack is Memory's.
+// PutBack implements the frontier as in [Memory.PutBack].
 func (r *Redis) PutBack(p *Page, until time.Time) {
 	hurt := -1
 	if !p.Due.IsZero() {
@@ -276,8 +281,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give gives a page back. That its host is hurt, which had no answer for it, is
-// 1, that it is not 0, and -1 leaves that as it was.
+// give gives a page back. hurt says whether the host failed to answer it: 1 for
+// yes, 0 for no, -1 to leave the host's state as it was.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -286,7 +291,7 @@ func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.hurry()
 }
 
-// hurry lets Take look at once.
+// hurry makes a waiting Take ask Redis at once.
 func (r *Redis) hurry() {
 	select {
 	case r.wake <- struct{}{}:
@@ -294,22 +299,23 @@ func (r *Redis) hurry() {
 	}
 }
 
-// State says how the crawl stood when Redis was last asked.
+// State returns how the crawl stood when Redis last answered.
 func (r *Redis) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state
 }
 
-// Close ends the membership. What is still out is taken over by others when its
-// lease is over.
+// Close stops the heartbeat. Other processes take over the pages that are still
+// out when the lease expires.
 func (r *Redis) Close() error {
 	r.cancel()
 	r.beating.Wait()
 	return nil
 }
 
-// beat says that the process lives, until it does not or Close is called.
+// beat extends the leases of the pages this process holds, until a moment after
+// ctx ends or until Close is called.
 func (r *Redis) beat(ctx context.Context) {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
@@ -337,9 +343,10 @@ func (r *Redis) beat(ctx context.Context) {
 	}
 }
 
-// call runs a script until Redis has answered, and returns the answer without
-// the state. It returns false if there is none to be had. That a script may so
-// run twice is why none of them does anything the second time.
+// call runs a script and retries until Redis answers. It returns the answer
+// without the state. It returns false if the crawl has ended or cannot go on. A
+// retry may run a script twice, so running any script a second time has no
+// effect.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -376,8 +383,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// stick notes that a call has failed and is tried again: the first that does is
-// worth a line in the log.
+// stick notes that a call has failed and is being retried. The first such call
+// is logged.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -387,7 +394,7 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// unstick notes that such a call has ended: the last of them is worth another.
+// unstick notes that such a call has ended. The end of the last one is logged.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -407,14 +414,14 @@ func (r *Redis) fail(err error) {
 	}
 }
 
-// isFinal returns whether an error is an answer that will not be another when
-// it is asked for again.
+// isFinal reports whether err is an answer from Redis that a retry would not
+// change.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
-		return false // there was no answer
+		return false // Redis did not answer
 	}
 	for _, passes := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"} {
-		if strings.Contains(err.Error(), passes) { // up to 6.2, an error within a script does not begin with its name
+		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, an error from within a script does not begin with its name
 			return false
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Flags is what a page says no to, in a few words, and how much of it was not
-// looked at; and if it is no page but a refusal, whose.
+// Flags returns in a few words what the page says no to, and whether only part
+// of it was examined. If the answer is a refusal and not a page, it says who
+// refused.
 func (r Record) Flags() (flags []string) {
 	if r.Refusal != nil {
 		flags = append(flags, Printable(r.Refusal.String()))

@@ -1,5 +1,5 @@
-// Package record is what a crawl says of itself: a [Record] for each thing that
-// happened and a [Summary] at its end, as the spider prints them and writes
+// Package record defines what a crawl reports: a [Record] for each thing that
+// happened and a [Summary] at its end. The spider prints them as text or writes
 // them as JSON.
 package record
 
@@ -27,10 +27,12 @@ const (
 	RobotsTxt   Verdict = "robots.txt"  // not a page: an origin's robots.txt was asked for
 )
 
-// Verdicts are those of pages, in the order in which they are counted.
+// Verdicts lists the verdicts on pages, in the order in which the summary
+// counts them.
 var Verdicts = []Verdict{Fetched, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
 
-// Lost reports whether there is nothing of a page that may well be there.
+// Lost reports whether the verdict means that a page which probably exists was
+// not obtained.
 func (v Verdict) Lost() bool {
 	switch v {
 	case Refused, Unreachable, GivenUp, Failed:
@@ -39,7 +41,7 @@ func (v Verdict) Lost() bool {
 	return false
 }
 
-// VerdictOf is what became of a page that was answered, by the status.
+// VerdictOf returns the verdict on a page that was answered with this status.
 func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
@@ -56,11 +58,12 @@ func VerdictOf(status int) Verdict {
 	return Failed
 }
 
-// MaxTries is how often a page is asked for at most that answers 429 or 503.
+// MaxTries is how many times a page is requested at most if its server answers
+// 429 or 503.
 const MaxTries = 4
 
-// Record is one thing that happened in a crawl: a line of the output, or one of
-// its JSON lines.
+// Record is one thing that happened in a crawl. It is one line of the output,
+// as text or as JSON.
 type Record struct {
 	Seconds   float64 `json:"seconds"` // since the crawl began
 	Verdict   Verdict `json:"verdict"`
@@ -79,24 +82,24 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Refusal is who refused, and what for, where the answer says so: the
-	// challenge of a wall, a price, but no rate limit, of which the status says
-	// all. One that is not sure is a guess: a page with the marks of one is
-	// Fetched all the same.
+	// Refusal says who refused and why, if the answer shows it: a wall's
+	// challenge or a price, for example. A rate limit is not recorded here,
+	// because the status says it all. A refusal that is not sure is a guess:
+	// the page is then Fetched all the same.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
-	// Requests are what was sent for it: nothing, one request, or those that a
-	// robots.txt redirects to as well.
+	// Requests are the requests that were sent: none, one, or for a robots.txt
+	// also those that its redirects led to.
 	Requests []Request `json:"requests,omitempty"`
 
-	// PausedUntil is when its host may be asked again, in seconds since the
-	// crawl began, if it is left alone because of this answer: a 429 or 503.
+	// PausedUntil is when the host may be asked again, in seconds since the
+	// crawl began, if this answer (a 429 or 503) made the crawl leave it alone.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
-	Said // of what was fetched
+	Said // of a fetched page
 
-	// Decision is what robots.txt says, with the rule and its line; nil if
-	// nothing was decided.
+	// Decision is what robots.txt says, with the rule and its line. It is nil
+	// if nothing was decided.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
@@ -111,14 +114,14 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // which signature the answer asks for, in words
 }
 
-// Brief is the record as the summary lists it: the evidence stands where it was
-// first printed.
+// Brief returns the record as the summary lists it, without the evidence, which
+// was printed with the record itself.
 func (r Record) Brief() Record {
 	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r
 }
 
-// Summary is what a crawl came to.
+// Summary is the outcome of a crawl.
 type Summary struct {
 	Seconds     float64       `json:"seconds"`
 	Stopped     string        `json:"stopped,omitempty"` // why before its end: "interrupted", "max-pages", "failed"
@@ -141,19 +144,19 @@ type Summary struct {
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched, and with the marks of a refusal
 	Uses        []UseSummary  `json:"uses,omitempty"`     // those that any page says something about
 
-	// Drafts are the documents by which statements about use were read that may
-	// still change, by signal.
+	// Drafts maps a signal to the document by which statements about use were
+	// read, if that document may still change.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 
-// UseSummary counts the pages by what they say about a use.
+// UseSummary counts the pages that allow and deny a use.
 type UseSummary struct {
 	Use   preference.Use `json:"use"`
 	Allow int            `json:"allow"`
 	Deny  int            `json:"deny"`
 }
 
-// HostSummary is the part of one host.
+// HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
 	Requests  int     `json:"requests"` // sent to it, robots.txt and second tries included
@@ -169,12 +172,13 @@ type HostSummary struct {
 	RobotsTxt string  `json:"robots_txt"`        // how its robots.txt answered, with the address if it has several
 }
 
-// Count returns how many URLs that became of.
+// Count returns how many URLs have the verdict v.
 func (s Summary) Count(v Verdict) int {
 	return *s.counter(v)
 }
 
-// Add counts a URL that this became of. What is no page is not counted.
+// Add counts a URL with the verdict v. Verdicts that are not about pages are
+// not counted.
 func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
 
 func (s *Summary) counter(v Verdict) *int {

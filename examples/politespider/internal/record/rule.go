@@ -6,8 +6,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Rule is the line of a robots.txt that blocked something, as a report shows
-// it.
+// Rule is the line of a robots.txt that blocked a URL, as a report shows it.
 type Rule struct {
 	Robots string   `json:"robots"` // its URL
 	SHA256 string   `json:"sha256"` // of the file
@@ -17,7 +16,7 @@ type Rule struct {
 	Lines  []string `json:"lines,omitempty"` // of the file, if they were not told before
 }
 
-// RuleOf returns the rule by which something was blocked; nil if none did.
+// RuleOf returns the rule that blocked the record's URL, or nil if none did.
 func RuleOf(r Record) *Rule {
 	d := r.Decision
 	if r.Verdict != Blocked || d == nil {
@@ -32,8 +31,8 @@ func RuleOf(r Record) *Rule {
 
 func text(d *robotsmw.Decision) string { return fmt.Sprintf("%v: %s", d.Kind, d.Rule) }
 
-// LinesOf returns the lines of the robots.txt by which something was decided,
-// if they were kept.
+// LinesOf returns the lines of the robots.txt that decided about the record's
+// URL, or nil if they were not kept.
 func LinesOf(r Record) (lines []string) {
 	if r.Decision == nil {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said is what a page says about itself and its use: to everybody, and to this
-// crawler by name.
+// Said holds what a page says about itself and its use, to everybody and to
+// this crawler by name.
 type Said struct {
-	// Examined is how much of the page was looked at: "complete", "partial" (it
-	// is longer than what is looked at), "header only" (there is no HTML), or
-	// "not examined" (its coding is unknown).
+	// Examined is how much of the page was examined: "complete", "partial"
+	// (only its beginning), "header only" (it is not HTML), or "not examined"
+	// (its content coding is unknown).
 	Examined string `json:"examined,omitempty"`
 	Coding   string `json:"coding,omitempty"` // of a page that was not examined
 
@@ -43,25 +43,25 @@ type Statement struct {
 	Draft string `json:"draft,omitempty"` // the documents that it was read by, if they may still change
 }
 
-// License is an address of terms.
+// License is a link to licence terms.
 type License struct {
 	URL   string `json:"url"`
 	Where string `json:"where"`          // "robots.txt", "header" or "link"
 	Line  int    `json:"line,omitempty"` // not of a link
 }
 
-// Evidence is a line on what was said, and where.
+// Evidence is one line that says what was stated, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // robots.txt, or a file of terms, alone says so, and may for other pages too
+	OfSite bool // only robots.txt or a file of terms says so, so it may hold for other pages too
 }
 
-// mostLinks is how many links of a page are named that are not followed. The
-// others are counted.
+// mostLinks is how many of a page's links that are not followed are listed. The
+// rest are only counted.
 const mostLinks = 3
 
-// Evidence is what was said, a line for each place where something was, and
-// what it comes to for each use.
+// Evidence returns what was said, in a line for each place that said something,
+// and what follows from it for each use.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
@@ -72,7 +72,7 @@ func (s Said) Evidence() (lines []Evidence) {
 			said = append(said, wording(s.Directives[i]))
 		}
 		if strings.HasPrefix(r.Name, "tdm-") {
-			continue // no directive; it is among the uses
+			continue // not a directive; it is listed with the uses
 		}
 		to := ""
 		if r.Scope != "" {
@@ -124,12 +124,12 @@ func (s Said) Evidence() (lines []Evidence) {
 	return lines
 }
 
-// samePlace reports whether two rules stand in one header line or meta.
+// samePlace reports whether two rules come from the same header line or meta.
 func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }
 
-// wording is a rule as written.
+// wording returns a rule as it was written.
 func wording(r robotsmeta.Rule) string {
 	if !r.Known {
 		return r.Raw + " (unknown)"
@@ -137,12 +137,13 @@ func wording(r robotsmeta.Rule) string {
 	return r.Raw
 }
 
-// ofSite reports whether it stands in a file for many pages.
+// ofSite reports whether the statement comes from a file that covers many
+// pages.
 func (s Statement) ofSite() bool {
 	return s.Where == "robots.txt" || s.Signal == preference.ReallySimpleLicensing
 }
 
-// text is the statement as it stands there.
+// text returns the statement as it was written, with its place.
 func (s Statement) text() string {
 	words := s.Raw
 	switch s.Signal {

@@ -7,11 +7,11 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/terminal"
 )
 
-// Printable is a stranger's text as a line of the output or of the report has
-// room for it.
+// Printable returns text from a server in a form that is safe and short enough
+// for a line of the output or of the report.
 func Printable(s string) string { return terminal.Printable(s, 100) }
 
-// Count is a number of things.
+// Count returns a number with its noun, such as "2 links".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -19,7 +19,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Seconds returns a duration as records have it: exact to the millisecond.
+// Seconds returns d in seconds, rounded to the millisecond, as records hold it.
 func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 // Since returns the seconds from then to now.

@@ -8,27 +8,27 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// mostChanged is how many hosts and URLs are named that are otherwise than they
-// were.
+// mostChanged is how many changed hosts and URLs are listed at most, in each
+// list.
 const mostChanged = 50
 
-// changes is what a crawl came to beside an earlier one.
+// changes compares the outcome of a crawl with that of an earlier one.
 type changes struct {
 	Counts  []change
-	Hosts   []change // whose numbers differ by most, first
-	NowLost []string // URLs that were not
-	Found   []string // URLs that were lost, and are not
-	More    int      // hosts and URLs that are not named
+	Hosts   []change // hosts with a different number of fetched pages, the largest difference first
+	NowLost []string // URLs lost now and not then
+	Found   []string // URLs lost then and not now
+	More    int      // hosts and URLs that are not listed
 }
 
-// change is a number then and now.
+// change is a number in the earlier crawl and in this one.
 type change struct {
 	What      string
 	Then, Now int
 	Worse     bool
 }
 
-// Difference is the change with its sign.
+// Difference returns the change with its sign.
 func (c change) Difference() string {
 	if c.Now > c.Then {
 		return "+" + number(c.Now-c.Then)
@@ -36,7 +36,7 @@ func (c change) Difference() string {
 	return "−" + number(c.Then-c.Now)
 }
 
-// changesSince compares two crawls; there may have been none before.
+// changesSince compares two crawls. It returns nil if there is no earlier one.
 func changesSince(before *record.Summary, now record.Summary) *changes {
 	if before == nil {
 		return nil
@@ -79,8 +79,8 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	return c
 }
 
-// without are the URLs of some records that others do not have, with what
-// became of them.
+// without returns the URLs in records that are not in others, each with its
+// verdict.
 func without(records, others []record.Record) (urls []string) {
 	known := make(map[string]bool)
 	for _, r := range others {

@@ -34,31 +34,32 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// The most that a Crawl keeps.
+// The limits on what a Crawl keeps.
 const (
 	MaxMarks = 1_000_000 // requests and refusals
 	MaxText  = 16 << 20  // bytes
 )
 
-// maxExamples is how many URLs are named of those that say the same.
+// maxExamples is how many URLs are listed as examples of pages that say the
+// same.
 const maxExamples = 20
 
-// Crawl collects what the report shows. Make one with New; it is not safe for
+// Crawl collects what the report shows. New makes one. It is not safe for
 // concurrent use.
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
-	before          *record.Summary // of an earlier run to compare with; nil: there is none
+	before          *record.Summary // the outcome of an earlier run to compare with; nil: none
 	interval        time.Duration
 
 	hosts map[string]*host
-	files map[string][]string // lines of robots.txt by hash
-	room  int                 // for marks
-	cut   int                 // marks for which there was none
-	text  int                 // bytes left
-	full  bool                // text had to be left out
+	files map[string][]string // the lines of each robots.txt, by its hash
+	room  int                 // marks that may still be added
+	cut   int                 // marks that were left out
+	text  int                 // bytes of text that may still be added
+	full  bool                // text was left out
 
-	proofs map[string]Proof // by URL
+	proofs map[string]Proof // proofs of refusals, by URL
 }
 
 // A Proof is the line of a crawl's record that says why a URL was blocked.
@@ -67,34 +68,34 @@ type Proof struct {
 	Line uint64 `json:"line"` // its number n in the record
 }
 
-// host is what is kept of a unit of politeness.
+// host holds what is kept about one host.
 type host struct {
-	origin string // of its first URL
+	origin string // the origin of its first URL
 	marks  []mark
-	notes  []string // different ones; the first is empty
+	notes  []string // each different note once; the first one is empty
 	noted  map[string]uint32
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // by all that is said
+	saying map[string]*said // by everything that is said
 }
 
-// place is a line of a robots.txt.
+// place identifies a line of a robots.txt.
 type place struct {
 	robots, hash string
 	line         int
 }
 
-// mark is a request, or a URL that nothing was sent for.
+// mark is a request, or a URL that was left alone.
 type mark struct {
-	at     time.Duration // since the crawl began: of the request's start, or of the refusal
-	paused time.Duration // since the crawl began: until when the host is left alone because of the answer; 0: it is not
+	at     time.Duration // since the crawl began, when the request or the refusal happened
+	paused time.Duration // since the crawl began, until when the answer makes the crawl leave the host alone; 0: it does not
 	took   time.Duration // until the answer began; -1: nothing was sent
-	owed   time.Duration // to the host from then on
+	owed   time.Duration // the interval that the host is owed from then on
 	url    string
 	note   uint32
 	status uint16
-	letter byte // of the verdict
+	letter byte // stands for the verdict
 }
 
 // rule is a line of a robots.txt that blocked something.
@@ -108,7 +109,7 @@ type rule struct {
 	Count  int    `json:"count"`
 }
 
-// said is what some pages of a host say about themselves.
+// said is what several pages of a host say about themselves in the same words.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -117,14 +118,14 @@ type said struct {
 	Links    int      `json:"links"` // of these pages, that say nofollow
 }
 
-// saidBy is a page that says so.
+// saidBy is one of the pages that say so.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // of those that say nofollow, some
 }
 
-// New returns an empty report of a crawl that begins now. The interval is what
-// every host is owed between two requests.
+// New returns an empty report of a crawl that began at the time began. The
+// interval is what every host is owed between two requests.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -132,14 +133,14 @@ func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl
 	}
 }
 
-// Compare lets the report show what changed since an earlier crawl.
+// Compare makes the report show what changed since an earlier crawl.
 func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 
-// Add takes down what happened.
+// Add adds a record to the report.
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
-// AddPast is Add for a record of an earlier run, which has lost its Decision but
-// for the rule.
+// AddPast is like Add for a record of an earlier run, of whose Decision only
+// the rule was kept.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
@@ -165,10 +166,10 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove links URLs that were blocked to their proofs.
+// Prove links blocked URLs to their proofs.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
-// letterOf is what stands for a verdict in the page's data.
+// letterOf returns the letter that stands for a verdict in the page's data.
 func letterOf(v record.Verdict) byte {
 	switch v {
 	case record.Fetched:
@@ -195,7 +196,8 @@ func letterOf(v record.Verdict) byte {
 
 const robotsTxt = 'r'
 
-// blocked counts what a line of robots.txt has blocked, and keeps the file.
+// blocked counts a URL that a line of robots.txt has blocked, and keeps the
+// file.
 func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
 	p := place{by.Robots, by.SHA256, by.Line}
 	if known := h.ruled[p]; known != nil {
@@ -223,11 +225,11 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 	}
 }
 
-// heard takes down what a page says. Pages of a host that say the same are
-// counted together.
+// heard adds what a page says. Pages of a host that say the same are counted
+// together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	if r.NotFollowed = nil; len(links) > 0 { // they stand beside their page: else each page would say something of its own
+	if r.NotFollowed = nil; len(links) > 0 { // they are listed with their page, so that pages which differ only in links count together
 		evidence = append(evidence, "rel=nofollow on links of the page")
 	}
 	for _, e := range r.Evidence() {
@@ -266,7 +268,7 @@ func (c *Crawl) host(name string) *host {
 	return h
 }
 
-// note returns the number of a note.
+// note returns the number of a note, and adds it if it is new.
 func (h *host) note(c *Crawl, text string) uint32 {
 	n, ok := h.noted[text]
 	if !ok && c.spend(len(text)+48) {
@@ -290,7 +292,8 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether there is room for so many bytes more, and takes them.
+// spend reports whether nbytes more of text may be kept, and if so takes them
+// off what is left.
 func (c *Crawl) spend(nbytes int) bool {
 	if nbytes > c.text {
 		c.full = true
@@ -300,7 +303,7 @@ func (c *Crawl) spend(nbytes int) bool {
 	return true
 }
 
-// noteOf is what there is to say about a record beyond its verdict.
+// noteOf returns the details of a record that its verdict does not tell.
 func noteOf(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -326,7 +329,7 @@ func noteOf(r record.Record, rule *record.Rule) string {
 	return strings.Join(notes, ", ")
 }
 
-// originOf is what a URL begins with, up to its path.
+// originOf returns the scheme and host of a URL; "" if it has none.
 func originOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {

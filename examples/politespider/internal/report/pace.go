@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// tolerance is what times that are exact to the millisecond can be wrong by.
+// tolerance is the error of a difference between times that are rounded to the
+// millisecond.
 const tolerance = 2 * time.Millisecond
 
-// pace is how a host was treated.
+// pace says how well the crawl kept to a host's pace.
 type pace struct {
-	early    []time.Duration // of each mark: how much too soon it came; 0: it did not
+	early    []time.Duration // for each mark, how much too early it came; 0: it did not
 	earlies  int
 	sent     int
-	smallest time.Duration // between the starts of two requests that follow each other; -1: there were no two
-	owed     time.Duration // then
+	smallest time.Duration // between the starts of two consecutive requests, where it is shortest against what was owed; -1: there were no two
+	owed     time.Duration // the interval owed there
 	median   time.Duration // until an answer began; the others likewise
 	p90, p99 time.Duration
 	slowest  time.Duration
 }
 
-// paceOf sorts the marks by time and holds them against what the host was owed:
-// a page comes an interval after the page before, anything comes the crawl's
-// own interval after anything, and nothing comes while the host has asked for a
-// pause.
+// paceOf sorts the marks by time and compares them with the host's pace. A page
+// must come at least its host's interval after the page before. Any request
+// must come at least the crawl's own interval after the request before, and
+// none may come during a pause that the host has asked for.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}
@@ -56,7 +57,7 @@ func paceOf(marks []mark, interval time.Duration) pace {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		// The nearest rank: of ten, the ninth is p90.
+		// The nearest rank: of ten values, the ninth is p90.
 		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }
 		p.median, p.p90, p.p99, p.slowest = took[len(took)/2], rank(90), rank(99), took[len(took)-1]
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// statuses is a row of the table of statuses: of those of a class that came to
-// the same, each with its number.
+// statuses is a row of the table of statuses: the statuses of one class that
+// have the same verdict, with the number of each.
 type statuses struct {
 	Class   int // 2 for 200 to 299
 	Verdict record.Verdict
@@ -24,7 +24,7 @@ type status struct {
 	Count int
 }
 
-// statusesOf sorts the answers by class, and by what they came to.
+// statusesOf groups the answers by class and verdict.
 func statusesOf(s record.Summary) (rows []statuses) {
 	for _, code := range slices.Sorted(maps.Keys(s.Statuses)) {
 		verdict, class := record.VerdictOf(code), code/100

@@ -10,7 +10,7 @@ import (
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// number is a number as people write it: 10,000. The page's script does so, too.
+// number writes a number for people: 10,000. The page's script does the same.
 func number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -19,7 +19,7 @@ func number(n int) string {
 	return s
 }
 
-// count is a number of things.
+// count returns a number with its noun, such as "2 links".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -27,7 +27,7 @@ func count(n int, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// seconds is a time in milliseconds, for people: 12 ms, 1.50 s, 1:02:03.
+// seconds writes a time in milliseconds for people: 12 ms, 1.50 s, 1:02:03.
 func seconds(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:
@@ -41,6 +41,6 @@ func seconds(ms int64) string {
 	}
 }
 
-// visible is a stranger's text without characters that would change how the
-// text around them reads.
+// visible returns text from a server without characters that would change how
+// the text around it reads.
 func visible(s string) string { return record.Printable(s) }

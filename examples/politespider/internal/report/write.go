@@ -31,8 +31,8 @@ var (
 	}).Parse(pageHTML))
 )
 
-// policy lets the page run its own script and show its own style, and nothing
-// else: whatever a crawled site may have smuggled in is neither run nor loaded.
+// policy lets the page run its own script and use its own style, and nothing
+// else. Whatever a crawled site may have smuggled in is neither run nor loaded.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -40,10 +40,10 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxLost is how many URLs the page lists that were lost.
+// maxLost is how many lost URLs the page lists.
 const maxLost = 10_000
 
-// overview is what the page reads at once.
+// overview is the data that the page reads when it opens.
 type overview struct {
 	Hosts []hostOverview `json:"hosts"`
 	Lost  []lost         `json:"lost"`
@@ -72,8 +72,8 @@ type hostOverview struct {
 	Said     []*said            `json:"said"`
 }
 
-// timeline is what the page reads of a host when it is to be shown: a value for
-// each mark, in columns, in milliseconds.
+// timeline is the data that the page reads when it shows a host: columns with
+// one value for each mark. Times are in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
 	Took     []int64    `json:"took"` // -1: nothing was sent
@@ -89,7 +89,7 @@ type timeline struct {
 	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark
 }
 
-// lost is a URL that there is nothing of.
+// lost is a URL whose page was not obtained.
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`
@@ -99,7 +99,7 @@ type lost struct {
 	At      int64  `json:"at"`
 }
 
-// Write writes the report.
+// Write writes the report as one HTML file.
 func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	data := struct {
 		Policy            string
@@ -109,9 +109,9 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Began             time.Time
 		Summary           record.Summary
 		Requests, Early   int
-		Paused            int64 // ms, of all hosts
+		Paused            int64 // ms, the sum over all hosts
 		Statuses          []statuses
-		Changes           *changes // since an earlier run; nil: there is none
+		Changes           *changes // since an earlier run; nil: there is none to compare with
 		Overview          overview
 		Files             map[string][]string
 		Timelines         iter.Seq2[int, timeline] // each is made when it is written
@@ -160,7 +160,7 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	return nil
 }
 
-// overview is the host at a glance.
+// overview returns the host's row of the table.
 func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
 	p := paceOf(h.marks, interval)
 	o := hostOverview{
@@ -185,7 +185,7 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 	return o
 }
 
-// timeline is the host's marks, in the order of their times.
+// timeline returns the host's marks, sorted by time.
 func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timeline {
 	p := paceOf(h.marks, interval)
 	n := len(h.marks)

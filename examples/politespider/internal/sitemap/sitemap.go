@@ -1,6 +1,6 @@
-// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html): XML
-// or lines of text, packed or not. It never fails: of a sitemap that breaks
-// off, or is none, there is what there is.
+// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html) as
+// XML or as lines of text, compressed or not. It never fails: from a sitemap
+// that is cut short or malformed, it returns what can be read.
 package sitemap
 
 import (
@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// MaxURLs is how many URLs the protocol allows in a sitemap. What comes after
-// them is not read.
+// MaxURLs is how many URLs the protocol allows in a sitemap. Read ignores the
+// rest.
 const MaxURLs = 50_000
 
-// maxBytes is how large a sitemap may be when it is unpacked.
+// maxBytes is the maximum size of a sitemap after decompression.
 const maxBytes = 50 << 20
 
-// maxLine is how long a line may be, with its end. The protocol has URLs of
-// less than 2,048 characters.
+// maxLine is the maximum length of a line in bytes, with its end. The protocol
+// requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
-// Read returns the URLs in a sitemap, as they stand there, and those of further
-// sitemaps that an index lists.
+// Read returns the URLs in a sitemap as written and, if it is an index, the
+// URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
 	var in io.Reader = bytes.NewReader(body)
 	if unpacked, err := gzip.NewReader(in); err == nil {
@@ -42,7 +42,7 @@ func Read(body []byte) (urls, sitemaps []string) {
 	return readXML(text)
 }
 
-// readText passes over a line that is too long to be a URL.
+// readText reads a URL from each line. It skips lines longer than maxLine.
 func readText(r *bufio.Reader) (urls []string) {
 	for tooLong := false; len(urls) < MaxURLs; {
 		line, err := r.ReadSlice('\n')
@@ -58,8 +58,8 @@ func readText(r *bufio.Reader) (urls []string) {
 	return urls
 }
 
-// readXML reads each loc that is a child of a url or a sitemap: images and
-// videos have some of their own.
+// readXML reads each loc that is a child of a url or a sitemap. Images and
+// videos have locs of their own, which it skips.
 func readXML(r io.Reader) (urls, sitemaps []string) {
 	d := xml.NewDecoder(r)
 	d.Strict = false

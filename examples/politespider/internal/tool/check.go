@@ -12,8 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// finish makes a crawl of the flags, which have been parsed, and of the
-// arguments.
+// finish completes the options from the parsed flags and the arguments.
 func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	wantsDemo := len(args) == 1 && args[0] == "demo"
 	if wantsDemo {
@@ -23,7 +22,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.about = aboutFlags(flags) // before no limit is put into other terms
+	o.about = aboutFlags(flags) // before check replaces the values that mean no limit
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -47,11 +46,11 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	return noURL(flags)
 }
 
-// forSites are the flags that say who crawls, what to keep of a crawl, or how
-// to share it: nobody means the demo by them, unless they say so.
+// forSites are the flags that only make sense for a crawl of sites. Someone who
+// uses one without a URL or "demo" has probably forgotten the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
-// noURL returns an error if there is a flag that is for a crawl of URLs.
+// noURL returns an error if a flag needs a URL to crawl.
 func noURL(flags *flag.FlagSet) error {
 	given := make(map[string]flag.Value)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value })
@@ -67,8 +66,7 @@ func noURL(flags *flag.FlagSet) error {
 	return nil
 }
 
-// withoutRedis returns an error if there is a flag that says something of
-// -redis, which is not there.
+// withoutRedis returns an error if a flag needs -redis and -redis is not given.
 func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 	flags.Visit(func(f *flag.Flag) {
 		if o.place.RedisURL == "" && (f.Name == "crawl" || f.Name == "lease") {
@@ -80,8 +78,8 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check says what is wrong with the flags, and puts what stands for no limit
-// into the crawl's terms.
+// check returns an error if a flag has a bad value. It replaces each value that
+// means "no limit" by the one that the crawl uses for it.
 func (o *options) check() error {
 	switch {
 	case !o.scope.known():
@@ -119,7 +117,7 @@ func (o *options) check() error {
 	return o.place.Check()
 }
 
-// demo makes it a crawl of the whole demo.
+// demo sets the options to crawl the whole demo.
 func (o *options) demo() error {
 	if o.proxy != "" {
 		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")
@@ -144,7 +142,7 @@ func (o *options) demo() error {
 	return nil
 }
 
-// sites makes it a crawl of these URLs, and of what is in their scope.
+// sites sets the options to crawl these URLs and the links in their scope.
 func (o *options) sites(rawURLs []string) error {
 	if o.userAgent == "" {
 		return errNobody
@@ -168,11 +166,11 @@ func (o *options) sites(rawURLs []string) error {
 	return nil
 }
 
-// proxyURL is the address of a proxy.
+// proxyURL parses the address of a proxy.
 func proxyURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {
-		// Not the URL itself: it may have a password.
+		// The error does not show the URL, which may contain a password.
 		return nil, errors.New("-proxy: write it as in http://user:password@127.0.0.1:3128, or with https or socks5")
 	}
 	return u, nil

@@ -10,14 +10,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// discovery queues the URLs that a crawl comes across. It is safe for
-// concurrent use.
+// discovery queues the URLs that a crawl finds. It is safe for concurrent use.
 type discovery struct {
 	frontier keep.Queue
 	inScope  func(*url.URL) bool // whether a link is to be followed
-	maxDepth int                 // links from a start URL to a page
-	sitemaps bool                // that robots.txt names are read
-	seeded   sync.Map            // URLs of each robots.txt whose sitemaps are queued
+	maxDepth int                 // links from a start URL to a page at most
+	sitemaps bool                // read the sitemaps that robots.txt names
+	seeded   sync.Map            // the URLs of the robots.txt files whose sitemaps are queued
 }
 
 // start queues the URLs that the crawl begins with.
@@ -27,8 +26,8 @@ func (d *discovery) start(urls []*url.URL) {
 	}
 }
 
-// follow queues the links that are new and in scope, and returns how many. Each
-// makes such a page, with a URL of its own.
+// follow queues the links that are new and in scope, and returns how many it
+// queued. Each page is a copy of such with the URL of the link.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -36,8 +35,8 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 	return d.add(such, links, d.inScope)
 }
 
-// seed queues the sitemaps that robots.txt names, wherever they are: that it
-// does makes them the site's own.
+// seed queues the sitemaps that robots.txt names. They may be on any host:
+// robots.txt vouches for them.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return
@@ -49,8 +48,8 @@ func (d *discovery) seed(decision *robotsmw.Decision) {
 	d.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
 }
 
-// sow queues what a sitemap lists: pages in scope, and further sitemaps on its
-// own host. They are as good as start URLs.
+// sow queues what a sitemap lists: pages in scope, and further sitemaps on the
+// same host. They count as start URLs.
 func (d *discovery) sow(from *url.URL, body []byte) int {
 	urls, sitemaps := sitemap.Read(body)
 	here := func(u *url.URL) bool { return u.Host == from.Host }
@@ -58,7 +57,7 @@ func (d *discovery) sow(from *url.URL, body []byte) int {
 		d.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
 }
 
-// add queues the links that are new and wanted, and returns how many.
+// add queues the links that are new and wanted, and returns how many it queued.
 func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// earlier reads the summary that the JSON lines of an earlier crawl end with;
-// nil if there is none to compare with.
+// earlier reads the summary at the end of an earlier crawl's JSON lines. It
+// returns nil if there is no crawl to compare with.
 func (o *options) earlier() (*record.Summary, error) {
 	if o.compare == "" {
 		return nil, nil

@@ -15,14 +15,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End says what became of the page, and gives it back to the frontier. The
-// error is that of the request.
+// End reports how the page's request ended, with its error or nil, and gives
+// the page back to the frontier.
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page
 	j.discovery.seed(v.seen.Decision)
 
-	if err != nil && ctx.Err() != nil { // interrupted: it is as if it had not been asked for
+	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
 		return
 	}
@@ -35,7 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // of which the status says all
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is told by the status
 		r.Refusal = &v.says.Refusal
 	}
 	switch {
@@ -53,21 +53,22 @@ func (v *Visit) End(ctx context.Context, err error) {
 	}
 }
 
-// giveBack queues the page as it was. Others may go on with its host.
+// giveBack queues the page as it was. Other workers may go on with its host.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
-// done says that the page is finished with.
+// done reports the record and marks the page as finished.
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
 }
 
-// fetched deals with an answer: its directives, and the URLs that it leads to.
+// fetched handles an answer: what the page says about itself, and the URLs that
+// it leads to.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
-		r.Verdict = record.Refused // the page of a wall, or the way to it
+		r.Verdict = record.Refused // a wall's page, or the redirect to it
 	}
 	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
@@ -88,7 +89,7 @@ func (v *Visit) fetched(r record.Record) {
 			v.links = []string{r.Location}
 		}
 	}
-	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // else it is not the page that says so
+	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // else the page itself says nothing
 		r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
 	}
 	if r.Verdict == record.Moved && r.NoFollow {
@@ -107,12 +108,11 @@ func (v *Visit) fetched(r record.Record) {
 	v.done(r)
 }
 
-// putOff queues a page again whose server has no time for it, unless it was
-// asked for too often. Where the server says for how long, its host is left
-// alone until then. Where it does not, the page may be broken and the host well:
-// so the page waits by itself, while the host goes on with others at the pace
-// that the Limiter knows, and is given up if it fails again beside pages that do
-// not.
+// putOff queues a page again after a 429 or 503, unless it was requested too
+// often. With a Retry-After, its host rests until then. Without one, perhaps
+// only the page is broken. So the page waits by itself, while the host goes on
+// with other pages at the pace that the Limiter sets. If the page fails again
+// while other pages of the host succeed, it is given up.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -136,28 +136,27 @@ func (v *Visit) putOff(r record.Record) {
 	v.job.frontier.PutBack(p, rest)
 }
 
-// retryAfter is how long a response asks to be left alone, if it does: up to a
-// day, as the Limiter has it.
+// retryAfter returns for how long a response asks to be left alone, at most a
+// day, as in the Limiter. It reports false if the response does not ask.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
 	return min(wait, 24*time.Hour), ok
 }
 
-// patience is how long a page waits after it was put off for the n-th time: so
-// long that some ten pages of its host come before it, and twice as long each
-// time.
+// patience returns how long a page waits after it was put off for the n-th
+// time: the time that some ten pages of its host take, doubled each time.
 func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
 
-// unanswered deals with a page that there is no answer for.
+// unanswered handles a page that has no answer.
 func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		if delay.Reason == "budget" && delay.Err == nil {
 			j.Logger.Warn("the budget of a host is spent for today: it goes on tomorrow", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
 		}
-		j.frontier.PutBack(p, delay.Until) // it was not asked for: there is nothing to say about it
+		j.frontier.PutBack(p, delay.Until) // nothing was sent, so there is nothing to report
 		return
 	}
 	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
@@ -176,9 +175,9 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j.frontier.Refund(p)
 }
 
-// interval is how long the host of a page that was fetched is to be left alone,
-// as far as the spider knows: a worker that is early waits in the Limiter,
-// which knows better.
+// interval returns how long the page's host is left alone after a request, as
+// far as the spider knows. If the Limiter knows of a longer interval, the
+// worker waits there.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {
@@ -187,7 +186,8 @@ func (v *Visit) interval() time.Duration {
 	return interval
 }
 
-// reason is an error without the URL, which stands beside it.
+// reason returns the text of an error without the URL, which is printed beside
+// it.
 func reason(err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -19,44 +19,45 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// demoAgent is the demo's crawler: its robots.txt files know it by name.
+// demoAgent is the crawler that crawls the demo, whose robots.txt files name
+// it.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// options are a crawl as the command line asks for it.
+// options are what the command line asks for.
 type options struct {
 	userAgent    string
 	signing      signing.Signing
 	card         card.Flag
 	scope        scope
-	maxDepth     int // links from a start URL to a page
+	maxDepth     int // links from a start URL to a page at most
 	maxPages     int
 	maxTime      time.Duration     // 0: no limit
-	sitemaps     bool              // that robots.txt names are read
+	sitemaps     bool              // read the sitemaps that robots.txt names
 	delay        time.Duration     // between requests to a host; negative: none
 	adaptive     float64           // 0: off
-	budget       politeness.Budget // of a host and a day
-	hosts        int               // crawled at a time
+	budget       politeness.Budget // of each host, for a day
+	hosts        int               // how many to crawl at a time
 	proxy        string
 	json         bool
-	report       string                      // where to; "": nowhere
+	report       string                      // the file to write; "": none
 	evidence     string                      // directory of the record; "": none
 	compare      string                      // the JSON lines of an earlier crawl; "": none
-	policyTokens map[preference.Use][]string // names that stand for a use
+	policyTokens map[preference.Use][]string // product tokens that stand for a use
 	terms        []*preference.RSL
 	pages        keep.Pages
-	place        keep.Place // of the state of the crawl
-	store        string     // directory of robots.txt records; "": none of its own
+	place        keep.Place // where the state of the crawl is kept
+	store        string     // directory of robots.txt records; "": none but the one of place
 
 	// What finish adds.
-	what    string // is crawled, in a few words
+	what    string // what is crawled, in a few words
 	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed
 	about   frontier.About
-	through *url.URL // a proxy; nil: none
+	through *url.URL // the proxy; nil: none
 	isDemo  bool
 }
 
-// define says which flags there are.
+// define defines the flags.
 func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.userAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
 
@@ -94,7 +95,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
 }
 
-// dailyBudget is what a host is asked for in a day, and where that is kept.
+// dailyBudget returns the daily budget of each host, and the directory in which
+// its use is recorded.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
 	if o.place.Dir != "" && b != (politeness.Budget{}) {
@@ -103,7 +105,7 @@ func (o *options) dailyBudget() politeness.Budget {
 	return b
 }
 
-// purpose is what becomes of the pages.
+// purpose says what is done with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":
@@ -114,7 +116,7 @@ func (o *options) purpose() string {
 	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
-// policyToken adds a name under which robots.txt may address a use:
+// policyToken adds a product token that stands for a use in robots.txt, as in
 // "train-ai=Google-Extended".
 func (o *options) policyToken(text string) error {
 	use, token, ok := strings.Cut(text, "=")
@@ -128,7 +130,7 @@ func (o *options) policyToken(text string) error {
 	return nil
 }
 
-// addTerms reads a file of RSL.
+// addTerms reads a file of RSL terms.
 func (o *options) addTerms(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -147,13 +149,13 @@ type repeated struct {
 
 func (r *repeated) String() string { return strings.Join(r.values, " ") }
 
-// Set is of flag.Value.
+// Set implements flag.Value.
 func (r *repeated) Set(value string) error {
 	r.values = append(r.values, value)
 	return r.add(value)
 }
 
-// usage is what -help prints.
+// usage prints the help text.
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  politespider [flags] URL...   crawl these sites\n"+

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// health tells a page that is broken from a host that has no time. The zero
-// value is ready; it is safe for concurrent use.
+// health tells a broken page from an overloaded host. The zero value is ready
+// to use. It is safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
-	answered map[string]time.Time // host → when it last had an answer for a page
+	answered map[string]time.Time // host → when it last answered a page
 	put      map[string]time.Time // URL → when the page was last put off
 }
 
-// answer notes that a host has an answer for a page, which is not put off any
-// more.
+// answer notes that the host has answered a page, which is then no longer put
+// off.
 func (h *health) answer(host, url string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,8 +25,8 @@ func (h *health) answer(host, url string) {
 	delete(h.put, url)
 }
 
-// putOff notes that a page was put off, and reports whether it is broken: it
-// was put off before, and its host had an answer for another page since.
+// putOff notes that a page was put off. It reports whether the page is broken:
+// it was put off before, and its host has answered another page since.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,23 +19,23 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Job is what a Crawler has to do, and with what. The exported fields are to be
-// read. It is safe for concurrent use.
+// Job tells a Crawler what to crawl and with what. The exported fields are
+// read-only. It is safe for concurrent use.
 type Job struct {
 	UserAgent string
-	Workers   int               // how many hosts are to be crawled at a time
+	Workers   int               // how many hosts to crawl at a time
 	Delay     time.Duration     // between requests to a host; negative: none
 	Adaptive  float64           // see politeness.Adaptive; 0: off
-	Budget    politeness.Budget // of a host and a day
+	Budget    politeness.Budget // of each host, for a day
 
-	Base         http.RoundTripper    // sends what the crawl sends
-	Observer     *robotsmw.Observer   // to be told what robots.txt says
-	PaceObserver *politeness.Observer // to be told what the Limiter does
-	Fleet        politeness.Fleet     // keeps one pace with other processes; nil: there are none
-	Store        robotsmw.Store       // of robots.txt records; nil: memory alone
+	Base         http.RoundTripper    // sends the requests of the crawl
+	Observer     *robotsmw.Observer   // must be told what robots.txt says
+	PaceObserver *politeness.Observer // must be told what the Limiter does
+	Fleet        politeness.Fleet     // shares hosts' pace with other processes; nil: there are none
+	Store        robotsmw.Store       // of robots.txt records; nil: kept in memory only
 	Logger       *slog.Logger
 
-	Card bool // the job is to call PrintCard, and no more
+	Card bool // only call PrintCard and return
 
 	opts      *options
 	frontier  keep.Queue
@@ -44,7 +44,7 @@ type Job struct {
 	health    health
 	proof     *proof.Record
 	ledger    *output.Ledger
-	stdout    io.Writer   // of PrintCard
+	stdout    io.Writer   // where PrintCard prints
 	fail      func(error) // ends the crawl
 
 	once         sync.Once
@@ -78,7 +78,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 	}
 }
 
-// newCard is a job that says who would crawl.
+// newCard returns a job that only prints who would crawl.
 func newCard(o *options, stdout io.Writer) *Job {
 	return &Job{
 		UserAgent: o.userAgent,
@@ -92,15 +92,16 @@ func newCard(o *options, stdout io.Writer) *Job {
 	}
 }
 
-// PrintCard says who would crawl with these Options, and how.
+// PrintCard prints who would crawl with these Options, and how.
 func (j *Job) PrintCard(opts robotsmw.Options) error {
 	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
 }
 
-// Record has what is made of the Options recorded, as -evidence asks for.
+// Record makes opts write an evidence record if -evidence is given.
 func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
 
-// begin is called once, before the first page is handed out.
+// begin starts the output and queues the start URLs. It is called once, before
+// the first page is handed out.
 func (j *Job) begin() {
 	j.ledger.Begin()
 	j.discovery.start(j.opts.start)
@@ -112,8 +113,7 @@ var (
 	errFailed  = errors.New("the crawl has failed")
 )
 
-// finish is called when the Crawler has returned. It prints and returns the
-// summary.
+// finish prints and returns the summary. Call it when the Crawler has returned.
 func (j *Job) finish(ctx context.Context) record.Summary {
 	j.stopProgress()
 	state := j.frontier.State()
@@ -131,7 +131,8 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 	return j.ledger.Finish(stopped, state)
 }
 
-// failure is why the crawl could not go on, though nobody stopped it.
+// failure returns the error that kept the crawl from going on. It is nil if the
+// crawl ended or was stopped.
 func (j *Job) failure(ctx context.Context) error {
 	if err := j.frontier.State().Err; err != nil {
 		return err

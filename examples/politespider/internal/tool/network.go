@@ -6,9 +6,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 )
 
-// network returns what sends requests to the sites of the crawl: through the
-// proxy, if there is one; else base; if that is nil, to the demo or to the
-// network.
+// network returns the RoundTripper that sends requests to the crawl's sites. It
+// uses the proxy if there is one. Otherwise it is base or, if base is nil, a
+// transport that reaches the demo or the network.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

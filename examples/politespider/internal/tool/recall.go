@@ -8,10 +8,11 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// notRecalled are the flags that are of a run, not of its crawl.
+// notRecalled are the flags that belong to one run and not to the whole crawl.
 var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare", "card"}
 
-// aboutFlags is a crawl that was called with these flags.
+// aboutFlags returns a description of a crawl that was started with these
+// flags.
 func aboutFlags(flags *flag.FlagSet) frontier.About {
 	a := frontier.About{Flags: make(map[string][]string)}
 	flags.Visit(func(f *flag.Flag) {
@@ -22,7 +23,7 @@ func aboutFlags(flags *flag.FlagSet) frontier.About {
 	return a
 }
 
-// valuesOf are those that make the flag what it is when it is set to each in
+// valuesOf returns the values that restore the flag when it is set to each in
 // turn.
 func valuesOf(v flag.Value) []string {
 	if r, ok := v.(*repeated); ok {
@@ -31,8 +32,10 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to begin with: the arguments. If a crawl is to go on,
-// what the command line does not say is as it was when it began.
+// recall returns the URLs to start with. These are the arguments, or without
+// arguments those of the crawl to be continued. If a crawl is continued, recall
+// also sets each flag that the command line does not set to the value that it
+// had at the start of the crawl.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -13,11 +13,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are those that the spider asks about: it searches for nobody and trains
-// nothing, but whoever runs it may.
+// uses are the uses that the spider asks about. The spider itself neither
+// searches nor trains, but whoever runs it may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-// saidOf is what a page says about itself, and its owner about the use of it.
+// saidOf returns what a page says about itself, and what its owner says about
+// its use.
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
 	said := record.Said{Examined: says.State.String()}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
@@ -35,7 +36,8 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	return said
 }
 
-// usesOf asks about each use. It returns nil if nothing was said about any.
+// usesOf asks about each use. It returns nil if nothing was said about any of
+// them.
 func usesOf(in preference.Input) (all []record.Use) {
 	said := false
 	for _, use := range uses {
@@ -53,8 +55,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 	return all
 }
 
-// linksOf returns the links of a page that may be followed, and the others.
-// What the page says by its links is added to said.
+// linksOf returns the page's links that may be followed, and those that may
+// not. It adds to said what the page says with its links.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

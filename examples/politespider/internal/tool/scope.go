@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// scope says which links a crawl follows, by the URLs that it begins with.
+// scope says which links a crawl follows, relative to the start URLs.
 type scope string
 
 const (
@@ -20,7 +20,8 @@ const (
 
 func (s scope) known() bool { return s == sameHost || s == sameDomain || s == samePrefix }
 
-// of returns whether a URL is in the scope of one of these.
+// of returns a function that reports whether a URL is in the scope of one of
+// the start URLs.
 func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	within := make(map[string]bool)
 	for _, u := range start {
@@ -30,8 +31,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 		return func(u *url.URL) bool { return within[s.key(u)] }
 	}
 	return func(u *url.URL) bool {
-		// Each of its own prefixes, not each of the start URLs: of those there
-		// may be many.
+		// Look up each prefix of the URL instead of comparing it with each
+		// start URL: there may be many start URLs.
 		for key := s.key(u); ; {
 			if within[key] {
 				return true
@@ -45,8 +46,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	}
 }
 
-// key is what all URLs of a scope have in common; http and https are not told
-// apart.
+// key returns what all URLs of a scope have in common. It does not tell http
+// and https apart.
 func (s scope) key(u *url.URL) string {
 	switch s {
 	case sameDomain:

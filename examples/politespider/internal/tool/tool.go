@@ -1,5 +1,5 @@
-// Package tool is the command around a crawl: its flags, what it keeps, what it
-// prints, and its exit status. The crawl itself is a [Crawler], which takes
+// Package tool is the command around a crawl: its flags, the state it keeps,
+// its output, and its exit status. The crawl itself is a [Crawler], which takes
 // pages from a [Job] and fetches them.
 package tool
 
@@ -22,8 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
-// Crawler fetches the pages of a job until there are no more. It returns an
-// error only if it cannot begin: the job hears of everything else.
+// Crawler fetches the pages of a job until none is left. It returns an error
+// only if it cannot begin. Every other error is reported to the job.
 type Crawler func(ctx context.Context, job *Job) error
 
 // The exit statuses of the command.
@@ -31,26 +31,26 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1
 	ExitUsage       = 2
-	ExitInterrupted = 130 // as a shell reports a program that SIGINT ended
+	ExitInterrupted = 130 // what a shell reports for a program ended by SIGINT
 )
 
-// Command is the command: everything but the process.
+// Command is the command without the process around it.
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // without the command's name
-	Base           http.RoundTripper // sends requests; nil: the network, or the demo's
+	Base           http.RoundTripper // sends requests; nil: to the network or the demo
 	Stdout, Stderr io.Writer
 }
 
 // Main runs the command with the process's arguments and exits.
 func Main(crawl Crawler) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // from now on, a second Ctrl-C kills the process
 	os.Exit(Command{Crawl: crawl, Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx))
 }
 
-// Run runs the command until its end, or that of the context, and returns the
-// exit status.
+// Run runs the command until it is done or ctx ends, and returns the exit
+// status.
 func (c Command) Run(ctx context.Context) int {
 	status, err := c.run(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c Command) say(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, "politespider: "+format+"\n", args...)
 }
 
-// run opens what the flags ask for, and crawls.
+// run opens what the flags name, and crawls.
 func (c Command) run(ctx context.Context) (status int, err error) {
 	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -79,7 +79,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	if err := output.CheckReport(o.report); err != nil { // last: it makes the file
+	if err := output.CheckReport(o.report); err != nil { // last, because it creates the file
 		return ExitUsage, err
 	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -116,11 +116,11 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer recorded.Close() // on the way out of a crawl that did not begin
+	defer recorded.Close() // if the crawl did not begin
 	return c.crawl(ctx, &o, base, kept, recorded, logger)
 }
 
-// crawl runs the crawl, and says what it came to.
+// crawl runs the crawl, and prints its outcome.
 func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -140,7 +140,7 @@ func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, 
 		Interval:  max(o.delay, 0),
 		JSON:      o.json,
 		Report:    o.report,
-		Failed:    cancel, // a crawl that cannot report need not go on
+		Failed:    cancel, // a crawl whose output cannot be written need not go on
 	}
 	if kept.History != nil {
 		opts.History = kept.History

@@ -8,7 +8,7 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// normalize returns the URL as colly will send it.
+// normalize parses a URL into the form in which colly will send it.
 func normalize(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// Visit is one attempt at a page. Its methods are for one goroutine at a time.
+// Visit is one attempt at a page. Only one goroutine at a time may call its
+// methods.
 type Visit struct {
 	job        *Job
 	page       *frontier.Page
@@ -23,14 +24,14 @@ type Visit struct {
 	response   *colly.Response // nil: there was none
 	says       robotsmw.Page
 	said       record.Said
-	links      []string // absolute; to be followed
-	left       []string // not to be
-	linksError error    // they could not be read
+	links      []string // absolute; may be followed
+	left       []string // may not be followed
+	linksError error    // why the links could not be read; nil: they were
 }
 
-// Visits yields the next page as soon as its host is due, until there are no
-// more or the context ends. Each Visit must be ended by End. Any number of
-// workers may have an iterator each: they share the pages.
+// Visits yields the next page as soon as its host is due, until no page is left
+// or the context ends. Call End for each Visit. Each worker may have an
+// iterator of its own: they share the pages.
 func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	return func(yield func(*Visit) bool) {
 		j.once.Do(j.begin)
@@ -51,8 +52,8 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL of the page.
 func (v *Visit) URL() string { return v.page.URL.String() }
 
-// Hear takes down a response: what its page says about itself, and what its
-// owner says to these product tokens about the use of it.
+// Hear notes a response: what its page says about itself, and what its owner
+// says about its use by the given product tokens.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{
@@ -69,7 +70,7 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.said = saidOf(r, says, in)
 }
 
-// Follow takes down where the page leads. The error says why that is not known.
+// Follow notes the links of the page. If they could not be read, err says why.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
 	if v.linksError = err; err == nil {
 		v.links, v.left = linksOf(page, &v.said)

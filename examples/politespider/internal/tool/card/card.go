@@ -1,7 +1,7 @@
 // Package card makes the Signature Agent Card of a crawl
-// (draft-meunier-webbotauth-registry-04): who crawls, by which rules and at
-// what pace. It is taken from the crawl's own Options and Limiter, so that it
-// says nothing that the crawl does not do.
+// (draft-meunier-webbotauth-registry-04). It says who crawls, by which rules
+// and at what pace. It is made from the crawl's own Options and Limiter, so it
+// cannot promise anything that the crawl does not do.
 package card
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// More is what the card says beyond Options.
+// More is what the card says in addition to Options.
 type More struct {
-	URL     string // where it is to be served; "": it does not say
+	URL     string // where the card will be served; "": it does not say
 	KeysURL string // "": the crawl does not sign
-	Purpose string // what becomes of the pages
+	Purpose string // what is done with the pages
 }
 
-// A card is in the order of the draft.
+// card has its fields in the order of the draft.
 type card struct {
 	ClientID   string     `json:"client_id,omitempty"`
 	ClientName string     `json:"client_name"`
@@ -45,8 +45,8 @@ type webBotAuth struct {
 	KnownURLs       []string `json:"known-urls"`
 }
 
-// Write writes the card of a crawl with these Options. The error is that of
-// robotsmw, if it would not crawl with them.
+// Write writes the card of a crawl with these Options. It returns an error if
+// robotsmw would refuse them.
 func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	checker, err := robotsmw.NewChecker(opts)
 	if err != nil {
@@ -58,8 +58,8 @@ func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	c.WebBotAuth = webBotAuth{
 		UserAgent:    opts.UserAgent,
 		ProductToken: token,
-		// Whoever overrides a robots.txt, or only reports what it forbids, does
-		// not comply.
+		// A crawler that overrides robots.txt, or only reports what it forbids,
+		// does not comply.
 		Compliance:      !opts.DryRun && len(opts.Override) == 0,
 		Trigger:         "crawler",
 		Purpose:         more.Purpose,
@@ -78,8 +78,8 @@ var (
 	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
 )
 
-// contacts are those that a User-Agent names: a page about the crawler, and how
-// to reach who runs it.
+// contacts returns the addresses in a User-Agent: the page about the crawler,
+// and how to reach its operator.
 func contacts(userAgent string) (about string, uris []string) {
 	about = page.FindString(userAgent)
 	for _, address := range mail.FindAllString(page.ReplaceAllString(userAgent, ""), -1) {
@@ -91,7 +91,7 @@ func contacts(userAgent string) (about string, uris []string) {
 	return about, uris
 }
 
-// rateControl says what of a site's wishes a Limiter obeys.
+// rateControl says which of a site's requests about pace a Limiter obeys.
 func rateControl(l *politeness.Limiter) string {
 	var obeyed []string
 	switch longest := limitOf(l.MaxCrawlDelay, time.Minute); {
@@ -111,7 +111,7 @@ func rateControl(l *politeness.Limiter) string {
 	return strings.Join(obeyed, "; ")
 }
 
-// rateExpectation says how fast a Limiter is at most.
+// rateExpectation says how fast a Limiter sends at most.
 func rateExpectation(l *politeness.Limiter) string {
 	var parts []string
 	delay := cmp.Or(l.Delay, time.Second)
@@ -138,5 +138,6 @@ func rateExpectation(l *politeness.Limiter) string {
 	return strings.Join(parts, "; ")
 }
 
-// limitOf is the longest time of a Limiter's field; 0: there is none.
+// limitOf returns the limit that a Limiter's field sets, or 0 if it sets none.
+// zero is what the field's zero value means.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

@@ -5,13 +5,13 @@ import (
 	"net/url"
 )
 
-// Flag is -card, or -card=URL.
+// Flag is the value of -card or -card=URL.
 type Flag struct {
 	Wanted bool
-	URL    string // where the card is to be served; "": not given
+	URL    string // where the card will be served; "": not given
 }
 
-// IsBoolFlag lets -card stand alone.
+// IsBoolFlag allows -card without a value.
 func (f *Flag) IsBoolFlag() bool { return true }
 
 func (f *Flag) String() string {
@@ -21,7 +21,7 @@ func (f *Flag) String() string {
 	return f.URL
 }
 
-// Set is of flag.Value.
+// Set implements flag.Value.
 func (f *Flag) Set(text string) error {
 	if text == "true" || text == "false" {
 		*f = Flag{Wanted: text == "true"}

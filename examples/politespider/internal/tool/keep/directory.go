@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
-// openDirectory opens a crawl that is this process's alone.
+// openDirectory opens a crawl that only this process works on.
 func openDirectory(dir string, opts Options) (*Kept, error) {
 	store, err := diskstore.Open(filepath.Join(dir, "robots"))
 	if err != nil {
@@ -28,13 +28,13 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	return &Kept{
 		Queue:    closing{q, history},
 		History:  history,
-		Store:    struct{ robotsmw.Store }{store}, // without its locks: nobody else is here, but one that was killed may have left some
+		Store:    struct{ robotsmw.Store }{store}, // without its locks: no other process is here, and one that was killed may have left some
 		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
 		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",
 	}, nil
 }
 
-// closing is a queue whose Close closes the history as well.
+// closing is a queue whose Close also closes the history.
 type closing struct {
 	Queue
 	history *History
@@ -42,7 +42,7 @@ type closing struct {
 
 func (c closing) Close() error { return errors.Join(c.Queue.Close(), c.history.Close()) }
 
-// shellWord is a word as it can be pasted into a shell.
+// shellWord quotes a word, if necessary, so that it can be pasted into a shell.
 func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") == "" {
 		return s

@@ -15,13 +15,13 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// History is what happened in a crawl so far, in a file of JSON lines: for each
-// run when it began, then its records. It is safe for concurrent use.
+// History is a file of JSON lines that holds what has happened in a crawl: for
+// each run, when it began and then its records. It is safe for concurrent use.
 type History struct {
 	file *os.File
 
 	mu    sync.Mutex
-	known map[string]bool // robots.txt files whose lines are there, by hash
+	known map[string]bool // hashes of the robots.txt files whose lines this run has written
 	err   error
 }
 
@@ -32,8 +32,8 @@ type event struct {
 	Rule *record.Rule `json:"rule,omitempty"` // in place of the Decision
 }
 
-// openHistory opens the history in dir, to which a run is added that begins
-// now. What a killed process left of a line is cut off.
+// openHistory opens the history in dir. If a killed process left an incomplete
+// line at the end, it is cut off.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -46,7 +46,7 @@ func openHistory(dir string) (*History, error) {
 	return h, nil
 }
 
-// cut drops what follows the last whole line.
+// cut removes what follows the last complete line.
 func (h *History) cut() error {
 	info, err := h.file.Stat()
 	if err != nil {
@@ -68,8 +68,8 @@ func (h *History) cut() error {
 	return h.file.Truncate(end)
 }
 
-// Past hands over what happened in earlier runs: when each began, and its
-// records. Call it before Begin.
+// Past passes each record of the earlier runs to add, with the time at which
+// its run began. Call it before Begin.
 func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
 	in := bufio.NewReader(io.NewSectionReader(h.file, 0, 1<<62))
 	var began time.Time
@@ -93,7 +93,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 	}
 }
 
-// Begin begins a run.
+// Begin notes the start of a run.
 func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 
 // Add adds a record of the run.
@@ -126,5 +126,5 @@ func (h *History) write(e event) {
 	}
 }
 
-// Close closes the file, and returns the first error.
+// Close closes the file. It returns the first error of writing, if any.
 func (h *History) Close() error { return errors.Join(h.err, h.file.Close()) }

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options says of what crawl the state is kept.
+// Options describe the crawl whose state is kept.
 type Options struct {
 	About  frontier.About
 	Max    int           // pages to fetch at most
@@ -18,27 +18,27 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Kept is the state of a crawl, where it is kept.
+// Kept is the opened state of a crawl.
 type Kept struct {
 	Queue
-	Store    robotsmw.Store   // of robots.txt records; nil: memory alone
-	History  *History         // what happened in it; nil: that is not kept
-	Fleet    politeness.Fleet // keeps one pace with other processes; nil: there are none
-	GoOn     string           // how a crawl that was stopped goes on; "": not at all
-	Complete string           // what to do if there is nothing left to do
+	Store    robotsmw.Store   // of robots.txt records; nil: kept in memory only
+	History  *History         // what has happened in the crawl; nil: not kept
+	Fleet    politeness.Fleet // shares hosts' pace with other processes; nil: there are none
+	GoOn     string           // how to continue the crawl after it was stopped; "": it cannot be continued
+	Complete string           // what to do if no page is left
 
-	disconnect func() // nil: there is no connection
+	disconnect func() // nil: there are no connections
 }
 
-// Disconnect ends the connections that Store and Fleet use. Call it last.
+// Disconnect closes the connections that Store and Fleet use. Call it last.
 func (k *Kept) Disconnect() {
 	if k.disconnect != nil {
 		k.disconnect()
 	}
 }
 
-// Queue is what the spider wants of a frontier. What each method does is said
-// in [frontier.Memory].
+// Queue is the part of a frontier that the spider uses. [frontier.Memory]
+// documents the methods.
 type Queue interface {
 	Add(pages ...*frontier.Page) int
 	Take(ctx context.Context) (*frontier.Page, bool)

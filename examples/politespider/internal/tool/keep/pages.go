@@ -16,16 +16,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Pages keeps pages in a directory: each body in a file that is named by the
-// URL's hash, and in index.jsonl a line on each. A page that is fetched again
-// has another line, and the last one holds. Several processes may share the
+// Pages keeps pages in a directory. The body of each is in a file named by the
+// URL's hash, and index.jsonl has a line about it. A page that is fetched again
+// gets another line; the last one counts. Several processes may share the
 // directory. It is safe for concurrent use.
 type Pages struct {
-	Dir string // "": nowhere
-	All bool   // noindex, noarchive, and what cannot be asked, too
+	Dir string // "": pages are not kept
+	All bool   // also keep pages that say noindex or noarchive, or that were not examined
 
 	mu    sync.Mutex
-	index *os.File // nil: nothing is kept
+	index *os.File // nil: pages are not kept
 }
 
 // line is a line of the index.
@@ -38,7 +38,7 @@ type line struct {
 	NoArchive   bool      `json:"noarchive,omitempty"`
 }
 
-// Open makes the directory.
+// Open creates the directory and the index.
 func (p *Pages) Open() (err error) {
 	if p.Dir == "" {
 		return nil
@@ -61,8 +61,8 @@ func (p *Pages) Close() error {
 	return p.index.Close()
 }
 
-// Keep keeps the page that the URL was answered with, if it is one and may be
-// kept by what it says about itself.
+// Keep keeps the response to url if it is a page (2xx) and what it says about
+// itself allows that.
 func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
 		return nil
@@ -90,13 +90,13 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, err := p.index.Write(b.Bytes()); err != nil { // at one stroke: others append, too
+	if _, err := p.index.Write(b.Bytes()); err != nil { // in one write, because other processes append too
 		return fmt.Errorf("keep a page: %w", err)
 	}
 	return nil
 }
 
-// writeWhole writes a file that others see whole or not at all.
+// writeWhole writes a file atomically: others see all of it or nothing.
 func writeWhole(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,5 +1,5 @@
-// Package keep keeps what outlives a process: the state of a crawl, in a
-// [Place], and the pages that it fetched, in [Pages].
+// Package keep keeps what outlives a process: the state of a crawl in a
+// [Place], and the fetched pages in [Pages].
 package keep
 
 import (
@@ -15,13 +15,14 @@ import (
 // Place says where the state of a crawl is kept: in a directory, in Redis, or
 // in memory alone.
 type Place struct {
-	Dir      string // "": in none
-	RedisURL string // "": in none
-	Crawl    string // its name in Redis
+	Dir      string // "": not in a directory
+	RedisURL string // "": not in Redis
+	Crawl    string // the crawl's name in Redis
 	Lease    time.Duration
 }
 
-// Check returns an error if there is no such place.
+// Check returns an error if the fields name no usable place. It does not
+// connect to Redis.
 func (p Place) Check() error {
 	switch {
 	case p.Dir != "" && p.RedisURL != "":

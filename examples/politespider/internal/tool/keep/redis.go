@@ -16,19 +16,19 @@ import (
 
 // openRedis opens a crawl that other processes may share.
 func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, opts Options) (*Kept, error) {
-	redis.SetLogger(quiet{}) // what matters comes back as an error
+	redis.SetLogger(quiet{}) // important problems are returned as errors
 	client, err := redisClient(rawURL, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	// robots.txt is fetched, and the pace kept, without Redis too, so neither
-	// waits for it for long.
+	// Fetching robots.txt and keeping the pace also work without Redis, so
+	// their client waits for it only briefly.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
 	closeAll := func() { client.Close(); hasty.Close() }
-	opts.About.Flags = nil // each process has its own
+	opts.About.Flags = nil // they may differ between the processes
 	store, err := redisstore.New(hasty, "politespider:")
 	if err != nil {
 		closeAll()
@@ -36,7 +36,7 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	}
 	fleet, err := redislimit.New(hasty, redislimit.Options{
 		Namespace: "politespider:" + crawl,
-		Lease:     max(lease, 5*time.Second), // it takes no less
+		Lease:     max(lease, 5*time.Second), // redislimit requires at least 5 s
 		Logger:    opts.Logger,
 	})
 	if err != nil {
@@ -63,12 +63,12 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	}, nil
 }
 
-// redisClient is a client of the server, the sentinels (?master_name=…) or the
-// cluster (?addr=…) that the URL names.
+// redisClient returns a client for the server, the sentinels (?master_name=…)
+// or the cluster (?addr=…) that the URL names.
 func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
 	bad := func(err error) error {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL, which may have a password
+			err = e.Err // without the URL, which may contain a password
 		}
 		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
 	}
@@ -103,7 +103,7 @@ func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, e
 	return redis.NewClient(opts), nil
 }
 
-// redactURL is the URL without its password.
+// redactURL returns the URL without its password and query.
 func redactURL(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -113,7 +113,7 @@ func redactURL(rawURL string) string {
 	return u.Redacted()
 }
 
-// quiet is a logger of go-redis that says nothing.
+// quiet is a logger for go-redis that discards everything.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}

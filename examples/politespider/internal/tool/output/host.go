@@ -11,17 +11,17 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// host is what a Ledger knows of a host: of all its ports, which share one
-// pace.
+// host is what a Ledger knows about a host. All ports of a host count together,
+// because they share one pace.
 type host struct {
 	record.HostSummary
-	last    time.Time         // start of its latest page
+	last    time.Time         // when its latest page was requested
 	paused  time.Time         // until when it is left alone
-	answers map[string]string // of each robots.txt that was asked for, by its address
-	decided bool              // by some robots.txt
+	answers map[string]string // how each robots.txt answered, by its URL
+	decided bool              // robots.txt has decided about a page
 }
 
-// answered takes down how a robots.txt of the host answered.
+// answered notes how a robots.txt of the host answered.
 func (h *host) answered(r record.Record) {
 	if h.answers == nil {
 		h.answers = make(map[string]string)
@@ -33,8 +33,8 @@ func (h *host) answered(r record.Record) {
 	h.answers[address] = robotsSummary(r)
 }
 
-// summary is the host as it stands. If it has several robots.txt files, each is
-// named by its address.
+// summary returns the host's part of the summary. If the host has several
+// robots.txt files, each is named by its address.
 func (h *host) summary() record.HostSummary {
 	s := h.HostSummary
 	var answers []string

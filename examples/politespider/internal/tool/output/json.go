@@ -7,12 +7,12 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// jsonPrinter writes a JSON object a line: the records, then {"summary": …}.
+// jsonPrinter writes one JSON object a line: the records, then {"summary": …}.
 type jsonPrinter struct{ enc *json.Encoder }
 
 func newJSONPrinter(w io.Writer) jsonPrinter {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // URLs are full of &
+	enc.SetEscapeHTML(false) // keeps the & in URLs readable
 	return jsonPrinter{enc}
 }
 

@@ -1,9 +1,9 @@
-// Package output says what a crawl does, while it does it: a line for each
-// thing that happens and a summary, for a person or as JSON, and an HTML
+// Package output shows what a crawl does while it runs: a line for each thing
+// that happens, then a summary, as text or as JSON. It also writes the HTML
 // report.
 //
-// A [Ledger] adds up what it is told and hands it on to a printer. There are
-// three: JSON lines, text, and text with a line of progress for a terminal.
+// A [Ledger] adds up the records and passes them to a printer. There are three
+// printers: JSON lines, text, and text with a progress line for a terminal.
 package output
 
 import (
@@ -21,38 +21,39 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// Options says what a crawl is and how to show it.
+// Options describe the crawl and how to show it.
 type Options struct {
-	What      string // is crawled, in a few words
+	What      string // what is crawled, in a few words
 	UserAgent string
-	Interval  time.Duration   // every host is owed it between two pages
-	JSON      bool            // a JSON object a line instead of text
+	Interval  time.Duration   // what every host is owed between two pages
+	JSON      bool            // print JSON lines instead of text
 	Report    string          // the HTML file that WriteReport writes; "": none
-	Before    *record.Summary // of an earlier crawl, to compare with; nil: none
-	History   History         // what happened in earlier runs, and is to be added to; nil: nothing
-	Failed    func(error)     // called once, when the output cannot be written
+	Before    *record.Summary // the outcome of an earlier crawl to compare with; nil: none
+	History   History         // takes the records of this run and has those of earlier runs; nil: none
+	Failed    func(error)     // called once if the output cannot be written
 }
 
-// History is what happened in a crawl, in this run and in those before.
+// History holds what has happened in a crawl, in this run and in the runs
+// before.
 type History interface {
 	Past(add func(began time.Time, r record.Record, rule *record.Rule)) error
 	Begin(at time.Time)
 	Add(r record.Record)
 }
 
-// Ledger collects what happens in a crawl and hands it to the printer, one at
-// a time. It is safe for concurrent use.
+// Ledger collects what happens in a crawl and passes it to the printer, one
+// record at a time. It is safe for concurrent use.
 type Ledger struct {
 	opts   Options
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil: none is wanted
-	whole  *Ledger       // of all runs of the crawl, for the report; nil: this is the only one
+	report *report.Crawl // nil: no report is wanted, or it belongs to whole
+	whole  *Ledger       // adds up all runs of the crawl for the report; nil: this is the only run
 
 	mu       sync.Mutex
 	total    record.Summary
-	ofReport record.Summary // that of the report, once Finish was called
+	ofReport record.Summary // the summary that the report shows, set by Finish
 	hosts    map[string]*host
 }
 
@@ -79,8 +80,8 @@ func (l *Ledger) newReport(began time.Time) *report.Crawl {
 	return c
 }
 
-// Recall takes down what happened in earlier runs of the crawl, if a report
-// wants to know. It is called before all else.
+// Recall adds the earlier runs of the crawl to the report, if one is wanted.
+// Call it before any other method.
 func (l *Ledger) Recall() error {
 	if l.opts.History == nil {
 		return nil
@@ -89,7 +90,7 @@ func (l *Ledger) Recall() error {
 		whole := New(io.Discard, Options{What: l.opts.What, UserAgent: l.opts.UserAgent, Interval: l.opts.Interval})
 		whole.report, whole.start = l.report, l.start
 		err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
-			if l.whole == nil { // the first record of all
+			if l.whole == nil { // the first record of the crawl
 				l.whole, whole.start = whole, began
 				whole.report = l.newReport(began)
 			}
@@ -106,7 +107,7 @@ func (l *Ledger) Recall() error {
 	return nil
 }
 
-// addPast adds a record of a run that began then.
+// addPast adds a record of a run that began at the time began.
 func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	for _, request := range r.Requests {
 		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(duration(request.At)))
@@ -120,7 +121,8 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later is a record of a run as one of a crawl that began so much earlier.
+// later moves the times of a record: a time since its run began becomes a time
+// since the crawl began, which was earlier by that much.
 func later(r record.Record, by time.Duration) record.Record {
 	r.Seconds += record.Seconds(by)
 	if r.PausedUntil > 0 {
@@ -135,13 +137,13 @@ func later(r record.Record, by time.Duration) record.Record {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// Begin prints what comes first.
+// Begin prints the heading.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
 
-// Offset returns a moment in seconds since the crawl began.
+// Offset returns a time in seconds since the crawl began.
 func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.start)) }
 
-// Sent notes the start of a request: of a page, or for robots.txt.
+// Sent notes the start of a request, for a page or for robots.txt.
 func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	if l.whole != nil {
 		l.whole.Sent(host, isPage, at)
@@ -159,7 +161,7 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	h.last = at
 }
 
-// Paused notes that a host is left alone from now on because of its answer.
+// Paused notes that the host is left alone from now on because of its answer.
 func (l *Ledger) Paused(host string, until time.Time) {
 	l.paused(host, time.Now(), until)
 	if l.whole != nil {
@@ -180,7 +182,7 @@ func (l *Ledger) paused(host string, from, until time.Time) {
 	}
 }
 
-// Add notes and prints what happened.
+// Add notes and prints a record.
 func (l *Ledger) Add(r record.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,7 +199,7 @@ func (l *Ledger) Add(r record.Record) {
 	}
 }
 
-// add notes what happened.
+// add notes a record. The caller holds l.mu.
 func (l *Ledger) add(r record.Record, rule *record.Rule) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)
@@ -270,8 +272,8 @@ func (l *Ledger) heard(u record.Use) {
 	}
 }
 
-// ShowProgress keeps a terminal up to date on how the crawl stands until stop
-// is called. Elsewhere it does nothing.
+// ShowProgress updates a progress line on a terminal until stop is called. If
+// the output is not a terminal, it does nothing.
 func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 	p, ok := l.print.(liveness)
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// printer shows a crawl as it goes. The ledger calls it with one thing at a
-// time.
+// printer shows a crawl as it runs. The ledger makes one call at a time.
 type printer interface {
 	begin(what, userAgent string)
 	record(record.Record)
@@ -22,7 +21,7 @@ type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }
 
-// newPrinter returns a printer of one kind or the other.
+// newPrinter returns the printer for this kind of output.
 func newPrinter(w io.Writer, live, asJSON bool) printer {
 	switch {
 	case asJSON:

@@ -7,8 +7,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// CheckReport makes sure that the report can be written, before a crawl that
-// may take hours. A report that is there already stays until then.
+// CheckReport returns an error if the report cannot be written, so that this is
+// known before a crawl that may take hours. It leaves an existing report as it
+// is.
 func CheckReport(path string) error {
 	if path == "" {
 		return nil
@@ -21,7 +22,7 @@ func CheckReport(path string) error {
 }
 
 // WriteReport writes the report of the crawl, if Options names a file for it.
-// It links URLs that were blocked to the proofs that there are, by URL.
+// It links each blocked URL to its proof in proofs, if there is one.
 func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
 	drawn := l.report
 	if l.whole != nil {

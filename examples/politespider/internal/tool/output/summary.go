@@ -37,8 +37,8 @@ func (p *textPrinter) summary(s record.Summary) {
 	}
 }
 
-// mostHosts and mostListed are how many rows of a table or a list a person
-// reads. The others are in the JSON lines.
+// mostHosts and mostListed are how many rows of a table and how many items of a
+// list are printed for people. The JSON lines have them all.
 const mostHosts, mostListed = 50, 20
 
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
@@ -75,15 +75,15 @@ func ifAny(s float64) string {
 	return seconds(s)
 }
 
-// more says that a list goes on.
+// more prints that n items of a list are not shown.
 func (p *textPrinter) more(n int) {
 	if n > 0 {
 		fmt.Fprintf(p.w, "  … and %d more, in -json\n", n)
 	}
 }
 
-// uses says how many pages allow and deny a use, and which drafts that was read
-// by.
+// uses prints how many pages allow and deny each use, and which drafts their
+// statements were read by.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return

@@ -9,23 +9,24 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// textPrinter writes a line for each thing that happened, and the summary as
-// tables: plain, or for a terminal.
+// textPrinter writes a line for each record, and the summary as tables. It uses
+// colours and styles only on a terminal.
 type textPrinter struct {
 	w      io.Writer
 	colour bool
-	told   map[string]bool // what a host's robots.txt says, printed already
+	told   map[string]bool // what robots.txt files say that was printed already
 }
 
-// lineFormat is that of a line up to its note: time, waited, verdict, status,
-// URL.
+// lineFormat is the format of a line up to its note: time, waited, verdict,
+// status, URL.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
 
-// evidenceIndent stands before a line on what a page says, below the page's
-// own.
+// evidenceIndent indents a line about what a page says, below the page's own
+// line.
 const evidenceIndent = "                     "
 
-// urlWidth is that of most URLs; longer ones push their note to the right.
+// urlWidth is the width of the URL column. Most URLs fit; a longer one pushes
+// its note to the right.
 const urlWidth = 42
 
 // Terminal attributes (ECMA-48 SGR).
@@ -88,7 +89,7 @@ func (p *textPrinter) record(r record.Record) {
 	}
 }
 
-// tellOnce reports whether it is called with this text for the first time.
+// tellOnce reports whether this is the first call with this text.
 func (p *textPrinter) tellOnce(text string) bool {
 	if p.told[text] {
 		return false
@@ -100,7 +101,7 @@ func (p *textPrinter) tellOnce(text string) bool {
 	return true
 }
 
-// note is what there is to say about a record beyond its verdict.
+// note returns the details of a record that its verdict does not tell.
 func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

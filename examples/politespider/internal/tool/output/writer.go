@@ -2,7 +2,8 @@ package output
 
 import "io"
 
-// checkedWriter keeps the first error of w, and calls failed then.
+// checkedWriter keeps the first error of w. When that error occurs, it calls
+// failed.
 type checkedWriter struct {
 	w      io.Writer
 	err    error

@@ -1,4 +1,5 @@
-// Package signing signs what a crawl sends, so that servers know who asks.
+// Package signing signs the requests of a crawl, so that servers can tell who
+// sends them.
 package signing
 
 import (
@@ -12,16 +13,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Signing is how requests are signed. The zero value does not sign.
+// Signing says how requests are signed. The zero value does not sign.
 type Signing struct {
-	KeyFile string // of the private key
-	Agent   string // the URL at which servers find the public one
+	KeyFile string // the file of the private key
+	Agent   string // the URL at which servers find the public key
 	Legacy  bool   // see webbotauth.Transport
 
-	transport *webbotauth.Transport // nil: nothing is signed
+	transport *webbotauth.Transport // nil: requests are not signed
 }
 
-// Open reads the key. It returns an error if requests cannot be signed so.
+// Open reads the key. It returns an error if the key or the settings cannot be
+// used for signing.
 func (s *Signing) Open(logger *slog.Logger) error {
 	switch {
 	case s.KeyFile == "" && s.Agent == "" && !s.Legacy:
@@ -43,7 +45,8 @@ func (s *Signing) Open(logger *slog.Logger) error {
 	return nil
 }
 
-// Sign returns what signs requests and sends them by way of base.
+// Sign returns a RoundTripper that signs requests and sends them through base.
+// If requests are not signed, it returns base.
 func (s *Signing) Sign(base http.RoundTripper) http.RoundTripper {
 	if s.transport == nil {
 		return base
@@ -52,7 +55,8 @@ func (s *Signing) Sign(base http.RoundTripper) http.RoundTripper {
 	return s.transport
 }
 
-// KeysURL is where servers find the keys; "" if nothing is signed.
+// KeysURL returns where servers find the public key, or "" if requests are not
+// signed.
 func (s *Signing) KeysURL() string {
 	if s.transport == nil || !s.Legacy {
 		return s.Agent

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// asked are the requests for robots.txt that no record speaks of yet. It is
-// safe for concurrent use.
+// asked collects the requests for robots.txt that are not yet part of a record.
+// It is safe for concurrent use.
 type asked struct {
 	mu       sync.Mutex
 	requests []askedFor
@@ -17,7 +17,7 @@ type asked struct {
 
 type askedFor struct {
 	record.Request
-	next string // where the answer redirects to
+	next string // where the answer redirects to; "": nowhere
 }
 
 func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
@@ -32,8 +32,8 @@ func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
 	a.requests = append(a.requests, f)
 }
 
-// take hands over what was sent for the robots.txt at this URL, redirects
-// included.
+// take removes and returns the requests for the robots.txt at this URL, those
+// for its redirects included.
 func (a *asked) take(url string) (sent []record.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

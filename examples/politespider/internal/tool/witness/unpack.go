@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// unpack unpacks what colly would unpack after it has counted the bytes: so its
-// limit on a page holds for what comes out, and a few kilobytes cannot become
-// gigabytes.
+// unpack decompresses, while it is read, a body that colly would otherwise
+// decompress after it has counted the bytes. So colly's limit on a page holds
+// for the decompressed bytes, and a few kilobytes cannot become gigabytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||
@@ -24,7 +24,7 @@ func unpack(resp *http.Response) {
 	resp.Uncompressed = true
 }
 
-// gzipBody unpacks as it is read.
+// gzipBody decompresses a body while it is read.
 type gzipBody struct {
 	packed io.ReadCloser
 	plain  *gzip.Reader // nil until the first Read

@@ -1,5 +1,5 @@
-// Package witness sees what a crawl really sends, and when, and what robots.txt
-// says about it: what Courtesy tells its observers, put beside the request.
+// Package witness records what a crawl really sends, and when. It puts beside
+// each request what Courtesy tells its observers about it.
 package witness
 
 import (
@@ -17,41 +17,42 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Witness is the innermost RoundTripper, and has the functions of observers of
-// robots.txt and of the pace. It writes what concerns a page into the page's
-// Seen, and enters what concerns a robots.txt into the ledger itself. Make one
-// with New; it is safe for concurrent use.
+// Witness is the innermost RoundTripper, and its methods serve as observers of
+// robots.txt and of the pace. What concerns a page goes into the page's Seen.
+// What concerns a robots.txt goes straight into the ledger. New makes one. It
+// is safe for concurrent use.
 type Witness struct {
 	base     http.RoundTripper
-	interval time.Duration // that a host is owed after a robots.txt
+	interval time.Duration // what a host is owed after a request for robots.txt
 	ledger   *output.Ledger
-	pages    sync.Map // URL → *Seen, of those under way
+	pages    sync.Map // URL → *Seen, of the attempts under way
 	asked    asked
-	pauses   sync.Map // host → until when, of those that no record speaks of yet
+	pauses   sync.Map // host → until when, of the pauses that are not yet part of a record
 }
 
-// Seen is what was seen of one attempt at a page. It may be read when the
-// attempt is over.
+// Seen is what was observed during one attempt at a page. It may be read when
+// the attempt is over.
 type Seen struct {
 	Sent     time.Time          // zero: nothing was sent
-	Requests []record.Request   // their Interval is not filled in
-	Decision *robotsmw.Decision // nil: robots.txt was not asked
+	Requests []record.Request   // without their Interval
+	Decision *robotsmw.Decision // nil: robots.txt was not consulted
 }
 
-// New returns a Witness of what base sends.
+// New returns a Witness that sends requests through base.
 func New(base http.RoundTripper, interval time.Duration, ledger *output.Ledger) *Witness {
 	return &Witness{base: base, interval: interval, ledger: ledger}
 }
 
-// Watch begins an attempt at a page; nobody else attempts the same URL. It is
-// over when done is called.
+// Watch begins an attempt at a page, which ends when done is called. There must
+// be only one attempt at a URL at a time.
 func (w *Witness) Watch(url string) (seen *Seen, done func()) {
 	seen = new(Seen)
 	w.pages.Store(url, seen)
 	return seen, func() { w.pages.Delete(url) }
 }
 
-// page returns what is seen of the page at this URL; nil: it is not under way.
+// page returns the Seen of the page at this URL, or nil if no attempt at it is
+// under way.
 func (w *Witness) page(url string) *Seen {
 	if seen, ok := w.pages.Load(url); ok {
 		return seen.(*Seen)
@@ -59,7 +60,7 @@ func (w *Witness) page(url string) *Seen {
 	return nil
 }
 
-// RoundTrip sends the request, and takes down that it does.
+// RoundTrip sends the request, and records it.
 func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := time.Now()
 	host := frontier.HostKey(req.URL)
@@ -86,8 +87,8 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// askedSignature says which signature a refusal asks for
-// (draft-ietf-webbotauth- httpsig-protocol-01 section 5.3); "" if none.
+// askedSignature returns which signature a refusal asks for
+// (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3), or "" if none.
 func askedSignature(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -96,21 +97,22 @@ func askedSignature(resp *http.Response) string {
 	return ""
 }
 
-// CloseIdleConnections closes those of the base.
+// CloseIdleConnections closes the idle connections of base.
 func (w *Witness) CloseIdleConnections() {
 	if c, ok := w.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// Decided takes down what robots.txt says of a URL, as a robotsmw.Observer.
+// Decided records what robots.txt says about a URL. It is for a
+// robotsmw.Observer.
 func (w *Witness) Decided(_ context.Context, d robotsmw.Decision) {
 	if page := w.page(d.URL.String()); page != nil {
 		page.Decision = &d
 	}
 }
 
-// Fetched takes down how a robots.txt came, as a robotsmw.Observer.
+// Fetched records how a robots.txt was fetched. It is for a robotsmw.Observer.
 func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: f.Cause}
 	if u, err := url.Parse(f.URL); err == nil {
@@ -120,15 +122,15 @@ func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 	w.ledger.Add(r)
 }
 
-// BackedOff takes down until when a host is left alone, as a
+// BackedOff records until when a host is left alone. It is for a
 // politeness.Observer.
 func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
 	w.ledger.Paused(e.Host, e.Until)
 }
 
-// Pause returns until when a host is left alone, in seconds since the crawl
-// began, if its latest answer is why; else 0.
+// Pause returns until when the host is left alone because of its latest answer,
+// in seconds since the crawl began. It returns 0 if the host is not.
 func (w *Witness) Pause(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
