@@ -1,5 +1,5 @@
-// Colly crawls a site with colly, and obeys its robots.txt: Attach is the line
-// to add to a collector.
+// Colly crawls a site with colly and obeys its robots.txt. An existing
+// collector needs only the line with Attach.
 package main
 
 import (

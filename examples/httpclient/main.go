@@ -1,4 +1,4 @@
-// Httpclient fetches the URLs of its command line with an http.Client that
+// Httpclient fetches the URLs on its command line with an http.Client that
 // obeys robots.txt.
 package main
 
@@ -21,7 +21,7 @@ func main() {
 	status := 0
 	for _, url := range os.Args[1:] {
 		resp, err := client.Get(url)
-		if err != nil { // a *robotsmw.DisallowedError where robots.txt says no
+		if err != nil { // a *robotsmw.DisallowedError if robots.txt disallows the URL
 			fmt.Println(err)
 			status = 1
 			continue

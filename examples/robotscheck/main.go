@@ -1,5 +1,5 @@
-// Robotscheck answers questions about robots.txt, for the site owner and the
-// crawler operator who read it differently.
+// Robotscheck answers questions about robots.txt, for site owners and for
+// crawler operators.
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/a.html    may it be fetched, and which line says so
 //	robotscheck lint https://example.com/                               what is wrong with the file
@@ -10,17 +10,22 @@
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
 //	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
-// Files are read by RFC 9309 with the decisions of package robotstxt. Where a
-// FILE is asked for, "-" is standard input and a URL is the robots.txt in force
-// for that URL: it is fetched as a crawler would, with redirects, and what a
-// 404 or a 503 means instead of rules. A path that servers may take for another,
-// such as /x/../private/, is judged by that one, too.
+// Files are read by RFC 9309 and the decisions in package robotstxt. As a FILE,
+// "-" is standard input, and a URL stands for the robots.txt in force at that
+// URL. It is fetched as a crawler would fetch it: redirects are followed, and a
+// 404 or a 503 has its meaning. A path that servers may take for another one,
+// such as /x/../private/, is judged as the other one too.
 //
-// The exit status is 0 for allowed or clean, 1 for disallowed or problems, and
-// 2 if that cannot be told: wrong usage, a file that cannot be read, a
-// robots.txt that cannot be had. It is 3 for an answer that holds for the file
-// as it is read, which is cut at 500 KiB, binary, or an HTML page. "robotscheck
-// help explain" tells more about a command, its flags and its JSON.
+// The exit status is
+//
+//   - 0 for allowed or clean;
+//   - 1 for disallowed or problems;
+//   - 2 if there is no answer: the command line is wrong, a file cannot be
+//     read, or the robots.txt is unreachable;
+//   - 3 if the answer is doubtful: the file is cut at 500 KiB, binary, or an
+//     HTML page.
+//
+// "robotscheck help explain" describes that command, its flags and its JSON.
 package main
 
 import (
@@ -44,8 +49,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/survey"
 )
 
-// commands are the subcommands, in the order in which help lists them. A new
-// one is a package that exports a Command, and a row here.
+// commands are the subcommands, in the order of the help. To add one, write a
+// package that exports a Command, and add it here.
 var commands = []command.Command{
 	explain.Command,
 	lint.Command,
@@ -59,12 +64,12 @@ var commands = []command.Command{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // from now on, a second Ctrl-C kills the process
 	e := command.Env{Stdin: os.Stdin, Stdout: bufio.NewWriter(os.Stdout), Stderr: os.Stderr, Base: http.DefaultTransport}
 	os.Exit(int(run(ctx, e, os.Args[1:])))
 }
 
-// run is the program: everything but the process.
+// run runs the program and returns its exit status.
 func run(ctx context.Context, e command.Env, args []string) command.Status {
 	status := dispatch(ctx, e, args)
 	if err := e.Stdout.Flush(); err != nil {

@@ -1,5 +1,5 @@
-// Package arguments reads a command line as people write it: with flags before,
-// between and after the arguments.
+// Package arguments parses a command line with flags before, between and after
+// the arguments.
 package arguments
 
 import (
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Parse parses the flags in args wherever they stand, and returns the
-// arguments. What follows "--" are arguments. The error is that of the flag set,
-// flag.ErrHelp included.
+// Parse parses the flags in args wherever they stand, and returns the other
+// arguments. Everything after "--" is an argument. It returns the flag set's
+// error, which may be flag.ErrHelp.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -28,8 +28,8 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// advise has the flags of the standard library say what to write, where they
-// say "parse error" alone, until undo is called.
+// advise replaces the standard library's bare "parse error" by what to write,
+// until undo is called.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -63,7 +63,7 @@ type advised struct {
 	advice string
 }
 
-// Set is of flag.Value.
+// Set implements flag.Value.
 func (a advised) Set(text string) error {
 	err := a.Value.Set(text)
 	if err != nil && err.Error() == "parse error" {

@@ -1,5 +1,5 @@
-// Package terminal is what the commands need to know of what they write to:
-// whether a person watches, and how to show that person the text of strangers.
+// Package terminal tells the commands whether they write to a terminal, and
+// makes text from servers safe to print there.
 package terminal
 
 import (
@@ -19,11 +19,11 @@ func Is(w io.Writer) bool {
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// EraseLine takes back what stands in the line and goes to its beginning.
+// EraseLine erases the current line and moves the cursor to its beginning.
 const EraseLine = "\r\x1b[2K"
 
-// Printable is a stranger's text, made fit for a terminal: it cannot move the
-// cursor, and has an end after so many runes.
+// Printable returns s in a form that is safe to print on a terminal: it cannot
+// move the cursor, and it is cut after most runes.
 func Printable(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"

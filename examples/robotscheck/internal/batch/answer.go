@@ -17,8 +17,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 )
 
-// A batch answers blocks of lines at the same time, and writes the answers in
-// order.
+// A batch answers blocks of lines in parallel, and writes the answers in order.
 type batch struct {
 	cache      *rulesCache
 	disallowed atomic.Bool
@@ -31,7 +30,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	defer cancel()
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
-	ordered := make(chan *block, 2*workers) // bounds what is read ahead
+	ordered := make(chan *block, 2*workers) // its capacity bounds how far the reader runs ahead
 	var readErr error
 	go func() {
 		defer close(ordered)
@@ -75,7 +74,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 			return 0, ctx.Err()
 		}
 		out.Write(next.out)
-		if out.Flush() != nil { // nobody waits for an answer that is known
+		if out.Flush() != nil { // flush each block, so that a known answer is seen at once
 			return command.CannotTell, nil // the writer keeps the error, and run reports it
 		}
 		blocks.Put(next)
@@ -121,8 +120,8 @@ func (b *batch) answer(block *block) {
 
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// answerLine appends the answer to a question to out, or returns why there is
-// none.
+// answerLine appends the answer to a question to out. It returns an error if
+// the line cannot be answered.
 func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
 	if !utf8.Valid(line) {
 		return out, false, errors.New("the line is not UTF-8")
@@ -156,7 +155,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	return append(out, "}\n"...), v.Allowed, nil
 }
 
-// appendFailure appends what stands in place of an answer.
+// appendFailure appends the object that replaces an answer.
 func appendFailure(out []byte, number int, err error) []byte {
 	out = strconv.AppendInt(append(out, `{"input_line":`...), int64(number), 10)
 	out = appendString(append(out, `,"error":`...), err.Error())

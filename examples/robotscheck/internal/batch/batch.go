@@ -1,8 +1,8 @@
-// Package batch is robotscheck batch: it answers many questions, JSON lines in,
-// verdicts out, in bounded memory.
+// Package batch implements robotscheck batch. It answers many questions in
+// bounded memory: JSON lines in, verdicts out.
 //
-// What is read is cut into blocks of lines, which workers answer at the same
-// time. The answers come out in the order of the questions.
+// The input is cut into blocks of lines, which workers answer in parallel. The
+// answers come out in the order of the questions.
 package batch
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 )
 
-// Command is robotscheck batch.
+// Command is the subcommand robotscheck batch.
 var Command = command.Command{
 	Name:  "batch",
 	Usage: "[flags] [FILE]",

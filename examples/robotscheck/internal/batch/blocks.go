@@ -9,10 +9,10 @@ import (
 
 const (
 	blockSize = 64 << 10 // bytes read at a time, unless a line is longer
-	maxLine   = 16 << 20 // bytes of a line
+	maxLine   = 16 << 20 // limit on the bytes of a line
 )
 
-// A block is some whole lines, and their answers.
+// A block is several complete lines and their answers.
 type block struct {
 	first   int // the number of its first line
 	in, out []byte
@@ -21,11 +21,10 @@ type block struct {
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks gives away what was read, up to the last line end, as soon as it
-// is there: no answer waits for a later question. It ends early when give
-// returns false.
+// readBlocks passes complete lines to give as soon as they are read, so that no
+// answer waits for a later question. It ends early when give returns false.
 func readBlocks(in io.Reader, give func(*block) bool) error {
-	buf := make([]byte, 0, blockSize) // begins with a line that was read in part
+	buf := make([]byte, 0, blockSize) // begins with the incomplete line of the read before
 	for number := 1; ; {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, len(buf))

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// A question is a line of a batch. The robots.txt stays as JSON has it: as long
-// as the same text comes again, nobody needs it otherwise.
+// A question is one line of a batch. It keeps the robots.txt as the JSON string
+// it came in, which is also its key in the cache: a text that was seen before
+// need not be decoded.
 type question struct {
 	rawRobots []byte // the JSON string of the text, or of the path; empty: none
 	isPath    bool
@@ -20,9 +21,10 @@ type question struct {
 	rawURL    []byte
 }
 
-// scan reads a question of the usual form: an object of nothing but the known
-// members, whose agent and url are plain. It reports false for all else, valid
-// or not, which is decodeQuestion's. It is many times faster.
+// scan reads a question of the usual form: an object with only the known
+// members, whose agent and url have no escapes. It is many times faster than
+// decodeQuestion. It reports false for any other line, valid or not, which is
+// then left to decodeQuestion.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line: line}
 	if !s.char('{') {
@@ -60,7 +62,8 @@ func (q *question) scan(line []byte) bool {
 	}
 }
 
-// robots returns the bytes of the robots.txt.
+// robots returns the text of the robots.txt. It reads the file if the question
+// names one.
 func (q question) robots() ([]byte, error) {
 	text, err := q.text()
 	if err == nil && q.isPath {
@@ -69,7 +72,7 @@ func (q question) robots() ([]byte, error) {
 	return []byte(text), err
 }
 
-// text returns the string that rawRobots is.
+// text decodes rawRobots.
 func (q question) text() (s string, err error) {
 	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
 		return "", errors.New(`"robots" or "file" is no JSON string`)
@@ -77,7 +80,8 @@ func (q question) text() (s string, err error) {
 	return s, nil
 }
 
-// decodeQuestion reads a question of any form, or says what is wrong with it.
+// decodeQuestion reads a question of any valid form. The error says what is
+// wrong with the line.
 func decodeQuestion(line []byte) (q question, err error) {
 	var v struct {
 		Robots, File json.RawMessage
@@ -109,25 +113,26 @@ func decodeQuestion(line []byte) (q question, err error) {
 	return q, nil
 }
 
-// appendString appends a JSON string.
+// appendString appends s as a JSON string.
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // a string always has a form
+			quoted, _ := json.Marshal(s) // every string can be encoded
 			return append(out, quoted...)
 		}
 	}
 	return append(append(append(out, '"'), s...), '"')
 }
 
-// A scanner reads JSON from the front.
+// A scanner reads JSON from a line, from left to right.
 type scanner struct {
 	line []byte
-	at   int    // what comes next
-	raw  []byte // what text returned last
+	at   int    // index of the next byte
+	raw  []byte // the string that text returned last
 }
 
-// byte takes a byte, and white space before it, if that is what comes next.
+// char skips spaces and tabs and then the byte c. It reports false, and skips
+// nothing, if another byte follows.
 func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {
@@ -140,8 +145,8 @@ func (s *scanner) char(c byte) bool {
 	return true
 }
 
-// text takes a string and returns it with its quotes. That it has no bad
-// escapes is not looked at.
+// text reads a string and returns it with its quotes. It does not check the
+// escapes.
 func (s *scanner) text() (raw []byte, ok bool) {
 	if !s.char('"') {
 		return nil, false
@@ -164,8 +169,8 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain takes a string that has no escapes, and is UTF-8, and returns it
-// without its quotes.
+// plain reads a string and returns it without its quotes. It reports false
+// unless the string is UTF-8 without escapes.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()
 	if !ok {
@@ -177,5 +182,5 @@ func (s *scanner) plain() (value []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return value, utf8.Valid(value) // encoding/json reads U+FFFD for what is not
+	return value, utf8.Valid(value) // encoding/json would replace invalid UTF-8 by U+FFFD
 }

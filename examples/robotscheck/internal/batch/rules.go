@@ -9,19 +9,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A rulesCache keeps robots.txt files that were read, and the rules taken from
-// them, in bounded memory: when half of it is used up by one generation, the
-// one before is dropped. It is safe for concurrent use.
+// A rulesCache keeps robots.txt files and the rules made from them, in bounded
+// memory. It has two generations. When the young one has used half of the
+// memory, it becomes the old one, and the old one before is dropped. It is safe
+// for concurrent use.
 type rulesCache struct {
 	half int64 // bytes
 
 	mu       sync.RWMutex
 	young    map[robotsKey]*cachedRobots
 	old      map[robotsKey]*cachedRobots
-	youngFor int64 // bytes that young takes
+	youngFor int64 // bytes that young uses
 }
 
-// A robotsKey is a robots.txt as the question has it.
+// A robotsKey identifies a robots.txt as a question gives it.
 type robotsKey struct {
 	raw    string // a JSON string
 	isPath bool
@@ -34,14 +35,16 @@ type cachedRobots struct {
 	size  int64
 }
 
-// perEntry is about what a map takes for an entry, besides what it holds.
+// perEntry is roughly how many bytes a map uses for an entry, besides its
+// contents.
 const perEntry = 200
 
 func newRulesCache(size int64) *rulesCache {
 	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
 }
 
-// rules returns the rules that a question is about.
+// rules returns the rules for a question, from the cache if they are there.
+// doubtful says why they may not be meant for robots; "": no doubt.
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
@@ -68,7 +71,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 			file:  robotstxt.Parse(text),
 			doubt: doubt.Of(text),
 			rules: make(map[string]*robotstxt.Rules),
-			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // the text, and its lines
+			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // the text and its lines
 		}
 	}
 	rules = entry.file.Rules(agent)
@@ -76,12 +79,12 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 	return rules, entry.doubt, nil
 }
 
-// keep adds an agent's rules, and the file if it is new or of the old
+// keep stores an agent's rules, and the file if it is not in the young
 // generation.
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.young[key]; other != nil { // another goroutine was first
+	if other := c.young[key]; other != nil { // another goroutine was faster
 		entry = other
 	} else {
 		c.young[key] = entry

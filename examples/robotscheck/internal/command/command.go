@@ -1,9 +1,9 @@
-// Package command is the frame that every subcommand of robotscheck hangs in.
+// Package command is the framework for the subcommands of robotscheck.
 //
-// A subcommand is a package that exports one [Command]: its name, its help,
-// its flags and what runs. It gets the world as an [Env], and returns a
-// [Status] or an error. The frame parses flags, prints help and errors, and
-// makes exit statuses of both.
+// A subcommand is a package that exports one [Command]: its name, its help, its
+// flags and the function to run. That function gets an [Env] and returns a
+// [Status] or an error. The framework parses flags, prints help and errors, and
+// turns the result into an exit status.
 package command
 
 import (
@@ -17,29 +17,31 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 )
 
-// A Status is an exit status of the program. The larger one of two is the one
-// to report.
+// A Status is an exit status of the program. If there are several, the largest
+// one is reported.
 type Status int
 
 const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
-	CannotTell Status = 2 // it cannot be told
-	Doubtful   Status = 3 // it is told, but of a robots.txt that was cut off, or is none
+	CannotTell Status = 2 // the answer could not be found
+	Doubtful   Status = 3 // there is an answer, but the robots.txt was cut off or is not one
 )
 
 // A Command is a subcommand.
 type Command struct {
 	Name  string
 	Usage string // what follows the name
-	Short string // in the list of commands
-	Help  string // in full
-	// Setup declares the flags, and returns what runs when they are parsed.
+	Short string // for the list of commands
+	Help  string // the full text
+	// Setup declares the flags. It returns the Action to run after they are
+	// parsed.
 	Setup func(*flag.FlagSet) Action
 }
 
-// An Action is what a command does with the arguments that are not flags. An
-// error is reported, with CannotTell; so is a [UsageError], with the usage.
+// An Action runs a command with its arguments, without the flags. An error is
+// printed, and the exit status is then CannotTell. For a [UsageError] the usage
+// is printed too.
 type Action func(ctx context.Context, e Env, args []string) (Status, error)
 
 // Run parses the flags among args, and runs the command or prints its help.

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// Env is what a command has of the world.
+// Env is a command's access to the outside world.
 type Env struct {
 	Stdin  io.Reader
-	Stdout *bufio.Writer // to be flushed before something is written to Stderr
+	Stdout *bufio.Writer // flush it before writing to Stderr
 	Stderr io.Writer
-	Base   http.RoundTripper // fetches
+	Base   http.RoundTripper // sends requests
 }
 
 // ReadFile reads a file, or standard input for "-".
@@ -28,7 +28,7 @@ func (e Env) ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Open is ReadFile for a file that may be large.
+// Open is like ReadFile for a file that may be large: it returns a reader.
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(e.Stdin), nil
@@ -36,7 +36,7 @@ func (e Env) Open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// ShownName is what a file is called in the output.
+// ShownName returns the name of a file for the output.
 func ShownName(arg string) string {
 	if arg == "-" {
 		return "<stdin>"

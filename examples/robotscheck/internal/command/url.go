@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// IsURL tells a URL from a file's name.
+// IsURL reports whether an argument is a URL and not the name of a file.
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
-// MeantURL is the URL that was meant by a text that begins with a mistyped
-// scheme, such as htp://, https:/ or http//; "" if it does not look like that.
+// MeantURL returns the URL that was probably meant by a text that begins with a
+// mistyped scheme, such as htp://, https:/ or http//. It returns "" for any
+// other text.
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -28,8 +29,8 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// isNear reports whether a text is another, or becomes it when one byte is left
-// out, added or replaced, or two change places.
+// isNear reports whether a and b differ by at most one typing error: a byte
+// left out, added or replaced, or two neighbouring bytes swapped.
 func isNear(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -40,8 +41,7 @@ func isNear(a, b string) bool {
 	return len(a)+len(b) <= 1 || len(a) == 1 && len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
-// ParseURL reads the URL of something that can be fetched. The error is a
-// UsageError.
+// ParseURL parses a URL that can be fetched. The error is a UsageError.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

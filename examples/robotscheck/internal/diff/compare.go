@@ -20,17 +20,17 @@ type diff struct {
 	classes []*class
 	print   func(change)
 
-	urls, opened, closed int // the last two count a URL for which there is at least one such change
+	urls, opened, closed int // the number of URLs, and of those with at least one such change
 }
 
-// A class is robots that obey the same groups in both files, and so always
-// change together.
+// A class is the robots that obey the same groups in both files. All of them
+// always change together.
 type class struct {
 	agents []string
 	rules  [2]*robotstxt.Rules
 }
 
-// A change is what -json prints.
+// A change is a changed verdict, as -json prints it.
 type change struct {
 	URL    string          `json:"url"`
 	Agents []string        `json:"agents"`
@@ -38,7 +38,7 @@ type change struct {
 	New    verdict.Verdict `json:"new"`
 }
 
-// classify sorts robots into classes.
+// classify sorts the robots into classes.
 func (d *diff) classify(agents []string) {
 	byGroups := make(map[string]*class)
 	for _, agent := range agents {
@@ -62,7 +62,7 @@ func (d *diff) classify(agents []string) {
 	}
 }
 
-// compare reads URLs and prints the changes.
+// compare reads URLs and prints the changed verdicts.
 func (d *diff) compare(name string, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for number := 1; ; number++ {

@@ -1,5 +1,5 @@
-// Package diff is robotscheck diff: which URLs an edit of a robots.txt opens or
-// closes, and for whom.
+// Package diff implements robotscheck diff: which URLs an edit of a robots.txt
+// opens or closes, and for which robots.
 package diff
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Command is robotscheck diff.
+// Command is the subcommand robotscheck diff.
 var Command = command.Command{
 	Name:  "diff",
 	Usage: "[flags] OLD NEW -urls FILE",
@@ -64,7 +64,7 @@ With -json, one object for each URL and robots that share the change:
 			}
 			if len(*named) == 0 {
 				*named = append(robot.Tokens{"*"}, robot.Named(d.sources[0].File(robotstxt.RFC9309), d.sources[1].File(robotstxt.RFC9309))...)
-				*named = slices.Compact(*named) // "*" comes first, if it is named
+				*named = slices.Compact(*named) // if "*" is named, it comes first
 			}
 			d.classify(*named)
 			in, err := e.Open(*urls)
@@ -87,7 +87,7 @@ With -json, one object for each URL and robots that share the change:
 	},
 }
 
-// changePrinter returns what prints a change.
+// changePrinter returns a function that prints a change.
 func changePrinter(w io.Writer, asJSON bool) func(change) {
 	if asJSON {
 		enc := output.JSON(w)

@@ -1,5 +1,5 @@
-// Package doubt tells why a verdict may not be worth much: the robots.txt is
-// longer than what robots read of it, or no text that was meant for them.
+// Package doubt finds reasons to doubt a verdict: the robots.txt is longer than
+// what robots read of it, or it is not a text for robots at all.
 package doubt
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Help describes what Of returns, for the help of commands that have it in
-// their JSON.
+// Help describes the result of Of, for the help of commands that print it as
+// JSON.
 const Help = `  doubt     why that is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16, or an
             HTML page; absent where it is not`
 
-// Of says what is to be doubted about a robots.txt as a whole, in a sentence;
-// "" for nothing. It costs next to nothing where nothing is wrong.
+// Of returns a sentence that says why the robots.txt as a whole is doubtful, or
+// "" if it is not. It is cheap if nothing is wrong.
 func Of(text []byte) string {
 	if !suspicious(text) {
 		return ""
@@ -31,12 +31,13 @@ func Of(text []byte) string {
 	return ""
 }
 
-// OfFetched is Of for a text that was fetched: no more is than is read.
+// OfFetched is like Of for a text that was fetched, which may be only the
+// beginning of the file.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }
 
-// suspicious reports whether it is worth while to look closer.
+// suspicious reports whether the text should be examined in full.
 func suspicious(text []byte) bool {
 	head := text[:min(len(text), 1024)]
 	return len(text) > robotstxt.MaxSize || bytes.ContainsAny(head, "<\x00\xff\xfe") || !utf8.Valid(head) ||

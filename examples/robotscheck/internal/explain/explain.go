@@ -1,5 +1,5 @@
-// Package explain is robotscheck explain: may a robot fetch a path, and which
-// line of the robots.txt says so.
+// Package explain implements robotscheck explain: may a robot fetch a path, and
+// which line of the robots.txt says so.
 package explain
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/verdict"
 )
 
-// Command is robotscheck explain.
+// Command is the subcommand robotscheck explain.
 var Command = command.Command{
 	Name:  "explain",
 	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
@@ -95,8 +95,7 @@ With -json, one object for each PATH and agent:
 	},
 }
 
-// targetsOf returns the paths that are asked about. The first argument is the
-// robots.txt.
+// targetsOf returns the paths to explain. The first argument is the robots.txt.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// An explanation is all that is to be said about one target.
+// An explanation is everything that explain reports about one target.
 type explanation struct {
 	Source string `json:"source"`
 	Agent  string `json:"agent"`
@@ -29,10 +29,11 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// otherDialects are those that are compared with ours.
+// otherDialects are the dialects whose verdicts are compared with that of RFC
+// 9309.
 var otherDialects = []struct {
 	dialect       robotstxt.Dialect
-	member, title string // in JSON and for people
+	member, title string // the name in JSON, and for people
 }{
 	{robotstxt.Google, "google", "Google"},
 	{robotstxt.Koster1996, "koster1996", "Koster1996"},
@@ -70,9 +71,10 @@ func (x explanation) status() command.Status {
 	return command.No
 }
 
-// withoutRule returns the file with a rule made ineffective: it has no pattern
-// any more, but still ends the group's user-agent lines. The file's length
-// stays the same, so that no other line begins or ceases to count.
+// withoutRule returns a copy of the file in which the rule on this line has no
+// effect: it has no pattern any more, but it still ends the group's user-agent
+// lines. The copy has the same length, so the other lines keep their places
+// relative to the size limit.
 func withoutRule(text []byte, line int) []byte {
 	text = slices.Clone(text)
 	for number, span := range lines.Spans(text) {

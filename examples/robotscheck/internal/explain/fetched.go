@@ -6,7 +6,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 )
 
-// A fetched is how a robots.txt was had, as JSON has it.
+// A fetched says how a robots.txt was fetched, as -json prints it.
 type fetched struct {
 	Status  int       `json:"status,omitempty"` // of the last answer; 0: there was none
 	From    string    `json:"from,omitempty"`   // where that was, redirects followed
@@ -17,7 +17,7 @@ type fetched struct {
 	SHA256  string    `json:"sha256,omitempty"`
 }
 
-// fetchedHelp describes it.
+// fetchedHelp describes the type fetched.
 const fetchedHelp = `  fetched   of a URL, how its robots.txt was had: status, from (where, redirects followed), time, expires, cause,
             next_try, sha256`
 

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// printSource says where a robots.txt that was fetched comes from.
+// printSource prints where a fetched robots.txt comes from.
 func printSource(w io.Writer, s *source.Source) {
 	d := s.Decision
 	if d == nil {
@@ -87,7 +87,8 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 	}
 }
 
-// groupLine is the last user-agent line before the deciding rule, 0 for none.
+// groupLine returns the number of the last user-agent line before the deciding
+// rule, or 0 if there is none.
 func (x explanation) groupLine() (line int) {
 	for _, a := range x.Group {
 		if a.Line < x.Line {
@@ -116,15 +117,15 @@ func (x explanation) groupText() string {
 	return text
 }
 
-// A numberedLine is a line of a file, without its end. Number 0 is where lines
-// were left out.
+// A numberedLine is a line of a file, without its line end. The number 0 stands
+// for lines that are not shown.
 type numberedLine struct {
 	number int
 	text   string
 }
 
-// linesAround returns the lines before and after one, and the line that its
-// group begins with.
+// linesAround returns the line with the given number, up to around lines before
+// and after it, and the line that begins its group.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {

@@ -1,5 +1,5 @@
-// Package identity is robotscheck identity: whether servers can tell a crawler
-// by its signatures.
+// Package identity implements robotscheck identity: whether servers can
+// recognise a crawler by its signatures.
 package identity
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Command is robotscheck identity.
+// Command is the subcommand robotscheck identity.
 var Command = command.Command{
 	Name:  "identity",
 	Usage: "[flags] URL",
@@ -96,7 +96,8 @@ With -json, one object:
 	},
 }
 
-// directoryURL reads the URL of a directory, or of its origin.
+// directoryURL parses the URL of a key directory, or of the origin that has
+// one.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		s = "https://" + s
@@ -114,7 +115,7 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// named gives requests a User-Agent.
+// named is a RoundTripper that sets the User-Agent.
 type named struct {
 	base      http.RoundTripper
 	userAgent string

@@ -15,14 +15,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A maker makes a directory for a server without private keys.
+// A maker makes a directory that a server can serve without having the private
+// keys.
 type maker struct {
 	dir      string
-	keys     []string // files
+	keys     []string // their files
 	validity time.Duration
 }
 
-// make writes the directory of a host, and reports it.
+// make writes the directory of a host, and adds it to the report.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
 	for _, file := range m.keys {
@@ -62,7 +63,7 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 	return nil
 }
 
-// replace writes a file in one step: a server may read it at any time.
+// replace writes a file atomically, because a server may read it at any time.
 func replace(name, text string) error {
 	next := name + ".new"
 	if err := os.WriteFile(next, []byte(text), 0o644); err != nil {
@@ -71,7 +72,7 @@ func replace(name, text string) error {
 	return os.Rename(next, name)
 }
 
-// headerLines are fields as HTTP has them.
+// headerLines returns the header as lines "Name: value".
 func headerLines(header http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -80,7 +81,7 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginx is what nginx includes in a server.
+// nginx returns the configuration that nginx includes in a server block.
 func nginx(file string, header http.Header) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))
@@ -94,7 +95,7 @@ func nginx(file string, header http.Header) string {
 	return b.String()
 }
 
-// quote writes a string for nginx.
+// quote returns s as a string in nginx's configuration.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A report is what is printed, and what -json prints.
+// A report is the result, as -json prints it.
 type report struct {
 	URL      string    `json:"url"`
 	Keys     []key     `json:"keys"`
@@ -23,7 +23,7 @@ type key struct {
 	SignedUntil time.Time `json:"signed_until,omitzero"`
 }
 
-// look takes in what a verifier makes of a directory.
+// look adds the verifier's report on a directory.
 func (r *report) look(d webbotauth.DirectoryReport) {
 	r.Problems = d.Problems
 	for _, k := range d.Keys {

@@ -1,12 +1,12 @@
-// Package lines finds the lines of a robots.txt, numbered as its parser numbers
+// Package lines splits a robots.txt into lines, numbered as its parser numbers
 // them.
 package lines
 
 import "strings"
 
-// Spans yields each line's number and where it begins and ends, as robots.txt
-// has lines: they end with CR, LF or both (RFC 9309 §2.2), and a byte order
-// mark before the first is no part of it.
+// Spans yields the number of each line, and where it begins and ends in the
+// text. Lines end with CR, LF or both (RFC 9309 §2.2). A byte order mark is not
+// part of the first line.
 func Spans(text []byte) func(yield func(int, [2]int) bool) {
 	return func(yield func(int, [2]int) bool) {
 		start := 0

@@ -9,18 +9,18 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is how many problems of one code a file may have that are each shown, and
-// how many lines are named of those that are not.
+// few is how many problems of one kind are each shown. If a file has more, only
+// the first is shown, and up to mostLines line numbers of the others.
 const few, mostLines = 3, 12
 
-// kind is what problems have in common that are shown as one.
+// kind identifies the problems that are shown together.
 type kind struct {
 	code     lint.Code
 	severity lint.Severity
 }
 
-// foldingPrinter prints the problems of a file in their order, but of those
-// that it has many of the first alone.
+// foldingPrinter returns a function that prints the problems of a file in
+// order. If there are many of one kind, it prints only the first of them.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)
@@ -32,7 +32,7 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 			k := kind{p.Code, p.Severity}
 			same := all[k]
 			if len(same) == 0 {
-				continue // shown with the first
+				continue // counted with the first of its kind
 			}
 			printProblem(w, file, p)
 			if len(same) > few {
@@ -43,7 +43,7 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	}
 }
 
-// linesOf names the lines of some problems.
+// linesOf returns the line numbers of the problems.
 func linesOf(problems []lint.Problem) string {
 	var numbers []string
 	last := 0

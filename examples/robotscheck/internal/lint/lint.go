@@ -1,4 +1,5 @@
-// Package lint is robotscheck lint: what is wrong with robots.txt files.
+// Package lint implements robotscheck lint: what is wrong with robots.txt
+// files.
 package lint
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Command is robotscheck lint.
+// Command is the subcommand robotscheck lint.
 var Command = command.Command{
 	Name:  "lint",
 	Usage: "[flags] FILE|URL...",
@@ -98,8 +99,7 @@ With -json, one object for each problem:
 	},
 }
 
-// lacksFile returns an error if a URL has no robots.txt that could be looked
-// at.
+// lacksFile returns an error if there is no robots.txt at the URL to check.
 func lacksFile(s *source.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
-// findings counts problems by severity.
+// findings says how many problems of each severity were found.
 func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// problemJSON is a problem as -json has it.
+// problemJSON is a problem as -json prints it.
 type problemJSON struct {
 	File     string    `json:"file"`
 	Line     int       `json:"line"`
@@ -21,7 +21,7 @@ type problemJSON struct {
 	Fix      string    `json:"fix,omitempty"`
 }
 
-// problemPrinter returns what prints the problems of a file.
+// problemPrinter returns a function that prints the problems of a file.
 func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {
 	one := printProblem
 	if asJSON {

@@ -22,9 +22,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// A check is what to find out about a page.
+// A check says what to find out about a page.
 type check struct {
-	agent  string // empty: everybody
+	agent  string // "": rules for everybody
 	header http.Header
 	links  bool
 	terms  []string // names of RSL files
@@ -40,7 +40,7 @@ func (p *check) addHeader(line string) error {
 	return nil
 }
 
-// tokens are those that directives are read for.
+// tokens returns the product tokens for which directives are read.
 func (p *check) tokens() []string {
 	if p.agent == "" {
 		return nil
@@ -81,7 +81,7 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 	return r, nil
 }
 
-// maxPage is how much of a page is read, in bytes.
+// maxPage is how many bytes of a page are read.
 const maxPage = 16 << 20
 
 // fetch reports on a URL.
@@ -102,7 +102,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	p.agent = t.Checker().Tokens()[0] // whoever fetches is not everybody
+	p.agent = t.Checker().Tokens()[0] // a robot that fetches a page has a name
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report puts down what a page says.
+// report returns what the page says.
 func (p *check) report(source string, says robotsmw.Page, in preference.Input) *report {
 	r := &report{
 		Source:       source,

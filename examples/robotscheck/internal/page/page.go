@@ -1,4 +1,5 @@
-// Package page is robotscheck page: what a page says about itself, and where.
+// Package page implements robotscheck page: what a page says about itself, and
+// where.
 package page
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 )
 
-// Command is robotscheck page.
+// Command is the subcommand robotscheck page.
 var Command = command.Command{
 	Name:  "page",
 	Usage: "[flags] FILE|URL",

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A report is what -json prints.
+// A report is the result, as -json prints it.
 type report struct {
 	Source       string               `json:"source"`
 	Agent        string               `json:"agent,omitempty"`
@@ -55,7 +55,8 @@ func (r *report) status() command.Status {
 	return command.OK
 }
 
-// restrictions are what directives come to, by the directives' own names.
+// restrictions returns what the directives restrict, each by the name of its
+// directive.
 func restrictions(d robotsmeta.Directives) []string {
 	all := []string{}
 	for _, r := range []struct {
@@ -91,7 +92,7 @@ func restrictions(d robotsmeta.Directives) []string {
 	return all
 }
 
-// addLinks judges the page's links.
+// addLinks adds the page's links, and whether each may be followed.
 func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) error {
 	page, err := pagelinks.FromHTML(ctx, text, u, says, pagelinks.Options{Checker: checker})
 	if err != nil {

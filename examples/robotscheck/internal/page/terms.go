@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// maxTerms is how many RSL files are fetched for a page, and maxTermsSize how
-// much of each is read, in bytes: more than preference reads.
+// maxTerms is how many RSL files are fetched for a page. maxTermsSize is how
+// many bytes of each are read, which is more than preference reads.
 const (
 	maxTerms     = 4
 	maxTermsSize = 2 << 20
@@ -27,7 +27,8 @@ type termsFile struct {
 	err     error
 }
 
-// errorOf returns why the file at an address could not be read, or nothing.
+// errorOf returns why the file at an address could not be read, or "" if it
+// could.
 func errorOf(files []termsFile, address string) string {
 	for _, f := range files {
 		if f.address == address && f.err != nil {
@@ -37,8 +38,8 @@ func errorOf(files []termsFile, address string) string {
 	return ""
 }
 
-// fetchTerms fetches the RSL files that licences name, each once. They are pages
-// like others: robots.txt and the pace hold for them.
+// fetchTerms fetches the RSL files that the licences name, each once.
+// Robots.txt and the pace apply to them as to any page.
 func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, licenses []preference.License) (files []termsFile) {
 	for _, l := range licenses {
 		if slices.ContainsFunc(files, func(f termsFile) bool { return f.address == l.URL }) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// defaultUserAgent is who fetches, unless the caller says who they are.
+// defaultUserAgent is the User-Agent of requests unless -user-agent is given.
 const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy)"
 
 // UserAgentFlag declares -user-agent.
@@ -13,14 +13,14 @@ func UserAgentFlag(flags *flag.FlagSet) *string {
 	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
 }
 
-// TokensFlag declares -agent, which may be repeated.
+// TokensFlag declares -agent, which may be given several times.
 func TokensFlag(flags *flag.FlagSet, usage string) *Tokens {
 	var list Tokens
 	flags.Var(&list, "agent", usage)
 	return &list
 }
 
-// Tokens are product tokens, or "*".
+// Tokens is a list of product tokens, or "*".
 type Tokens []string
 
 func (a *Tokens) String() string { return strings.Join(*a, ", ") }

@@ -1,5 +1,5 @@
-// Package robot knows what robots are called: on the command line (-agent,
-// -user-agent), and in the user-agent lines of a robots.txt.
+// Package robot checks and finds the names of robots: on the command line
+// (-agent, -user-agent), and in the user-agent lines of a robots.txt.
 package robot
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Check returns an error if a robot cannot be called so.
+// Check returns an error if s cannot be the name of a robot.
 func Check(s string) error {
 	if s == "*" {
 		return nil
@@ -26,8 +26,8 @@ func Check(s string) error {
 	return nil
 }
 
-// Name returns the name that the value of a user-agent line, or a User-Agent
-// header, begins with.
+// Name returns the robot's name at the beginning of a user-agent line's value
+// or of a User-Agent header.
 func Name(s string) string {
 	if s == "*" || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "*\t") {
 		return "*"
@@ -41,8 +41,8 @@ func Name(s string) string {
 	return s[:end]
 }
 
-// Named returns the robots that some user-agent line names, each once: "*"
-// first, the others in order.
+// Named returns the robots that user-agent lines of the files name, each once:
+// "*" first, the others in order.
 func Named(files ...*robotstxt.File) []string {
 	var names []string
 	known := make(map[string]bool)

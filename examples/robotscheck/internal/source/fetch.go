@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// fetch asks for the robots.txt of a URL's origin.
+// fetch fetches the robots.txt of a URL's origin.
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {
 	u, err := command.ParseURL(rawURL)
 	if err != nil {
@@ -30,8 +30,8 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, err
 	}
-	// Any path but that of robots.txt itself will do, for which no file need be
-	// fetched.
+	// Check a path other than /robots.txt, which is always allowed and would
+	// not make the Checker fetch the file.
 	decision, err := t.Checker().Check(ctx, u.ResolveReference(&url.URL{Path: "/"}))
 	if err != nil {
 		return nil, err

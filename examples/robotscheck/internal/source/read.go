@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// Read reads the robots.txt that an argument stands for.
+// Read reads the robots.txt that an argument names.
 func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, error) {
 	if command.IsURL(arg) {
 		return fetch(ctx, e, arg, userAgent)

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// A Recorder keeps what responses had in their bodies, as far as they were
-// read: of a robots.txt, the text that a Checker obeys.
+// A Recorder is a RoundTripper that keeps the bodies of responses, as far as
+// they were read. For a robots.txt, that is the text that a Checker obeys.
 type Recorder struct {
 	Base http.RoundTripper
 
@@ -25,7 +25,7 @@ type recording struct {
 	body   bytes.Buffer
 }
 
-// RoundTrip is Base's.
+// RoundTrip sends the request through Base and records the response.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.Base.RoundTrip(req)
 	if err != nil {
@@ -51,8 +51,9 @@ func (r *Recorder) last() *recording {
 	return r.seen[len(r.seen)-1]
 }
 
-// Text returns the body with this SHA-256, in hexadecimal; nil if there was
-// none, or none without a content coding.
+// Text returns the body whose SHA-256 is hash, in hexadecimal. It returns nil
+// if there is none. The hash is that of the body as sent, so a body with a
+// content coding is not found by the hash of the decoded text.
 func (r *Recorder) Text(hash string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package source gets a robots.txt from where the caller says it is: a file,
-// standard input, or a URL, where it is fetched as a crawler would.
+// Package source gets a robots.txt from a file, from standard input, or from a
+// URL, where it is fetched as a crawler would fetch it.
 package source
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Source is a robots.txt: a file, or what is in force at a URL.
+// A Source is a robots.txt from a file, or the one in force at a URL.
 type Source struct {
-	Name string // as the caller calls it, or the robots.txt's URL
-	Text []byte // empty where there is no file
+	Name string // the argument, or the URL of the robots.txt
+	Text []byte // empty if there is no file
 
 	// Of a URL: where robots.txt was found in the end, and what the answers
 	// mean. Decision is nil for a file.
@@ -28,7 +28,7 @@ type Source struct {
 	parsed map[robotstxt.Dialect]*robotstxt.File
 }
 
-// Absent returns why there is no file, and whether there is none.
+// Absent reports whether there is no file at the URL, and why.
 func (s *Source) Absent() (robotsmw.Reason, bool) {
 	if s.Decision == nil {
 		return 0, false
@@ -40,7 +40,8 @@ func (s *Source) Absent() (robotsmw.Reason, bool) {
 	return 0, false
 }
 
-// Unreachable returns an error where nobody can tell what the rules are.
+// Unreachable returns an error if the rules cannot be known because robots.txt
+// is unreachable.
 func (s *Source) Unreachable() error {
 	if reason, ok := s.Absent(); ok && reason == robotsmw.Unreachable {
 		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, output.Printable(s.Decision.Cause))
@@ -48,7 +49,7 @@ func (s *Source) Unreachable() error {
 	return nil
 }
 
-// Doubt says why the file is not what robots should be given; "" for no reason.
+// Doubt says why the file is doubtful, or "" if it is not. See package doubt.
 func (s *Source) Doubt() string {
 	if s.Decision != nil {
 		return doubt.OfFetched(s.Text)
@@ -56,7 +57,7 @@ func (s *Source) Doubt() string {
 	return doubt.Of(s.Text)
 }
 
-// File returns the file as a dialect reads it.
+// File returns the file as parsed by a dialect.
 func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	if s.parsed == nil {
 		s.parsed = make(map[robotstxt.Dialect]*robotstxt.File)
@@ -67,15 +68,16 @@ func (s *Source) File(dialect robotstxt.Dialect) *robotstxt.File {
 	return s.parsed[dialect]
 }
 
-// NoFile returns the verdict on every target where there is no file, and
-// whether that is so.
+// NoFile reports whether there is no file, and returns the verdict that then
+// holds for every target.
 func (s *Source) NoFile() (verdict.Verdict, bool) {
 	reason, none := s.Absent()
 	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
 }
 
-// Judge returns the verdict on a target: by RFC 9309, what a polite crawler
-// goes by, and by another dialect, what its parser says of the target alone.
+// Judge returns the verdict on a target. By RFC 9309, it is the verdict that a
+// polite crawler acts on. By another dialect, it is what that parser says about
+// the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v
@@ -87,9 +89,9 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 	return verdict.Of(rules.Match(Sent(target)))
 }
 
-// Sent is a target as it is sent: what URLs cannot hold, such as letters beyond
-// ASCII, goes as percent-escapes of its UTF-8. RFC 9309 has both forms match;
-// other dialects know that one only.
+// Sent returns a target as it is sent in a request: bytes that URLs cannot
+// hold, such as those of letters beyond ASCII, become percent-escapes. RFC 9309
+// lets a rule match both forms; the other dialects know only the escaped one.
 func Sent(target string) string {
 	if !strings.ContainsFunc(target, escaped) {
 		return target
@@ -107,8 +109,8 @@ func Sent(target string) string {
 
 func escaped(r rune) bool { return r <= ' ' || r >= 0x7f }
 
-// Governs returns an error if the robots.txt is not that of a target which
-// names its host.
+// Governs returns an error if the target names a host that has another
+// robots.txt.
 func (s *Source) Governs(target string) error {
 	if s.Decision == nil || !command.IsURL(target) {
 		return nil
@@ -123,7 +125,7 @@ func (s *Source) Governs(target string) error {
 	return nil
 }
 
-// origin is what robots.txt is valid for: scheme, host and port.
+// origin returns the scheme, host and port for which a robots.txt is valid.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -1,4 +1,4 @@
-// Package webtest is the internet of robotscheck's tests.
+// Package webtest is the simulated internet of robotscheck's tests.
 package webtest
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Internet has a host for each thing that may come of asking for a robots.txt.
+// Internet returns an internet with a host for each kind of answer to a request
+// for robots.txt.
 func Internet() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	page := func(w http.ResponseWriter, body string) {
@@ -76,7 +77,7 @@ func Internet() *robotstest.Internet {
 	return web
 }
 
-// botKey is the same each time, for the sake of transcripts.
+// botKey returns the same key each time, so that transcripts stay the same.
 func botKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte(strings.Repeat("bot.example ", 3))[:ed25519.SeedSize])
 }
