@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,16 +47,17 @@ func startServer(t *testing.T) string {
 	}
 }
 
-// The suite over a real server, in real time.
+// The suite over a real server, in real time. Its fleets know nothing of each
+// other.
 func TestFleetInRedis(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes half a minute")
 	}
+	t.Parallel()
 	addr := startServer(t)
-	fleets := 0
+	var fleets atomic.Int32
 	fleettest.Run(t, func(t *testing.T) func() fleettest.Member {
-		fleets++
-		namespace := fmt.Sprint("test", fleets)
+		namespace := fmt.Sprint("test", fleets.Add(1))
 		return func() fleettest.Member {
 			client := redis.NewClient(&redis.Options{Addr: addr})
 			t.Cleanup(func() { client.Close() })
@@ -65,5 +67,8 @@ func TestFleetInRedis(t *testing.T) {
 			}
 			return fleettest.Member{Fleet: f, Close: f.Close}
 		}
-	}, func(t *testing.T, test func(*testing.T)) { test(t) })
+	}, func(t *testing.T, test func(*testing.T)) {
+		t.Parallel()
+		test(t)
+	})
 }

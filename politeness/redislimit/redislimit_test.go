@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"log/slog"
@@ -21,7 +22,13 @@ import (
 
 // Crawls against real servers are in integration_test.
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("32") // what is parallel waits for real time, and for no processor
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{})
@@ -43,6 +50,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 
 // Whoever reads the log or an error does not learn how to get in.
 func TestErrorsAndLogsNameNoSecret(t *testing.T) {
+	t.Parallel()
 	redis.SetLogger(quiet{})
 	options, err := redis.ParseURL("redis://mallory:hunter2@127.0.0.1:1/0")
 	if err != nil {
