@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Adaptive lets a host's response times set its pace: the delay follows Factor
-// times the time that the host took to answer. It rises at once and falls
-// by half of the difference with each further answer, as Scrapy's AutoThrottle
-// does; a Factor of 5 is Heritrix's custom. Only an answer of 2xx lets it fall,
-// because many servers are quickest at saying no.
+// Adaptive lets a host's response times set its pace: the delay between
+// requests is Factor times the host's last response time. It rises at once. It
+// falls by half of the difference with each further answer, as in Scrapy's
+// AutoThrottle. Heritrix uses a Factor of 5. Only a 2xx answer lets the delay
+// fall, because many servers answer errors fastest.
 type Adaptive struct {
 	Factor float64       // 0: off
-	Min    time.Duration // the floor; Delay and Crawl-delay are floors anyway. 0 or negative: no other
+	Min    time.Duration // the floor, besides Delay and Crawl-delay. 0 or negative: none
 	Max    time.Duration // the ceiling. 0: 60 s. Negative: none
 }
 
@@ -28,7 +28,8 @@ func (a Adaptive) check() error {
 
 func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
-// next is the delay after an answer that took latency.
+// next returns the delay after an answer that took latency. ok says that the
+// answer may lower it.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	want := a.ceiling()
 	if product := a.Factor * float64(latency); product < float64(want) {
@@ -43,7 +44,8 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	return delay
 }
 
-// adapt lets g's host change its pace. It is for a Limiter with Adaptive alone.
+// adapt sets the pace of g's host by o's latency and reports whether the host
+// got slower. Call it only if Adaptive is on.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
 	if o.Latency <= 0 {
 		return false

@@ -11,46 +11,48 @@ import (
 	"time"
 )
 
-// An attempt is a request from its grant to its body's end. It is the context
-// that the request is made with: the caller's, which ends after the timeout
-// too, and with the attempt.
+// An attempt is one request, from its grant to the end of its response's body.
+// It is also the context of that request: it derives from the caller's, and
+// ends with the attempt or at its timeout.
 //
-// It is none of package context's, because each of theirs that has a deadline
-// has a timer, and this is made for each page of a crawl. For that reason, too,
-// all that an attempt needs is in one piece; so a body that nobody closes is
-// kept for as long as its slot.
+// Package context is not used for this, because each of its contexts with a
+// deadline has a timer of its own, and a crawl makes an attempt for each page.
+// For the same reason everything that an attempt needs is one allocation. The
+// price is that a body that nobody closes stays in memory for as long as its
+// slot is held.
 type attempt struct {
 	context.Context // the caller's
 	grant           Grant
-	wire            wire        // of an attempt that is paced
-	body            body        // of the response
-	left            func() bool // stops waiting for the caller's context; nil: that never ends
-	switched        bool        // to another protocol: no longer timed
+	wire            wire        // unset if the attempt is not paced
+	body            body        // the response's
+	left            func() bool // stops watching the caller's context; nil: that context never ends
+	switched        bool        // to another protocol, so AttemptTimeout no longer applies
 
-	watch      *watch // nil: it has all the time
+	watch      *watch // nil: no timeout
 	timeout    time.Duration
 	deadline   time.Time
-	prev, next *attempt // guarded by watch.mu; nil: no longer watched
+	prev, next *attempt // guarded by watch.mu; nil: the watch does not hold it
 
 	mu     sync.Mutex
-	err    error         // why the context ended; nil: it has not
-	late   bool          // that was the timeout
-	again  bool          // that was a replay, before it was sent
-	done   chan struct{} // nil: nobody has asked for it
-	ending *ending       // what is to be done when it ends
-	first  struct {      // the first of them: net/http has one
+	err    error         // why the context ended; nil: it goes on
+	late   bool          // it ended by the timeout
+	again  bool          // it ended because net/http was about to replay the request
+	done   chan struct{} // nil: Done was not called yet
+	ending *ending       // the functions to call at the end
+	first  struct {      // the first of these functions: net/http registers one
 		ending
-		taken bool // once and for all: who asked for it may stop it twice
+		taken bool // stays true once set: a caller may call its stop twice
 	}
 }
 
-// An ending is what AfterFunc has been asked to call.
+// An ending is a function that was passed to AfterFunc.
 type ending struct {
 	f    func()
 	next *ending
 }
 
-// Deadline is when the attempt has to be over.
+// Deadline returns when the attempt times out, or the caller's deadline if that
+// is earlier.
 func (a *attempt) Deadline() (time.Time, bool) {
 	d, ok := a.Context.Deadline()
 	if a.watch == nil || ok && d.Before(a.deadline) {
@@ -59,7 +61,8 @@ func (a *attempt) Deadline() (time.Time, bool) {
 	return a.deadline, true
 }
 
-// Value has the hooks of an attempt that is paced.
+// Value returns the trace hooks of a paced attempt for httptrace's key, and the
+// caller's value for any other.
 func (a *attempt) Value(key any) any {
 	if a.wire.attempt != nil && key == clientTraceKey {
 		return &a.wire.trace
@@ -85,8 +88,8 @@ func (a *attempt) Err() error {
 	return a.err
 }
 
-// AfterFunc is what package context calls for a context that derives from the
-// attempt, in place of a goroutine that waits for Done.
+// AfterFunc calls f when the attempt ends. Package context uses it for contexts
+// that derive from the attempt, instead of a goroutine that waits for Done.
 func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,13 +132,13 @@ func (a *attempt) cancel(err error, late bool) {
 	a.ending = nil
 	a.mu.Unlock()
 	for ; e != nil; e = e.next {
-		e.f() // of package context, which starts a goroutine for what may take long
+		e.f() // package context starts a goroutine for anything slow
 		e.f = nil
 	}
 }
 
-// endReplay ends the context of an attempt that net/http is about to send
-// again.
+// endReplay ends the attempt's context because net/http is about to send the
+// request again.
 func (a *attempt) endReplay() {
 	a.mu.Lock()
 	a.again = a.again || a.err == nil
@@ -143,24 +146,23 @@ func (a *attempt) endReplay() {
 	a.cancel(context.Canceled, false)
 }
 
-// isReplay reports whether the attempt ended because it would have been sent
-// again.
+// isReplay reports whether endReplay ended the attempt.
 func (a *attempt) isReplay() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.again
 }
 
-// timeOut is what happens when the attempt's time is over.
+// timeOut ends the attempt when its time is over.
 func (a *attempt) timeOut() {
 	a.cancel(context.DeadlineExceeded, true)
 	if a.left != nil {
-		a.left() // a body may never be closed, and the caller's context live for long
+		a.left() // the caller's context may live on, and the body never be closed
 	}
 	a.grant.Done(Outcome{})
 }
 
-// leave is what happens when the caller's context ends.
+// leave ends the attempt when the caller's context ends.
 func (a *attempt) leave() {
 	a.cancel(a.Context.Err(), false)
 	if a.watch != nil {
@@ -169,7 +171,8 @@ func (a *attempt) leave() {
 	a.grant.Done(Outcome{})
 }
 
-// end frees the slot and what the attempt holds.
+// end ends the attempt, with its outcome: it frees the slot and all that the
+// attempt holds.
 func (a *attempt) end(o Outcome) {
 	if a.watch != nil {
 		a.watch.end(a)
@@ -181,13 +184,14 @@ func (a *attempt) end(o Outcome) {
 	a.cancel(context.Canceled, false)
 }
 
-// explain says that err came of AttemptTimeout, if it did.
+// explain returns an error that names AttemptTimeout if that was the cause of
+// err, else err.
 func (a *attempt) explain(err error) error {
 	switch {
 	case a.switched || !a.timedOut():
 		return err
 	case err == context.DeadlineExceeded:
-		return &timeoutError{after: a.timeout} // which says that
+		return &timeoutError{after: a.timeout} // it says the same as err
 	}
 	return &timeoutError{a.timeout, err}
 }
@@ -198,22 +202,22 @@ func (a *attempt) timedOut() bool {
 	return a.late
 }
 
-// A watch ends the attempts of a Transport that take too long. All of them may
-// take the same time, so they are over in the order in which they began, and
-// one timer, set for the first, serves them all. A timer for each would cost
-// more than everything else that a Transport does: a new first timer wakes a
-// thread.
+// A watch ends the attempts of a Transport at their timeouts. All attempts have
+// the same timeout, so they end in the order in which they began. One timer,
+// set for the oldest, therefore serves them all. A timer for each would cost
+// more than all other work of a Transport, because setting a new earliest timer
+// wakes a thread.
 type watch struct {
 	mu    sync.Mutex
 	first *attempt // the oldest; attempt.next and prev are a circular list
-	set   bool     // the timer is; it may be for an attempt that is over
+	set   bool     // a timer is set, perhaps for an attempt that has ended
 }
 
-// begin adds an attempt, whose time begins now.
+// begin adds an attempt and starts its time.
 func (w *watch) begin(a *attempt) (now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now = time.Now() // under the lock, for the order
+	now = time.Now() // under the lock, so that the list is in order of time
 	a.deadline = now.Add(a.timeout)
 	if w.first == nil {
 		a.prev, a.next = a, a
@@ -229,7 +233,7 @@ func (w *watch) begin(a *attempt) (now time.Time) {
 	return now
 }
 
-// end takes an attempt out, if it is still there.
+// end removes an attempt if the watch still holds it.
 func (w *watch) end(a *attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -251,7 +255,7 @@ func (w *watch) remove(a *attempt) {
 	a.prev, a.next = nil, nil
 }
 
-// look ends those whose time is over and waits for the next one's.
+// look ends the attempts whose time is over and sets the timer for the next.
 func (w *watch) look() {
 	for _, a := range w.over() {
 		a.timeOut()
@@ -274,15 +278,15 @@ func (w *watch) over() (late []*attempt) {
 	return late
 }
 
-// body is a response's body, whose end ends the attempt.
+// body is a response's body. Its end ends the attempt.
 type body struct {
 	io.ReadCloser
 	attempt *attempt
-	ended   atomic.Bool // the attempt, by what was read
+	ended   atomic.Bool // Read met the end and has ended the attempt
 }
 
-// wrap returns resp's body such that its end frees the slot. What was written
-// to before (101 Switching Protocols) still can be.
+// wrap returns resp's body. Its end ends the attempt. The body of a 101
+// (Switching Protocols) stays writable.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
 	b.ReadCloser, b.attempt = resp.Body, a
@@ -316,13 +320,13 @@ func (b *body) Close() error {
 	return err
 }
 
-// writableBody is the body of a 101: the connection itself.
+// writableBody is the body of a 101, which is the connection itself.
 type writableBody struct {
 	*body
 	io.Writer
 }
 
-// CloseWrite ends the writing alone, where the connection can do that.
+// CloseWrite closes the writing side if the connection can do that.
 func (b *writableBody) CloseWrite() error {
 	if c, ok := b.ReadCloser.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

@@ -8,9 +8,9 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// learnFrom lets g's host react to the outcome of a request, which says s, and
-// something of a quota if limited. The event is nil unless that began or
-// prolonged a pause.
+// learnFrom updates what is known of g's host by the outcome of a request. s is
+// the sign of that outcome, and limited says that its header has quota fields.
+// The event is nil unless a pause began or was prolonged.
 func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return nil
@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	if limited && !l.obeysRetryAfter(o, s) {
 		spent, spread := l.heed(g, o, l.now())
 		if spent != nil {
-			event = spent // it is the longer pause
+			event = spent // a non-nil event means that this pause is the longer
 		}
 		slower = slower || spread
 	}
@@ -43,7 +43,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	return event
 }
 
-// signOf returns what an outcome says. It needs no lock.
+// signOf returns what an outcome says about the host. It needs no lock.
 func signOf(o Outcome) sign {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
@@ -56,15 +56,17 @@ func signOf(o Outcome) sign {
 	return silent
 }
 
-// isWall reports whether a wall has certainly answered in the site's place, to
-// keep us out or to test us.
+// isWall reports whether the answer surely came from a bot wall instead of the
+// site: a challenge or a block.
 func isWall(o Outcome) bool {
 	r, ok := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
 	return ok && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
-// recall makes sure that what is learnt late, from a request whose lease is
-// over, is not lost on a host that was forgotten or is filed by its old time.
+// recall prepares g's host to learn from a request whose lease has expired.
+// Such a host may have been forgotten meanwhile, and then g gets the host that
+// took its place. Or it may be filed under its old time, and then it is filed
+// anew.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -77,9 +79,10 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 	}
 }
 
-// backOff pauses g's host. An incident is all the refusals of requests that
-// had started when the first of them was heard: it escalates once, however many
-// were in flight. Each may still ask for a longer pause by Retry-After.
+// backOff pauses g's host. All refusals of requests that had started before the
+// first refusal was heard are one incident. An incident escalates once, however
+// many requests were in flight. Each refusal may still ask for a longer pause
+// by Retry-After.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
 	wait, asked := l.retryAfter(o)
@@ -88,7 +91,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	case fresh && s == doubtful && k.latest < doubtful:
 		own = l.intervalMore(g, now)
 		k.latest, k.incident = doubtful, now
-	case fresh, s == plain && k.latest == doubtful: // the latter shows what the doubtful one was
+	case fresh, s == plain && k.latest == doubtful: // the 429 confirms what the doubtful refusal was
 		k.level = max(k.level, k.level+1)
 		own = l.exponential(k.level)
 		k.latest, k.incident = plain, now
@@ -99,8 +102,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	return l.pause(g, o, wait, now)
 }
 
-// pause lets nothing start at g's host for so long. The event is nil if it is
-// paused for longer already.
+// pause keeps all requests from g's host until wait is over. The event is nil
+// if the host is paused for longer already.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -114,14 +117,16 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	return &e
 }
 
-// retryAfter is how long the host asks to be left alone, cut to MaxRetryAfter.
+// retryAfter returns how long the host asks to be left alone, at most
+// MaxRetryAfter.
 func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	wait, ok := RetryAfter(o.Header, time.Now())
 	return min(wait, l.set.maxRetryAfter), ok
 }
 
-// heed notes what a response says of its host's quota. The event is nil unless
-// that begins or prolongs a pause.
+// heed applies the quota that a response tells. The event is nil unless that
+// began or prolonged a pause; slower says that the quota lengthens the
+// interval.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
@@ -139,14 +144,14 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 	}
 	k, until := h.learn(), later(now, q.until)
 	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
-		return event, false // what it said before is stricter, and still holds
+		return event, false // an earlier quota is stricter and still holds
 	}
 	k.spread, k.spreadUntil = q.spread, until
 	return event, true
 }
 
-// obeysRetryAfter reports whether a Retry-After with an outcome that says s
-// decides how long the host is left alone.
+// obeysRetryAfter reports whether o has a Retry-After that sets the host's
+// pause. s is o's sign.
 func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	if s < doubtful && o.Status/100 != 3 {
 		return false
@@ -155,7 +160,7 @@ func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	return ok
 }
 
-// intervalMore is how long it is until an interval after the next request could
+// intervalMore returns the wait until one interval after the next request could
 // start.
 func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	if l.set.backOff == 0 {
@@ -164,14 +169,15 @@ func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	h := g.host
 	interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, g)))
 	next := max(now, l.due(h, g))
-	if l.EndToStart { // it ends now
+	if l.EndToStart { // the request before ends now
 		next = later(now, interval)
 	}
 	return later(next, interval) - now
 }
 
-// exponential is the pause of the n-th incident in a row, up to a tenth longer
-// at random, so that those who were refused together do not come back together.
+// exponential returns the pause after the n-th incident in a row. It is up to a
+// tenth longer at random, so that crawlers that were refused together do not
+// come back together.
 func (l *Limiter) exponential(n uint8) time.Duration {
 	wait := l.set.backOff
 	for ; n > 1 && wait < l.set.maxBackOff; n-- {
@@ -181,8 +187,8 @@ func (l *Limiter) exponential(n uint8) time.Duration {
 	return min(later(wait, time.Duration(float64(wait)/10*rand.Float64())), l.set.maxBackOff)
 }
 
-// recovered takes one step back from escalation. A request that had started
-// before the pause proves nothing.
+// recovered undoes one step of escalation after a good answer. A request that
+// had started before the pause does not count.
 func (g *Grant) recovered() {
 	k := g.host.learnt
 	if k == nil || g.since <= k.incident {

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// books are the directory of a Budget. Each day has a file in it, to which all
-// processes append what they claim: a line with how many requests and bytes,
-// by whom, and of which host. What a line gets is what those before it have
-// left of the Budget, so every process that reads the file knows what each has,
-// and nobody has to lock anything.
+// books keep a Budget in a directory, one file a day. All processes append
+// their claims to it, one line each: how many requests and bytes, which
+// process, which host. A line is granted what the lines before it have left of
+// the Budget. So every process that reads the file knows what each has, without
+// a lock.
 type books struct {
 	dir string
-	me  string // in the lines
+	me  string // how this process signs its lines
 
-	// Guarded by limiter.mu.
-	claims  []string // hosts whose claims are to be written
+	// The next fields are guarded by Limiter.mu.
+	claims  []string // hosts with a claim to write
 	writing bool
-	failing bool // it was told that they fail
+	failing bool // a write failed, and the log says so
 
-	// Of the goroutine that writes.
+	// The next fields belong to the goroutine that writes.
 	day int64
-	as  string // who we were
-	at  int64  // so far the file has been read
+	as  string // me when this goroutine last wrote
+	at  int64  // how many bytes of the file have been read
 }
 
 const (
@@ -50,7 +50,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// dayOf is the day that it is in UTC, since 1970.
+// dayOf returns the day of t in UTC, counted from 1970.
 func dayOf(t time.Time) int64 { return t.Unix() / 86400 }
 
 func newBooks(dir string) *books { return &books{dir: dir, me: rand.Text()} }
@@ -59,8 +59,9 @@ func (b *books) path(day int64) string {
 	return filepath.Join(b.dir, time.Unix(day*86400, 0).UTC().Format(time.DateOnly)+booksSuffix)
 }
 
-// write appends lines of ours to the file of the day, so that a loss of power
-// does not lose them, and returns what it has that was not read yet.
+// write appends lines to the file of the day and syncs it, so that a loss of
+// power does not lose them. It returns the entries that were not read before,
+// which include those of lines.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 		return nil, err
 	}
 	n := info.Size()
-	if n < b.at { // it is another one: somebody has cleared the directory
+	if n < b.at { // another file: somebody has cleared the directory
 		b.at = 0
 	}
 	if n > 0 {
@@ -87,11 +88,11 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 		if _, err := file.ReadAt(last[:], n-1); err != nil {
 			return nil, err
 		}
-		if last[0] != '\n' { // who wrote it was stopped in the midst
+		if last[0] != '\n' { // the writer of the last line was interrupted
 			lines = append([]byte{'\n'}, lines...)
 		}
 	}
-	if _, err := file.Write(lines); err != nil { // at one stroke: others append, too
+	if _, err := file.Write(lines); err != nil { // in one write, because others append too
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -106,8 +107,8 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy removes the files of days that are over by everybody's clock. What it
-// cannot remove today is removed tomorrow.
+// tidy removes the files of days that are over even if a clock is a day behind.
+// What cannot be removed today is removed tomorrow.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {
@@ -124,7 +125,7 @@ type entry struct {
 	by, host string
 }
 
-// entriesOf reads lines. Those that are none say nothing.
+// entriesOf parses lines. It skips malformed ones.
 func entriesOf(text []byte) (entries []entry) {
 	for line := range bytes.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), " ", 4)

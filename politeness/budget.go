@@ -6,56 +6,57 @@ import (
 	"time"
 )
 
-// A Budget bounds what each host is asked for in a day of UTC's, by the wall
+// A Budget limits what each host is asked for in one UTC day, by the wall
 // clock. When it is spent, further requests to the host are refused at once
-// with a [*DelayError] until the day is over, whose Reason is "budget". The
-// fetch of robots.txt ([Exempt]) counts, and is never refused.
+// with a [*DelayError] whose Reason is "budget", until the day is over. The
+// fetch of robots.txt ([Exempt]) counts and is never refused.
 //
-// What is used is first reserved where it is kept, a 32nd of the Budget at a
-// time. So a process that is killed loses up to that much of it, but never does
-// the host get more.
+// A process reserves a 32nd of the Budget at a time and uses it up before it
+// reserves more. So a process that is killed wastes at most that much. The host
+// is never asked for more than the Budget.
 type Budget struct {
-	// Requests is how many requests to a host may start in a day. 0 or
+	// Requests is the number of requests to a host may start in a day. 0 or
 	// negative: no limit.
 	Requests int64
 
-	// Bytes is how many bytes of the bodies of its responses may be read in a
-	// day, as Transport.Base returns them. While some are left a request
-	// starts, and its body is read to the end: the bodies in flight may exceed
-	// it. 0 or negative: no limit.
+	// Bytes is the number of body bytes, as Transport.Base returns them, that
+	// may be read from a host in a day. A request may start while any are left,
+	// and its body is read to the end, so the bodies in flight may exceed the
+	// limit. 0 or negative: no limit.
 	Bytes int64
 
-	// Dir is a directory that keeps what is used of the day, for the next run
-	// and for all processes of the machine that name it. It is made if it is
-	// not there. With Limiter.Fleet it has to be "": the fleet keeps it, for all
-	// its members together. "": it is forgotten when the process ends.
+	// Dir is a directory that keeps the count for the next run and for all
+	// processes of the machine that name the same directory. It is made if it
+	// does not exist. "": the count is forgotten when the process ends. With
+	// Limiter.Fleet, Dir must be "": the fleet keeps one count for all its
+	// members.
 	Dir string
 }
 
-// An account is what is known of a host's Budget on a day.
+// An account is what is known of one host's Budget on one day.
 type account struct {
 	day   int64         // since 1970
-	taken purse         // reserved by everybody who shares the Budget
-	left  purse         // of that, for us and not used yet; below zero if more was used
-	claim purse         // what is being reserved besides; zero: nothing
-	err   error         // why nothing could be reserved
-	retry time.Duration // when that is tried again
+	taken purse         // reserved so far by all who share the Budget
+	left  purse         // our part of taken that is not used yet; negative if we used more
+	claim purse         // our reservation under way; zero: none
+	err   error         // why the last reservation failed
+	retry time.Duration // when to try again
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
 
-// lacks reports whether nothing is left to begin a request with.
+// lacks reports whether left is too little to start a request.
 func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
-// isSpent reports whether nothing will be left any more.
+// isSpent reports whether the host may get no more requests that day.
 func (b Budget) isSpent(a *account) bool {
 	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
 		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
 }
 
-// next is what is to be reserved for an account that lacks something.
+// next returns the amount to reserve for an account that lacks something.
 func (b Budget) next(a *account) purse {
 	return purse{block(b.Requests, a.taken.requests, a.left.requests), block(b.Bytes, a.taken.bytes, a.left.bytes)}
 }
@@ -64,23 +65,24 @@ func block(limit, taken, left int64) int64 {
 	if limit <= 0 || left > 0 {
 		return 0
 	}
-	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // also what was used beyond
+	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // plus what was used beyond the reservation
 }
 
-// grant is what of a claim is to be had.
+// grant returns how much of a claim the Budget still has.
 func (b Budget) grant(taken, claim purse) purse {
 	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }
 
-// untilEnd is how long the account's day goes on.
+// untilEnd returns how long the account's day still lasts.
 func (a *account) untilEnd() time.Duration { return time.Until(time.Unix((a.day+1)*86400, 0)) }
 
-// used is what everybody has used, as far as is known.
+// used returns what all who share the Budget have used, as far as we know.
 func (a *account) used() purse {
 	return a.taken.plus(purse{-a.left.requests, -a.left.bytes})
 }
 
-// checkBudget says what is wrong with the Budget.
+// checkBudget returns an error if the Budget does not fit the Limiter's other
+// fields.
 func (l *Limiter) checkBudget() error {
 	switch {
 	case l.Budget.Dir != "" && l.Fleet != nil:
@@ -93,13 +95,13 @@ func (l *Limiter) checkBudget() error {
 	return nil
 }
 
-// accountOf returns the account of a host, nil if there is none. Those of days
-// that are over are forgotten, and those of days that no clock can have begun:
-// ours was wrong, or a host would be closed until then.
+// accountOf returns the account of a host for today, or nil. It forgets the
+// accounts of past days. It also forgets those of impossible future days, left
+// by a wrong clock: they would close a host until then.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
-			l.books.me = rand.Text() // so that what we have claimed of today before counts as used
+			l.books.me = rand.Text() // so that our earlier claims of today count as used
 		}
 		l.day = today
 		for key, a := range l.accounts {
@@ -111,12 +113,12 @@ func (l *Limiter) accountOf(key string) *account {
 	return l.accounts[key]
 }
 
-// openAccount returns the account of a host, which it opens if need be.
+// openAccount returns the account of a host and opens one if there is none.
 func (l *Limiter) openAccount(key string) *account {
 	a := l.accountOf(key)
 	if a == nil {
 		a = &account{day: l.day}
-		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else takes anything of it
+		if l.Budget.Dir == "" && l.Fleet == nil { // nobody else shares it
 			a.taken = purse{l.Budget.Requests, l.Budget.Bytes}
 			a.left = a.taken
 		}
@@ -125,7 +127,7 @@ func (l *Limiter) openAccount(key string) *account {
 	return a
 }
 
-// broke returns how long the Budget of g's host is spent, if it is.
+// broke returns how long the Budget of g's host stays spent, if it is spent.
 func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	if !l.Budget.limits() || g.exempt {
 		return 0, false
@@ -136,8 +138,8 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	return 0, false
 }
 
-// afford looks whether g, which could start otherwise, may as far as the Budget
-// goes.
+// afford reports whether the Budget lets g start. If not, v says how long g
+// waits or is refused.
 func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
 	if !l.Budget.limits() {
 		return look{}, true
@@ -173,13 +175,13 @@ func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
 	return ok
 }
 
-// claim has more of the Budget reserved for h.
+// claim reserves more of the Budget for h.
 func (l *Limiter) claim(a *account, h *host) {
 	if a.claim != (purse{}) {
-		return // that is under way
+		return // a reservation is under way
 	}
 	if l.Fleet != nil && (h.hold == nil || !h.hold.owned) {
-		return // the owner's is the say; what was used beyond is told when we own it again
+		return // only the owner reserves
 	}
 	a.claim, a.err = l.Budget.next(a), nil
 	if l.Fleet != nil {
@@ -189,20 +191,20 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend takes from the Budget of g's host, which there is, what it has used.
+// spend subtracts used from the account of g's host. The Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used purse) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
-		return // of a robots.txt, for which there was no room
+		return // g is a fetch of robots.txt, for whose account there was no room
 	}
 	a := l.openAccount(g.key)
 	a.left.requests -= used.requests
 	a.left.bytes -= used.bytes
 	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
-		l.claim(a, g.host) // the next one is told at once, whatever becomes of us
+		l.claim(a, g.host) // report what was overspent at once, in case we stop
 	}
 }
 
-// read notes that so much of a response's body has been read.
+// read counts n bytes that were read of a response's body.
 func (g *Grant) read(n int) {
 	g.reads.Add(1)
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
@@ -212,7 +214,7 @@ func (g *Grant) read(n int) {
 	}
 }
 
-// book has the claim of the host written.
+// book queues the claim of a host for writing.
 func (l *Limiter) book(key string) {
 	b := l.books
 	b.claims = append(b.claims, key)
@@ -222,7 +224,7 @@ func (l *Limiter) book(key string) {
 	}
 }
 
-// keepBooks writes claims for as long as there are any.
+// keepBooks writes the queued claims until none is left.
 func (l *Limiter) keepBooks() {
 	for {
 		l.mu.Lock()
@@ -253,7 +255,7 @@ func (l *Limiter) keepBooks() {
 	}
 }
 
-// booked takes what the books say after a claim was written.
+// booked applies the entries that were read after claims were written.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {
@@ -282,7 +284,7 @@ func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries [
 	return tell
 }
 
-// tellUnbooked says that the Budget cannot be kept.
+// tellUnbooked logs that the Budget cannot be kept.
 func (l *Limiter) tellUnbooked(err error) {
 	l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
 		"dir", l.Budget.Dir, "error", err)

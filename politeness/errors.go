@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// A DelayError says that a request may not start yet, and that waiting for it
-// was not acceptable: it would have outlasted the context's deadline or
-// MaxWait, or the host asked for a Crawl-delay longer than MaxCrawlDelay, or its
-// Budget is spent, or too many hosts are waiting already. It comes at once and
-// nothing was consumed, so that the caller can do other hosts first and come
-// back at Until.
+// A DelayError says that a request may not start yet and that its wait would be
+// too long: longer than the context's deadline, MaxWait or MaxCrawlDelay
+// allows, or until the next day because the host's Budget is spent, or too many
+// hosts are waiting already. It comes at once and nothing was consumed. So the
+// caller can do other hosts first and come back at Until.
 //
 // Through an http.Client it arrives inside a *url.Error; find it with errors.As
 // or errors.AsType.
 type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
-	Until time.Time // when to ask again; not a promise, others may be first
+	Until time.Time // when to ask again; no promise: other requests may come first
 
 	// Reason is what the request would have had to wait for.
 	Reason Reason
 
-	// Err is not nil if the host is not this Limiter's to ask: another one of
-	// its Fleet owns it, or the fleet cannot be reached; or if the Budget cannot
-	// be kept. Until is a guess then.
+	// Err is nil unless the wait has a cause besides time: another Limiter of
+	// the Fleet owns the host, the fleet cannot be reached, or the Budget
+	// cannot be kept. Until is a guess then.
 	Err error
 }
 
@@ -40,10 +39,10 @@ func (e *DelayError) Error() string {
 // Unwrap returns Err.
 func (e *DelayError) Unwrap() error { return e.Err }
 
-// Timeout reports true: it is the time that did not suffice.
+// Timeout returns true, because time ran out.
 func (e *DelayError) Timeout() bool { return true }
 
-// Temporary makes it a net.Error.
+// Temporary returns true. It makes DelayError a net.Error.
 func (e *DelayError) Temporary() bool { return true }
 
 // Is makes errors.Is(err, context.DeadlineExceeded) hold.
@@ -52,7 +51,7 @@ func (e *DelayError) Is(target error) bool { return target == context.DeadlineEx
 // cancelError says that the context of a request was cancelled while it waited.
 type cancelError struct {
 	host       string
-	err, cause error // of the context
+	err, cause error // the context's error and cause
 }
 
 func (e *cancelError) Error() string {
@@ -64,7 +63,7 @@ func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }
 // timeoutError says that an attempt took longer than Transport.AttemptTimeout.
 type timeoutError struct {
 	after time.Duration
-	err   error // what the base made of it
+	err   error // what Base returned; nil: just the timeout
 }
 
 func (e *timeoutError) Error() string {
@@ -76,6 +75,6 @@ func (e *timeoutError) Error() string {
 }
 
 func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true } // as context.DeadlineExceeded
+func (e *timeoutError) Temporary() bool      { return true } // like context.DeadlineExceeded
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 func (e *timeoutError) Unwrap() error        { return e.err }

@@ -7,32 +7,35 @@ import (
 	"time"
 )
 
-// A Fleet hands each host to one Limiter of many at a time. That one owns the
-// host and paces it as if alone, with its own clock. Package redislimit has a
-// Fleet in Redis or Valkey. One Fleet serves one Limiter.
+// A Fleet hands each host to one of many Limiters at a time. That Limiter owns
+// the host and paces it with its own clock, as if it were alone. Package
+// redislimit has a Fleet in Redis or Valkey. One Fleet serves one Limiter.
 //
-// The Limiter asks for a host by showing the Fleet a new [Hold]. The Fleet
-// tells the Hold when the host is owned, gives it to others with what was
-// learnt about it, and says when it is lost.
+// The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
+// tells the Hold when the host is owned and when it is lost. It also takes the
+// host back from the Hold, with what was learnt about it, and gives both to
+// another Limiter.
 type Fleet interface {
-	// Look tells that h is new, or that h.Give may have something else to say.
-	// It is called with the Limiter's lock held: it takes note, and returns at
-	// once. It must not call h.
+	// Look tells the Fleet that h is new, or that h.Give may return something
+	// else now. It is called with the Limiter's lock held, so it must return at
+	// once and must not call h.
 	Look(h *Hold)
 
-	// Trusted reports whether what is owned is certainly nobody else's at this
-	// moment. It is called before each request, with the Limiter's lock held.
-	// When it becomes true again, the Fleet calls Own or Lose for each Hold
-	// that was owned, so that those who wait look again.
+	// Trusted reports whether all hosts owned through this Fleet certainly
+	// belong to no other Limiter at this moment. It is called before each
+	// request, with the Limiter's lock held. When it becomes true again, the
+	// Fleet calls Own or Lose for each owned Hold, so that waiting requests
+	// look again.
 	Trusted() bool
 }
 
-// A Hold is a Limiter's ask for one host, from the first request until the host
-// has been given away. It is asked for, then owned, then given or lost; after
-// that it is over, and the Limiter shows another if it needs the host again.
+// A Hold is a Limiter's claim to one host, from the first request until the
+// host has been given away. First the host is asked for, then it is owned, then
+// it is given away or lost. After that the Hold is over, and the Limiter makes
+// another if it needs the host again.
 //
-// Its methods are for a [Fleet]. They may be called by one goroutine at a time,
-// with no lock held that Look or Trusted take.
+// Its methods are for a [Fleet]. Only one goroutine at a time may call them,
+// and it must hold no lock that Look or Trusted takes.
 type Hold struct {
 	limiter *Limiter
 	key     string
@@ -40,37 +43,39 @@ type Hold struct {
 	// Guarded by limiter.mu.
 	host   *host
 	owned  bool
-	others bool          // wait for the host
-	served bool          // a request has started since it is owned
-	told   bool          // a Crawl-delay was told here since it was asked for
-	since  time.Duration // when it was asked for; once owned, since when
-	idle   time.Duration // since when nobody waits and nothing is in flight; never: somebody does
-	hope   time.Duration // one who was sent away may come back until then
-	until  time.Duration // while asked for: it cannot be had before
-	why    error         // while asked for: what it waits for
-	kept   learnt        // what the fleet knows already of what the host has taught
-	taught bool          // that is, or was, something
-	spent  purse         // what the fleet was told last is taken of the Budget,
-	day    int64         // and of which day
-	timer  *time.Timer   // for the next look
-	alarm  time.Duration // when that is; never: it is not set
+	others bool          // other members wait for the host
+	served bool          // a request has started since the host is owned
+	told   bool          // a Crawl-delay was told here since the host was asked for
+	since  time.Duration // when the host was asked for; once owned, when that began
+	idle   time.Duration // since when no request waits or is in flight; never: one does
+	hope   time.Duration // a refused request may come back until then
+	until  time.Duration // while asked for: the earliest time at which it can be had
+	why    error         // while asked for: why it is not owned yet
+	kept   learnt        // what the fleet knows of what the host has taught
+	taught bool          // kept is not empty, or was not
+	spent  purse         // what the fleet was last told is taken of the Budget
+	day    int64         // the day of spent
+	timer  *time.Timer   // for the next call of Look
+	alarm  time.Duration // when the timer fires; never: it is not set
 }
 
 const (
-	turn    = 2 * time.Second       // how long an owner goes on while others wait
-	linger  = 50 * time.Millisecond // after the last request it waits so long for another
-	maxRest = 30 * time.Second      // an idle host is kept for a rest of so long
+	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
+	linger  = 50 * time.Millisecond // how long an owner waits for another request after the last
+	maxRest = 30 * time.Second      // an idle host is kept if its pause is not longer
 	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
 // Host returns the key of the host.
 func (p *Hold) Host() string { return p.key }
 
-// Own tells that the host is owned from now on. State is what the last owner
-// left so long ago, or longer; nil if nothing is known. If it is not clean,
-// nobody knows when the host was asked last, but that it was not since then.
+// Own tells the Hold that the host is owned from now on. State is what the last
+// owner left, at least ago before now; nil if nothing is known. If clean is
+// false, nobody knows when the host was last asked, except that it was no later
+// than ago before now.
 //
-// A Hold that is owned already goes on; the other arguments do not count then.
+// For a Hold that is owned already, Own only makes the waiting requests look
+// again.
 func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -98,9 +103,9 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells why the host is not owned yet. Until is when it can be had at the
-// earliest; the zero time if nobody knows. State, if not nil, is what the
-// owner of the host has told about it so long ago, or longer.
+// Wait tells the Hold why the host is not owned yet. Until is when it can be
+// had at the earliest; the zero time if nobody knows. State, if not nil, is
+// what the host's owner has told about it, at least ago before now.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -118,7 +123,7 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 	h.pokeHeads()
 }
 
-// Lose tells that the host may be another's by now.
+// Lose tells the Hold that another Limiter may own the host by now.
 func (p *Hold) Lose() {
 	l := p.limiter
 	l.mu.Lock()
@@ -133,14 +138,14 @@ func (p *Hold) Lose() {
 	}
 }
 
-// Give ends the Hold if that is right now: the host is owned and no longer
-// needed, or others wait and have their turn; or it is only asked for, and
-// nobody needs it any more. Else ok is false, and the Limiter calls Look when
-// that may have changed because of its requests.
+// Give ends the Hold if that is right now. That is so if the host is owned and
+// no longer needed, or if other members wait and it is their turn, or if the
+// host was only asked for and no request needs it any more. Otherwise ok is
+// false, and the Limiter calls Look when its requests may have changed that.
 //
-// If ok, state is for the next owner, who need not have it after keep. If not,
-// and state is not nil, the Fleet keeps it for whoever owns the host if this
-// member dies. It calls Kept then.
+// If ok is true, state is for the next owner, and is worth nothing after keep.
+// If ok is false and state is not nil, the Fleet stores state for the next
+// owner in case this member dies, and then calls Kept.
 func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
@@ -151,7 +156,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	}
 	owned := p.owned
 	if p.others && !others {
-		h.pokeHeads() // it may be their turn again
+		h.pokeHeads() // our requests may have their turn again
 	}
 	p.others = others
 	l.reap(h, now)
@@ -178,8 +183,8 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	return state, keep, true
 }
 
-// mayGive is how long it is until p may be given; forever if a request has to
-// start or end before.
+// mayGive returns the wait until p may be given; forever if a request has to
+// start or end first.
 func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	h, hope := p.host, p.hope-now
 	switch {
@@ -190,8 +195,8 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	case h.waiting > 0 && p.served:
 		return p.since + turn - now
 	case h.waiting > 0:
-		// One request at least; but one that something else holds up does not
-		// keep the host from others.
+		// The owner makes at least one request. But a request that something
+		// else holds up does not keep the host from others.
 		head := h.queue.first
 		if head == nil {
 			head = h.robots.first
@@ -205,12 +210,12 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 		return max(p.idle+linger, min(p.hope, p.since+turn)) - now
 	}
 	if rest := l.due(h, anyone) - now; hope > 0 || rest > 0 && rest <= maxRest {
-		return forever // the fleet asks again, every now and then
+		return forever // the fleet calls Give again now and then
 	}
 	return 0
 }
 
-// lookAfter has the fleet look at p again.
+// lookAfter makes the fleet look at p again after wait.
 func (p *Hold) lookAfter(wait, now time.Duration) {
 	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
@@ -238,7 +243,7 @@ func (p *Hold) ring() {
 	}
 }
 
-// want asks the fleet for h, if it is neither owned nor asked for.
+// want asks the fleet for h unless h is owned or asked for already.
 func (l *Limiter) want(h *host, now time.Duration) {
 	if h.hold != nil {
 		return
@@ -250,7 +255,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 	l.Fleet.Look(h.hold)
 }
 
-// end is the end of p. Who waits asks anew.
+// end ends p. If requests still wait, it asks for the host anew.
 func (l *Limiter) end(p *Hold) {
 	h := p.host
 	h.hold = nil
@@ -264,23 +269,23 @@ func (l *Limiter) end(p *Hold) {
 	}
 	if h.waiting > 0 {
 		l.want(h, l.now())
-		h.pokeHeads() // they leave the queues of the limiters within
+		h.pokeHeads() // they leave the queues of the Limiters within
 	}
 	l.settle(h)
 }
 
-// owns reports whether a request to h may start, as far as the fleet goes.
+// owns reports whether the fleet lets a request to h start.
 func (l *Limiter) owns(h *host, now time.Duration) bool {
 	p := h.hold
 	return p != nil && p.owned && !p.yields(now) && l.Fleet.Trusted()
 }
 
-// yields reports whether it is now the turn of the others.
+// yields reports whether p's turn is over and others wait.
 func (p *Hold) yields(now time.Duration) bool {
 	return p.others && p.served && now >= p.since+turn
 }
 
-// unowned is what g sees, whose host may not be asked as far as the fleet goes.
+// unowned returns what g sees while the fleet does not let it ask its host.
 func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	v := look{wait: forever, until: max(g.until, now), why: whyFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
@@ -294,14 +299,15 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	return v
 }
 
-// sentAway notes that a request to h was refused, which comes again.
+// sentAway notes that a request to h was refused and may come again at that
+// time.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
 	}
 }
 
-// review has the fleet look at p, if p may be given now or later.
+// review makes the fleet look at p when p may be given.
 func (l *Limiter) review(p *Hold) {
 	now := l.now()
 	if !p.host.busy() && p.idle == never {
@@ -314,7 +320,8 @@ func (l *Limiter) review(p *Hold) {
 	}
 }
 
-// why is what the request to the host of key waits for, besides its time.
+// why returns what else than time holds up the request to the host of key: an
+// error of the Budget or of the fleet, or nil.
 func (l *Limiter) why(key string) error {
 	if l.Fleet == nil && l.books == nil {
 		return nil
@@ -330,8 +337,8 @@ func (l *Limiter) why(key string) error {
 	return nil
 }
 
-// news reports whether the host has taught something that should outlive this
-// member, and that the fleet does not know.
+// news reports whether the host has taught something that the fleet does not
+// know and that should survive this member.
 func (p *Hold) news() bool {
 	if a := p.limiter.accountOf(p.key); a != nil && a.claim != (purse{}) {
 		return true
@@ -341,7 +348,7 @@ func (p *Hold) news() bool {
 	return p.kept.until != was.until || p.kept.crawl != was.crawl || p.kept.level != was.level || max(p.kept.latest, good) != max(was.latest, good)
 }
 
-// know notes that the fleet knows what the host has taught.
+// know notes that the fleet knows what the host has taught so far.
 func (p *Hold) know() {
 	p.kept = learnt{until: never}
 	if k := p.host.learnt; k != nil {
@@ -350,21 +357,21 @@ func (p *Hold) know() {
 	}
 }
 
-// What a state holds: a byte of flags, and in their order, as varints, the
-// durations in microseconds that they stand for.
+// A state is a byte of these flags, followed by the values that they announce,
+// in this order, as varints. Durations are in microseconds.
 const (
-	hasLast     = 1 << iota // since the latest start
-	hasCounted              // since the latest that counts for Crawl-delay
-	hasPause                // that is left
+	hasLast     = 1 << iota // time since the latest start
+	hasCounted              // time since the latest start that counts for Crawl-delay
+	hasPause                // what is left of the pause
 	hasCrawl                // the Crawl-delay
 	hasAdaptive             // the adaptive delay
-	hasLevel                // four times that of back-off, and the latest sign, a number; and since the incident
-	hasBudget               // its day, since 1970, and what is taken of it: numbers
+	hasLevel                // 4 × back-off level + latest sign; and time since the incident
+	hasBudget               // day since 1970, requests and bytes taken
 )
 
-// leave is what h leaves to its next owner, and for how long that matters. It
-// is empty if there is nothing. Without the rest it is only what the host has
-// taught.
+// leave returns what h leaves to its next owner, and for how long that matters.
+// State is empty if there is nothing to leave. Without rest, it holds only what
+// the host has taught and what is taken of its Budget.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
 	state = make([]byte, 1, 32)
 	add := func(flag byte, d time.Duration) {
@@ -400,7 +407,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	state, today := l.leaveBudget(state, h, rest)
 	keep = max(keep, today)
 	if h.hold.taught || state[0]&^(hasLast|hasCounted|hasBudget) != 0 {
-		keep = max(keep, memory) // also that something holds no longer
+		keep = max(keep, memory) // a state that tells of something's end is kept as long
 	}
 	if state[0] == 0 {
 		state = state[:0]
@@ -408,9 +415,9 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return state, keep
 }
 
-// inherit takes over what was left of p's host so long ago. What this member
-// knows of it holds as well, but for the Crawl-delay, of which the one told
-// last counts.
+// inherit takes over the state that p's host was left with, at least ago before
+// now. What this member knows of the host holds too, except that only the
+// Crawl-delay that was told last counts.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return
@@ -461,7 +468,8 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	}
 }
 
-// unownedUntil is when h, which another owns, can be had at the earliest.
+// unownedUntil returns the earliest time at which h can be had from its owner;
+// never if this Limiter owns h or has no Fleet.
 func (h *host) unownedUntil() time.Duration {
 	if h.hold == nil || h.hold.owned {
 		return never
@@ -469,7 +477,8 @@ func (h *host) unownedUntil() time.Duration {
 	return h.hold.until
 }
 
-// Kept tells that the fleet keeps the state that Give has returned last.
+// Kept tells the Hold that the Fleet has stored the state that Give returned
+// last.
 func (p *Hold) Kept() {
 	l := p.limiter
 	l.mu.Lock()
@@ -483,8 +492,8 @@ func (p *Hold) Kept() {
 	p.host.pokeHeads()
 }
 
-// closeAccount ends what this Limiter may use of the Budget of p's host. If it
-// has told the fleet what it has used, the rest is for others.
+// closeAccount ends this Limiter's use of the Budget of p's host. If told, the
+// fleet knows what was used, and the rest is left for others.
 func (l *Limiter) closeAccount(p *Hold, told bool) {
 	a := l.accountOf(p.key)
 	if a == nil || l.Fleet == nil {
@@ -498,8 +507,8 @@ func (l *Limiter) closeAccount(p *Hold, told bool) {
 	}
 }
 
-// leaveBudget appends to a state what is taken of the Budget of h; in the end,
-// what is used.
+// leaveBudget appends to a state what is taken of the Budget of h, or at the
+// end of the Hold only what is used.
 func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Duration) {
 	a := l.accountOf(h.key)
 	if a == nil {
@@ -520,15 +529,15 @@ func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Dur
 	return state, max(a.untilEnd(), 0)
 }
 
-// inheritBudget takes over what others have taken. Their clocks may be ahead:
-// the later day counts.
+// inheritBudget takes over what others have taken. Their clocks may be ahead,
+// so the later day counts.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() {
 		return
 	}
 	a := l.openAccount(h.key)
 	switch {
-	case day > l.day+1: // no clock is that far ahead
+	case day > l.day+1: // too far ahead for any clock
 	case day > a.day:
 		*a = account{day: day, taken: taken}
 	case day == a.day:

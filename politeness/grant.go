@@ -11,48 +11,48 @@ import (
 )
 
 // A Grant is the right to make one request. It holds a slot of its host until
-// Done, or until the Limiter's Lease is over.
+// Done is called or the Limiter's Lease is over.
 //
-// It begins as a place in the host's queue and goes on as a place among the
-// requests in flight. With several limiters there is a place for each.
+// A Grant is first a place in the host's queue, then one of the requests in
+// flight. With several Limiters it is a chain with one Grant for each.
 type Grant struct {
 	limiter *Limiter
 	key     string
-	url     *url.URL // that was asked for; of the first in the chain
-	then    *Grant   // its place with the next limiter; nil: none
+	url     *url.URL // of the request; nil in all but the first of the chain
+	then    *Grant   // the Grant of the next Limiter; nil: none
 
 	// Set before it is queued, then constant.
-	told, exempt bool          // what the context said of Crawl-delay
-	timed        bool          // MaxWait, which no context ends, is in force
-	ends         bool          // its context may end; else that is taken to have no deadline either
-	crawl        time.Duration // as told; 0: none
-	limit        time.Duration // what starts then or later is too late
+	told, exempt bool          // what the context said about Crawl-delay
+	timed        bool          // MaxWait limits its wait; no context ends at that time
+	ends         bool          // its context may end; if not, it is taken to have no deadline
+	crawl        time.Duration // the Crawl-delay it was told; 0: none
+	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace
-	wake         chan struct{} // made when there is somebody to wake
+	wake         chan struct{} // made when somebody has to be woken
 
 	// Guarded by limiter.mu.
 	host       *host
 	prev, next *Grant
 	state      state
-	ticket     uint64        // its place among those of all hosts
-	since      time.Duration // when it queued, and when it started after that
+	ticket     uint64        // its place in the order of all requests of the Limiter
+	since      time.Duration // when it queued; once started, when it started
 	until      time.Duration // while queued: the estimated start
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
-	paced      bool   // once it has started: an interval follows, so that it matters when
-	leaving    bool   // it is on its way to the host
-	number     uint64 // among those of the limiter that have started
-	keeps      kept   // when it started, for an Observer
-	status     int    // of its response; 0: none
+	paced      bool   // set at the start: an interval follows, so the time of sending matters
+	leaving    bool   // it was granted, and is not sent yet
+	number     uint64 // its number among the Limiter's starts
+	keeps      kept   // what held at its start; only for an Observer
+	status     int    // the response's status; 0: none
 
-	// What the Transport tells of the response.
-	response atomic.Pointer[url.URL] // set while its body is open
+	// What the Transport reports about the response.
+	response atomic.Pointer[url.URL] // the request's URL, set once a response with a body has come
 	reads    atomic.Uint32           // how often the body was read
 	reported bool                    // guarded by limiter.mu
 }
 
-// kept is what a request kept to when it started.
+// kept is the pace, Crawl-delay and pause that held when a request started.
 type kept struct {
 	pace, crawl time.Duration
 	paused      time.Duration // the end of the host's latest pause, or never
@@ -64,23 +64,22 @@ const (
 	asking  state = iota // in no queue yet
 	queued               // in host.queue
 	flying               // in host.flight
-	expired              // was flying until its lease was over
-	refused              // was queued until that became hopeless
-	over                 // Done
+	expired              // was in flight until its lease was over
+	refused              // was queued until it could not start in time
+	over                 // Done was called
 )
 
-// An Outcome is what became of a request. Its zero value only frees the slot.
+// An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
-	Status  int           // of the response; 0: none came. 429 and 503 pause the host
-	Header  http.Header   // of the response; Retry-After, Date, RateLimit and its like, and the signs of walls are read
+	Status  int           // the response's status; 0: no response. 429 and 503 pause the host
+	Header  http.Header   // the response's; Retry-After, Date, quota fields and signs of a bot wall are read
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
-	Bytes   int64         // of the body that were read, for Limiter.Budget. A Transport counts them itself
+	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself
 }
 
-// Done frees the slot and tells the limiter how the request went. Only the
-// first call counts, from whatever goroutine; further calls, and calls of a nil
-// Grant, do nothing.
+// Done frees the slot and tells the Limiter how the request went. Any goroutine
+// may call it. Only the first call counts. Done of a nil Grant does nothing.
 func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
 
 // done is Done for a caller that knows the request's context.
@@ -122,7 +121,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 }
 
-// answered tells the limiter of a response whose body is still to come.
+// answered tells the Limiter of a response whose body has not been read yet.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	g.response.Store(u)
 	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
@@ -131,7 +130,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	if g.state != over {
 		event = l.learnFrom(g, o, s, limited)
 		g.status = o.Status
-		g.host.pokeHeads() // it may now be held up by an unread body alone
+		g.host.pokeHeads() // an unread body may now be all that holds it up
 	}
 	now := time.Duration(0)
 	if l.Observer != nil {
@@ -144,11 +143,11 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	}
 }
 
-// leaves notes that the request sets out only now. Between the grant and the
-// moment that the host feels there may be a busy scheduler, a dial and a
-// handshake. Nobody can tell how long these take, so until the request is sent
-// no other starts: else both might reach the host in one moment, however long
-// after each other they were granted.
+// leaves notes that the request sets out now. A busy scheduler, a dial and a
+// handshake may lie between the grant and the moment at which the request
+// reaches the host. Nobody can tell how long these take. So no other request
+// starts until this one is sent: otherwise two requests could reach the host at
+// one moment, however far apart they were granted.
 func (g *Grant) leaves() { g.moves(true) }
 
 // sent notes that the request has reached the host.
@@ -166,9 +165,9 @@ func (g *Grant) moves(leaving bool) {
 			h.stamp(l.now(), g.exempt)
 			g.setLeaving(leaving)
 			if !leaving && h.inFlight < l.slots(h, anyone) {
-				h.pokeHeads() // it is all that they may have waited for
+				h.pokeHeads() // perhaps they waited for nothing else
 			}
-		case expired: // it holds up nobody any more, but the host feels it
+		case expired: // it holds up no other request, but it reaches the host
 			now := l.now()
 			l.recall(g, now)
 			g.host.stamp(now, g.exempt)
@@ -189,12 +188,13 @@ func (g *Grant) setLeaving(leaving bool) {
 	g.leaving = leaving
 }
 
-// paces reports whether an interval follows g, as far as is known.
+// paces reports whether an interval follows g, as far as is known now.
 func (l *Limiter) paces(h *host, g *Grant) bool {
 	return l.pace(h) > 0 || l.crawlDelay(h, g) > 0 || l.Adaptive.Factor > 0 || h.learnt != nil && h.learnt.spread > 0
 }
 
-// isPaced reports whether anybody wants to know when the request leaves.
+// isPaced reports whether the time at which the request is sent matters to any
+// Limiter of the chain.
 func (g *Grant) isPaced() bool {
 	for ; g != nil; g = g.then {
 		if g.paced {
@@ -204,7 +204,7 @@ func (g *Grant) isPaced() bool {
 	return false
 }
 
-// keep prolongs the lease, for a request with a longer timeout of its own.
+// keep prolongs the lease of a request whose own timeout is longer.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if d > g.limiter.set.lease {
@@ -220,14 +220,14 @@ func (g *Grant) prolong(d time.Duration) {
 	g.expires = max(g.expires, later(g.since, d))
 }
 
-// begin takes g from the queue into flight.
+// begin moves g from the queue into flight.
 func (l *Limiter) begin(g *Grant, now time.Duration) {
 	g.token = nil // spent: dequeue must not give it back
 	l.dequeue(g)
 	l.start(g, now)
 }
 
-// start puts g, which is in no queue any more, into flight.
+// start puts g into flight. g is in no queue.
 func (l *Limiter) start(g *Grant, now time.Duration) {
 	h := g.host
 	h.flight.push(g)
@@ -256,13 +256,13 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	}
 }
 
-// release ends g, and wakes the first of those who waited for its slot.
+// release ends g and wakes the first of each queue of its host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
 		l.land(g)
-		// Nobody asked when it left, if the interval is news: for all that is
-		// known, just now.
+		// If the interval is new, the time of sending was not watched. It is
+		// taken to be now.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)

@@ -5,59 +5,59 @@ import (
 	"time"
 )
 
-// A host is what a Limiter knows about one key. It is kept small, because a
-// crawl meets millions: what most hosts never need is behind learnt.
-// The Limiter's lock guards it.
+// A host is what a Limiter knows about one key. It is kept small because a
+// crawl meets millions of hosts: what few of them need is in learnt. The
+// Limiter's lock guards it.
 type host struct {
 	key     string
 	last    time.Duration // the latest start (or end, with EndToStart)
-	counted time.Duration // the latest that counts for Crawl-delay
+	counted time.Duration // the latest start that counts for Crawl-delay
 	learnt  *learnt       // nil: nothing
-	queue   grantRing     // those that wait, first come first served
-	robots  grantRing     // those of them that are Exempt
-	flight  grantRing     // those that hold a slot, oldest first
+	queue   grantRing     // requests that wait, first come first served
+	robots  grantRing     // Exempt requests that wait
+	flight  grantRing     // requests that hold a slot, oldest first
 
 	waiting, inFlight int32
 
 	prev, next *host   // in Limiter.idle; nil: not there
 	rest       int32   // 1 + index in Limiter.resting; 0: not there
-	jitter     float32 // what the present interval is lengthened by, as a fraction
-	leaving    int32   // how many of those in flight are on their way to the host
-	exempt     int32   // how many of those that wait are in robots
-	heeding    int32   // how many of the others heed their estimate
+	jitter     float32 // the present interval is longer by this fraction
+	leaving    int32   // requests in flight that are granted and not sent yet
+	exempt     int32   // requests that wait in robots
+	heeding    int32   // requests in queue that heed their estimate
 	gone       bool    // forgotten
-	hold       *Hold   // in a fleet: asked for or owned, and not forgotten meanwhile; nil: neither
+	hold       *Hold   // in a fleet: the claim to the host, asked for or owned; nil: none
 }
 
-// learnt is what a host has taught us, beyond when it was last asked.
+// learnt is what a host's answers and robots.txt have taught us.
 type learnt struct {
 	crawl    time.Duration // the Crawl-delay last told; 0: none
 	adaptive time.Duration // the delay that its response times ask for
-	until    time.Duration // nothing starts before: it asked for a pause
-	incident time.Duration // when the last pause was begun
-	level    uint8         // how many incidents in a row, less those recovered from
-	latest   sign          // of the latest incident, until it has recovered from that
-	clamped  bool          // a cut Crawl-delay has been reported
+	until    time.Duration // no request starts before; never: no pause
+	incident time.Duration // when the latest incident began
+	level    uint8         // incidents in a row, less those recovered from
+	latest   sign          // the sign of the latest incident; good once recovered
+	clamped  bool          // the cut of a Crawl-delay has been reported
 
-	// What it says of its quota. Without one all are 0, which was long ago.
-	limited     time.Duration // the pause that ends then is because its quota is spent
-	spread      time.Duration // between starts, so that its quota lasts
-	spreadUntil time.Duration // until it is renewed
+	// What the host says about its quota. All are 0 without one.
+	limited     time.Duration // the end of a pause for a spent quota
+	spread      time.Duration // interval that makes the quota last
+	spreadUntil time.Duration // when the quota is renewed and spread ends
 }
 
 // A sign is what an outcome says about how its host bears us.
 type sign uint8
 
 const (
-	silent   sign = iota // nothing: no answer, or an error of the page's own
+	silent   sign = iota // no answer, or an error of the page's own
 	good                 // an answer
-	doubtful             // a refusal, of the page alone perhaps
-	plain                // a refusal that means us
+	doubtful             // a refusal, perhaps of one page only
+	plain                // a refusal of this crawler
 )
 
 func (h *host) busy() bool { return h.waiting > 0 || h.inFlight > 0 }
 
-// learn returns h.learnt, which it makes if need be.
+// learn returns h.learnt and makes it if it is nil.
 func (h *host) learn() *learnt {
 	if h.learnt == nil {
 		h.learnt = &learnt{until: never, incident: never}
@@ -65,22 +65,21 @@ func (h *host) learn() *learnt {
 	return h.learnt
 }
 
-// anyone stands for a request of which nothing is known.
+// anyone stands for any request to a host.
 var anyone = new(Grant)
 
-// kept reports whether nothing that h still has to wait for is left.
+// kept reports whether h is idle and has no interval or pause left to wait for.
 func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
-// blank reports whether forgetting h loses nothing at all, once its pace is
-// kept.
+// blank reports whether nothing is lost if h is forgotten after its interval.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
 
-// find returns the host of key. If it is new and there is no room for it, it
-// returns nil and when there will be.
+// find returns the host of key. If the host is new and there is no room for it,
+// find returns nil and the time at which there will be room.
 func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	if h := l.hosts[key]; h != nil {
 		return h, 0
@@ -99,9 +98,9 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets a little of what need not be remembered. Each new host pays for
-// up to three old ones, so a long crawl holds the hosts that are in their
-// interval, and nothing runs in the background.
+// sweep forgets up to two hosts that need not be remembered. Each new host pays
+// for the forgetting of old ones. So a long crawl keeps only the hosts that are
+// in their interval, and nothing runs in the background.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)
@@ -116,7 +115,7 @@ func (l *Limiter) sweep(now time.Duration) {
 			if l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute) {
 				return // the others are no older
 			}
-			// A long pause must not hide those behind it.
+			// A long pause must not hide the hosts behind it.
 			l.idle.remove(h)
 			l.resting.push(l, h)
 		case h.blank():
@@ -128,9 +127,9 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// room returns the host that may be forgotten for a new one: that which has
-// been idle for longest, of those whose pace has been kept. If there is none,
-// it returns nil and when there will be.
+// room returns the host to forget for a new one: of the idle hosts whose
+// interval is over, the one idle for longest. If there is none, it returns nil
+// and the time at which there will be one.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now
@@ -139,12 +138,12 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 		if h.kept(l, now) {
 			return h, now
 		}
-		// Its time is looked at once, not by every new host that comes.
+		// h moves so that not every new host checks it again.
 		l.idle.remove(h)
 		l.resting.push(l, h)
 	}
 	if now >= l.reaped+time.Minute {
-		// Some of those that are being asked may have been abandoned.
+		// Some requests in flight may have been abandoned.
 		l.reaped = now
 		for _, h := range l.hosts {
 			l.reap(h, now)
@@ -154,10 +153,11 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil {
 		return nil, l.due(h, anyone)
 	}
-	return nil, later(now, max(l.set.delay, time.Millisecond)) // all are being asked at this moment
+	return nil, later(now, max(l.set.delay, time.Millisecond)) // all hosts have requests at this moment
 }
 
-// engage takes h off the idle hosts, before it is waited for or asked.
+// engage removes h from the idle hosts, before a request waits for it or
+// starts.
 func (l *Limiter) engage(h *host) {
 	if h.hold != nil {
 		h.hold.idle = never
@@ -170,7 +170,7 @@ func (l *Limiter) engage(h *host) {
 	}
 }
 
-// settle puts h back among the idle hosts when nobody needs it any more.
+// settle puts h back among the idle hosts when no request needs it any more.
 func (l *Limiter) settle(h *host) {
 	if h.hold != nil {
 		l.review(h.hold)
@@ -216,8 +216,9 @@ func (r *hostRing) remove(h *host) {
 	h.prev, h.next = nil, nil
 }
 
-// restHeap holds idle hosts that must still wait for long, the one that is done
-// first on top. They get there when a new host would have had their place.
+// restHeap holds idle hosts with a long wait ahead, the one that is free first
+// on top. A host gets there when a new host needs room and this one cannot be
+// forgotten yet.
 type restHeap struct{ items restItems }
 
 type restItem struct {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// later is the time that is d after t. It does not wrap around, for a
-// Crawl-delay may be as long as it likes, and what never was is over at once.
+// later returns t + d, or forever if that overflows: a Crawl-delay may be of
+// any length. later of never is never.
 func later(t, d time.Duration) time.Duration {
 	switch {
 	case t == never:
@@ -17,7 +17,7 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// lengthen adds the jitter to an interval.
+// lengthen returns the interval with the jitter added.
 func (h *host) lengthen(interval time.Duration) time.Duration {
 	if h.jitter == 0 {
 		return interval
@@ -29,7 +29,8 @@ func (h *host) lengthen(interval time.Duration) time.Duration {
 	return later(interval, time.Duration(more))
 }
 
-// pace is the interval that every request to h keeps.
+// pace returns the interval that every request to h keeps: the delay or the
+// adaptive delay.
 func (l *Limiter) pace(h *host) time.Duration {
 	if h.learnt == nil {
 		return l.set.delay
@@ -37,9 +38,10 @@ func (l *Limiter) pace(h *host) time.Duration {
 	return max(l.set.delay, h.learnt.adaptive)
 }
 
-// crawlDelay is the Crawl-delay in force for g: its own, or one that was told
-// since and is longer. The one told last also holds for requests that were told
-// none, such as those that queued before robots.txt was read.
+// crawlDelay returns the Crawl-delay in force for g: its own, or one that
+// another request was told since, if that is longer. The one told last also
+// holds for requests that were told none, such as those that queued before
+// robots.txt was read.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	if g.exempt {
 		return 0
@@ -50,7 +52,7 @@ func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	return max(g.crawl, h.learnt.crawl)
 }
 
-// due is when g may start, as far as pace, Crawl-delay, back-off and quota go.
+// due returns when g may start by pace, Crawl-delay, back-off and quota.
 func (l *Limiter) due(h *host, g *Grant) time.Duration {
 	t := later(h.last, h.lengthen(l.pace(h)))
 	t = max(t, l.crawlDue(h, g))
@@ -60,7 +62,7 @@ func (l *Limiter) due(h *host, g *Grant) time.Duration {
 	return t
 }
 
-// crawlDue is when g may start as far as Crawl-delay goes.
+// crawlDue returns when g may start by Crawl-delay alone.
 func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	if crawl := l.crawlDelay(h, g); crawl > 0 {
 		return later(h.counted, h.lengthen(crawl))
@@ -68,8 +70,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue is when the next request may start, so that h's quota lasts until it
-// is renewed.
+// quotaDue returns when the next request may start so that h's quota lasts
+// until it is renewed.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -77,7 +79,7 @@ func (h *host) quotaDue() time.Duration {
 	return min(later(h.last, h.learnt.spread), h.learnt.spreadUntil)
 }
 
-// whyDue returns what due rests on.
+// whyDue returns what decides the time that due returns.
 func (l *Limiter) whyDue(h *host, g *Grant) why {
 	due := l.due(h, g)
 	switch {
@@ -93,8 +95,8 @@ func (l *Limiter) whyDue(h *host, g *Grant) why {
 	return whyDelay
 }
 
-// slots is how many requests may be in flight to h. While one is still on its
-// way, no other may set out.
+// slots returns how many requests may be in flight to h. While one is granted
+// and not sent yet, no other may start.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
 	if h.leaving > 0 {
 		return 0
@@ -113,21 +115,21 @@ func (h *host) stamp(now time.Duration, exempt bool) {
 	}
 }
 
-// drawJitter decides how long the interval after the present start will be.
+// drawJitter draws the jitter of the interval after the latest start.
 func (l *Limiter) drawJitter(h *host) {
 	if l.Jitter > 0 {
 		h.jitter = float32(l.Jitter * rand.Float64())
 	}
 }
 
-// tell takes note of the Crawl-delay that g brought along. If it had to be cut,
-// for the first time at this host, it returns a notice of that.
+// tell notes the Crawl-delay that g was told. If it cuts that Crawl-delay, for
+// the first time at this host, it returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
 		return nil
 	}
 	if h.hold != nil && !h.hold.owned {
-		h.hold.told = true // what the owner has been told is older
+		h.hold.told = true // newer than what the owner was told
 	}
 	if g.crawl > l.set.maxCrawl && l.ClampCrawlDelay {
 		if !h.learn().clamped {
@@ -141,13 +143,13 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	}
 	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // the other line does not wait for it, but its first may have let one of this go first
+	h.pokeHeads() // the first of robots may have let one of queue go first
 	return cut
 }
 
-// estimate is when g can start if as many requests start before it, the first
-// of them at first, and nothing changes. It does not count the time that they
-// take, so it is not later than that.
+// estimate returns when g can start if ahead requests start before it, the
+// first of them at first, and nothing changes. The true time is no earlier: the
+// estimate leaves out how long these requests take.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))
@@ -160,7 +162,7 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// joining is when g could start if it queued for h now.
+// joining returns when g could start if it queued for h now.
 func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	head := h.line(g).first
 	if head == nil {
@@ -169,8 +171,9 @@ func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
 }
 
-// refuses reports whether a request that can start at the earliest at est, with
-// ahead others before it, is better refused than kept waiting.
+// refuses reports whether g should be refused rather than wait. Est is the
+// earliest time at which it can start, and ahead the number of requests before
+// it.
 func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
 	if est > now && est >= g.limit {
 		return true
@@ -178,15 +181,17 @@ func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now t
 	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
 }
 
-// retime tells all who wait for h that its times have changed: those who can no
-// longer make it are refused, and the others learn their new estimate.
+// retime tells all requests that wait for h that its times have changed.
+// Requests that can no longer start in time are refused. The others get their
+// new estimate.
 func (l *Limiter) retime(h *host, now time.Duration) {
 	l.retimeLine(h, &h.queue, now)
 	l.retimeLine(h, &h.robots, now)
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
-	// A long queue is not walked for nothing: the first alone needs to know.
+	// Only the first has to know, unless others heed their estimate. So a long
+	// queue is not walked for nothing.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

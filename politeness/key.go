@@ -19,12 +19,12 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The longest that a name in the DNS, and a label of it, can be as they are
-// written (RFC 1035 §3.1), in bytes.
+// The greatest length of a DNS name and of one of its labels, as written (RFC
+// 1035 §3.1), in bytes.
 const (
 	maxName  = 253
 	maxLabel = 63
-	maxHost  = maxName*utf8.UTFMax + 99 // of a host that may have a name: with brackets, a port and its zeros
+	maxHost  = maxName*utf8.UTFMax + 99 // of URL.Host: a name in UTF-8, brackets, a port with zeros
 )
 
 var (
@@ -37,8 +37,8 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
 	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
-		// Whatever Key makes of it: net/http would convert it too, for half a
-		// minute where it is long enough.
+		// This comes before Key, because net/http would convert the name too.
+		// That takes half a minute for a long one.
 		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
@@ -51,20 +51,25 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 	return key, nil
 }
 
-// HostKey returns the URL's host in the one form of all its spellings. A name
-// is in lower case and in ASCII (IDNA), without port and final dot; one that
-// IDNA forbids is only lower-cased, as net/http does when it dials. An IP
-// address is as [netip.Addr] prints it, without brackets, also where it is
-// written as 127.1 or 0x7f000001; an IPv4-mapped one is the IPv4 address that it
-// stands for, and a zone remains only where it tells two hosts apart, with a
-// link-local address. Scheme and port do not matter,
-// for they are mostly one machine's. Package robotsmw names origins by it too,
-// so that rules and pace agree about a host.
+// HostKey returns the URL's host in a form that is the same for all its
+// spellings.
 //
-// It is an error if the URL has no host, or one that is longer than a name in
-// the DNS can be: over 253 characters as written, or over 253 bytes or with a
-// label of over 63 in the form that is returned. The length comes first,
-// because to convert a long name takes its time squared.
+// A name is in lower case and in ASCII (IDNA), without port and final dot. One
+// that IDNA forbids is only lower-cased, as net/http does when it dials.
+//
+// An IP address is as [netip.Addr] prints it, without brackets, also if it is
+// written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
+// address. A zone remains only with a link-local address, where it tells two
+// hosts apart.
+//
+// Scheme and port do not matter, because all of them are mostly one machine.
+// Package robotsmw uses this form in origins too, so that rules and pace agree
+// about a host.
+//
+// It is an error if the URL has no host, or one that is longer than a DNS name
+// can be: over 253 characters as written, or over 253 bytes or with a label of
+// over 63 in the form that is returned. The length is checked first, because
+// converting a name takes time quadratic in its length.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	if isPlain(u.Host) {
 		return u.Host, nil // nearly always
@@ -79,9 +84,9 @@ func HostKey(_ context.Context, u *url.URL) (string, error) {
 	return host, err
 }
 
-// DomainKey is the registrable domain, which is what an owner has registered:
-// example.co.uk for www.example.co.uk. It follows publicsuffix.org. A host that
-// has none, such as an IP address, is its own.
+// DomainKey returns the host's registrable domain: example.co.uk for
+// www.example.co.uk. It follows publicsuffix.org. A host without one, such as
+// an IP address, is returned as HostKey does.
 func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 	host, err := HostKey(ctx, u)
 	if err != nil {
@@ -96,11 +101,11 @@ func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 	return host, nil
 }
 
-// IPKey is the address of the host's machine, so that the many hosts of one
-// machine share a pace. Of several addresses the lowest counts, whatever order
-// they come in. Answers are remembered for five minutes, for 100,000 hosts
-// at most. A host that cannot be looked up is its own key: it will not be
-// reached anyway. nil: net.DefaultResolver.
+// IPKey returns a Key function that looks up a host's address in r, so that all
+// hosts of one machine share a pace. Of several addresses the lowest counts, so
+// their order does not matter. Answers are remembered for five minutes, for up
+// to 100,000 hosts. A host that cannot be looked up is its own key: no request
+// will reach it anyway. nil: net.DefaultResolver.
 func IPKey(r *net.Resolver) func(context.Context, *url.URL) (string, error) {
 	if r == nil {
 		r = net.DefaultResolver
@@ -153,18 +158,17 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= addressMax {
-		c.known = make(map[string]address) // start again: simpler than to choose, and rare
+		c.known = make(map[string]address) // start again, which is simple and rare
 	}
 	c.known[host] = a
 	return a.key, nil
 }
 
-// canonicalHost gives all spellings of a host one form. It is the only place
-// that does: packages that need to know which host a URL names ask HostKey. A
-// name beyond ASCII is mapped by IDNA as net/http maps it to dial, and as
-// there, one that IDNA forbids is left as it is. An ASCII name is only
-// lower-cased, because real hosts contain what IDNA forbids ("foo_bar",
-// "r3---sn-x").
+// canonicalHost returns the one form of all spellings of a host. No other
+// function does this: packages that need to know which host a URL names call
+// HostKey. IDNA maps a non-ASCII name as net/http does to dial, and leaves a
+// name that IDNA forbids as it is. An ASCII name is only lower-cased, because
+// real hosts contain what IDNA forbids ("foo_bar", "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil
@@ -172,8 +176,8 @@ func canonicalHost(host string) (string, error) {
 	if isTooLong(host) {
 		return "", errHostTooLong
 	}
-	// What one step hides, the next may see: an address behind a final dot, a
-	// capital letter that IDNA forbids and whose small one it knows.
+	// One step may expose work for another: an address behind a final dot, or a
+	// capital letter that IDNA forbids where it allows the small one.
 	for {
 		next := nextForm(host)
 		if !isName(next) {
@@ -186,7 +190,8 @@ func canonicalHost(host string) (string, error) {
 	}
 }
 
-// nextForm is a step of a host to its one form, which is its own next.
+// nextForm takes one step towards the host's one form, which it returns
+// unchanged.
 func nextForm(host string) string {
 	if strings.IndexByte(host, ':') >= 0 {
 		if addr, err := netip.ParseAddr(host); err == nil {
@@ -201,8 +206,8 @@ func nextForm(host string) string {
 	return canonicalIPv4(strings.TrimRight(strings.ToLower(host), "."))
 }
 
-// isPlain reports whether a host is a name in its one form. It says no to some
-// others that are.
+// isPlain reports whether a host is surely in its one form already. It may say
+// false for one that is.
 func isPlain(host string) bool {
 	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
 		return false
@@ -216,7 +221,8 @@ func isPlain(host string) bool {
 }
 
 // endsInNumber reports whether the last label of a host begins with a digit and
-// ends in one, maybe a hexadecimal one, as those of all IPv4 addresses do.
+// the host ends in a digit or hexadecimal digit. That is true of all IPv4
+// addresses.
 func endsInNumber(host string) bool {
 	if host == "" || host[len(host)-1] > 'f' { // as .com and .org do
 		return false
@@ -225,10 +231,11 @@ func endsInNumber(host string) bool {
 	return last != "" && '0' <= last[0] && last[0] <= '9'
 }
 
-// canonicalIPv4 returns an IPv4 address in dotted decimal form. Other hosts it
-// returns as they are. The resolvers of most systems take what inet_aton takes,
-// and net/http dials what they say: one to four numbers, each decimal,
-// octal or hexadecimal, of which the last fills all bytes that are left.
+// canonicalIPv4 returns an IPv4 address in dotted decimal form, and any other
+// host unchanged. It reads what inet_aton reads, because the resolvers of most
+// systems do and net/http dials what they return. That is one to four numbers,
+// each decimal, octal or hexadecimal. The last number fills all remaining
+// bytes.
 func canonicalIPv4(host string) string {
 	if !endsInNumber(host) {
 		return host
@@ -246,7 +253,7 @@ func canonicalIPv4(host string) string {
 		if !more {
 			bits = 8 * (4 - i)
 		}
-		n, err := strconv.ParseUint(part, base, max(bits, 1)) // of no bits it would be 64
+		n, err := strconv.ParseUint(part, base, max(bits, 1)) // ParseUint takes 0 bits for 64
 		if err != nil || i > 3 {
 			return host
 		}
@@ -269,9 +276,9 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// canonicalAddr returns the form of an IPv6 address that is written as host. A
-// zone says over which link a link-local address is reached; the kernel does
-// not look at one with any other address.
+// canonicalAddr returns the one form of addr, which is written as host. A zone
+// says over which link a link-local address is reached. The kernel ignores it
+// with any other address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {
@@ -284,8 +291,8 @@ func canonicalAddr(host string, addr netip.Addr) string {
 	return host
 }
 
-// isTooLong reports whether a host has more characters than any name, before a
-// moment is spent on it.
+// isTooLong reports whether a host has more characters than any name. It takes
+// no long time for any host.
 func isTooLong(host string) bool {
 	switch host = strings.TrimSuffix(host, "."); {
 	case len(host) <= maxName:
@@ -296,8 +303,7 @@ func isTooLong(host string) bool {
 	return utf8.RuneCountInString(host) > maxName
 }
 
-// isName reports whether a name and its labels are as short as the DNS has
-// them.
+// isName reports whether a name and its labels are as short as the DNS demands.
 func isName(host string) bool {
 	if len(host) <= maxLabel {
 		return true
@@ -310,9 +316,9 @@ func isName(host string) bool {
 	return len(host) <= maxName
 }
 
-// checkTarget reports a request whose target names another host than the one
-// that it is paced by: a target in absolute form (RFC 9112 §3.2.2) counts for
-// more than the Host header, and a proxy goes where it says.
+// checkTarget returns an error if the request's target names another host than
+// the URL that it is paced by. A target in absolute form (RFC 9112 §3.2.2)
+// overrides the Host header, and a proxy follows it.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil
@@ -336,7 +342,7 @@ func checkTarget(req *http.Request) error {
 		abbreviated(target), abbreviated(req.URL.Host))
 }
 
-// abbreviated is a host or a URL as an error has room for it.
+// abbreviated returns a host or URL cut to a length that suits an error.
 func abbreviated(s string) string {
 	if len(s) <= 2*maxName {
 		return s

@@ -14,10 +14,10 @@ import (
 )
 
 // A Limiter decides when the next request to a host may start. One Limiter
-// serves all the hosts of a crawl: each has its own queue and its own pace, and
-// none of them waits for another.
+// serves all the hosts of a crawl. Each host has its own queue and its own
+// pace, and requests to one never wait for another.
 //
-// The zero value is a polite limiter: one request per second and host, one at a
+// The zero value is polite: each host gets one request per second, one at a
 // time. The fields must not be changed after the first use, and a Limiter must
 // not be copied. All methods are safe for concurrent use.
 type Limiter struct {
@@ -26,106 +26,105 @@ type Limiter struct {
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
-	// start until [Grant.Done]. While a host asks for a Crawl-delay it is
-	// always
-	// 1. 0: 1. Negative: no limit.
+	// start until [Grant.Done]. It is always 1 for a host with a Crawl-delay.
+	// 0: 1. Negative: no limit.
 	Concurrency int
 
-	// MaxCrawlDelay is the longest Crawl-delay that is waited for. The first
-	// request under a longer one goes, and those that follow are refused with
-	// a [*DelayError] until the delay is over. 0: 60 s. Negative: no maximum.
+	// MaxCrawlDelay is the longest Crawl-delay that is waited for. Under a
+	// longer one, the first request starts and further ones are refused with a
+	// [*DelayError] until the delay is over. 0: 60 s. Negative: no maximum.
 	MaxCrawlDelay time.Duration
 
-	// ClampCrawlDelay cuts a Crawl-delay longer than MaxCrawlDelay to
-	// MaxCrawlDelay instead. That disobeys the host, so it is logged and
-	// observed, once per host.
+	// ClampCrawlDelay cuts any longer Crawl-delay to MaxCrawlDelay instead.
+	// That disobeys the host, so it is logged and reported to the Observer,
+	// once per host.
 	ClampCrawlDelay bool
 
-	// MaxRetryAfter cuts a Retry-After that is longer, so that a slip of a
-	// server's operator does not end a crawl; and likewise the time until a
-	// quota is renewed. 0: 24 h. Negative: no maximum.
+	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
+	// can cause. A longer one is cut to it, so that a slip of a server's
+	// operator does not end a crawl. 0: 24 h. Negative: no maximum.
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)
-	// instead of from its start: a host that answers slowly gets the whole
+	// instead of from its start. So a host that answers slowly gets the whole
 	// interval to rest.
 	EndToStart bool
 
-	// Jitter lengthens each interval by a random part of it, between none and
-	// this fraction: 0.5 is up to half as long again. It never shortens one.
-	// 0: no jitter.
+	// Jitter lengthens each interval at random by up to this fraction of it:
+	// with 0.5 by up to half. It never shortens one. 0: no jitter.
 	Jitter float64
 
 	// Adaptive derives a delay from the host's own response times. The zero
 	// value is off.
 	Adaptive Adaptive
 
-	// BackOff is the pause after the first 429 that carries no usable
-	// Retry-After; it doubles with every further incident. A 503, a sure
-	// challenge or block costs one interval more at first, and counts as a 429
-	// from the second in a row on. 0: 5 s. Negative: none, and only a
-	// Retry-After pauses a host.
+	// BackOff is the pause after the first 429 without a usable Retry-After. It
+	// doubles with every further incident. A 503, or a certain challenge or
+	// block, costs one more interval at first; from the second in a row on it
+	// counts as a 429. 0: 5 s. Negative: none, and only a Retry-After pauses a
+	// host.
 	BackOff time.Duration
 
-	// MaxBackOff is where that doubling ends. 0: 1 h. Negative: no maximum.
+	// MaxBackOff is the longest pause that this doubling reaches. 0: 1 h.
+	// Negative: no maximum.
 	MaxBackOff time.Duration
 
-	// MaxWait is the longest that Acquire waits; what would take longer is
-	// refused with a [*DelayError] at once. 0: as long as the context allows.
-	// Negative: no wait at all.
+	// MaxWait is the longest time that Acquire waits. A request that would wait
+	// longer is refused with a [*DelayError] at once. 0: as long as the context
+	// allows. Negative: no wait at all.
 	MaxWait time.Duration
 
-	// Lease frees the slot of a grant whose Done was never called. It has to be
-	// longer than the longest request. 0: 10 min. Negative: never.
+	// Lease is the time after which the slot of a grant is freed although Done
+	// was not called. It has to be longer than the longest request. 0: 10 min.
+	// Negative: never.
 	Lease time.Duration
 
-	// Key names the host that a URL belongs to; requests with the same key
-	// share one pace. An error, or an empty key, is returned by Acquire. It is
-	// called by many goroutines at once. nil: [HostKey].
+	// Key returns the name of the host that a URL belongs to. Requests with the
+	// same key share one pace. Acquire returns its error, and one for an empty
+	// key. Many goroutines call it at once. nil: [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
-	// Within, if not nil, is a second limiter that must also agree: a request
-	// starts when both let it. Give it another Key, such as [IPKey], to be
-	// gentle with a machine that serves many hosts. It keeps its own Delay,
-	// Jitter, Concurrency, MaxWait, Lease and MaxHosts; Crawl-delay, back-off
-	// and adaptive pace stay with the host that they came from, and Observer
-	// and Logger are those of the first limiter. Several limiters may share
-	// one.
+	// Within, if not nil, is a second Limiter: a request starts when both allow
+	// it. Give it another Key, such as [IPKey], to be gentle with a machine
+	// that serves many hosts. It has its own Delay, Jitter, Concurrency,
+	// MaxWait, Lease and MaxHosts. Crawl-delay, back-off and adaptive pace
+	// apply only in the first Limiter, whose Observer and Logger serve both.
+	// Several Limiters may share one Within.
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts
 	// together. 0 or negative: no limit.
 	GlobalConcurrency int
 
-	// GlobalRate, if not nil, has to yield a token for each request, whatever
-	// its host. It may be shared with other users of the same line.
+	// GlobalRate, if not nil, must yield a token for each request to any host.
+	// Other users of the same line may share it.
 	GlobalRate *rate.Limiter
 
-	// Fleet, if not nil, hands each host to one Limiter of many at a time, so
+	// Fleet, if not nil, hands each host to one of many Limiters at a time, so
 	// that the processes of a fleet keep one pace together. Give all of them
-	// the same fields. A request to a host that another owns waits until that
-	// one gives it away, which it does after 2 s of its own requests, or as
-	// soon as it has none. A Fleet serves one Limiter, which cannot be Within
-	// another. nil: this process paces alone.
+	// the same fields. A request to a host that another Limiter owns waits
+	// until the owner gives the host away. The owner does that after 2 s of its
+	// own requests, or as soon as it has none. A Fleet serves one Limiter,
+	// which cannot be the Within of another. nil: this process paces alone.
 	Fleet Fleet
 
-	// Budget bounds what each host is asked for in a day. The zero value is no
-	// bound.
+	// Budget limits what each host is asked for in a day. The zero value is no
+	// limit.
 	Budget Budget
 
-	// MaxHosts bounds how many hosts are remembered. A host whose pace has been
-	// kept is forgotten soon, or when the room is needed if it has a
-	// Crawl-delay, an adaptive pace or a history of refusals. One that must
-	// still wait never is, and when there are only such, a further host is
-	// refused with a [*DelayError] until the first of them ends. 0: 1,000,000.
-	// Negative: no limit.
+	// MaxHosts is how many hosts are remembered. A host is forgotten soon after
+	// its interval is over. One with a Crawl-delay, an adaptive pace or a
+	// history of refusals is forgotten only when its room is needed. One whose
+	// interval or pause goes on is never forgotten. If there are only such
+	// hosts, a further host is refused with a [*DelayError] until the first of
+	// them is free. 0: 1,000,000. Negative: no limit.
 	MaxHosts int
 
-	// Observer is told what happens to requests and hosts. [Join] makes one of
+	// Observer is told what happens to requests and hosts. [Join] combines
 	// several. nil: nobody is told.
 	Observer *Observer
 
-	// Logger takes the few things that its user should know: a response body
+	// Logger logs the few things that the user should know: a response body
 	// that nobody reads, a Crawl-delay that was cut, and at debug level each
 	// back-off. nil: [slog.Default].
 	Logger *slog.Logger
@@ -133,22 +132,22 @@ type Limiter struct {
 	once    sync.Once
 	invalid error
 	set     settings
-	epoch   time.Time // all times below are durations since: monotonic, 8 bytes
+	epoch   time.Time // all times below count from here: monotonic, 8 bytes
 	whole   *Limiter  // the gate of GlobalConcurrency and GlobalRate
 	gate    *rate.Limiter
 
-	mu      sync.Mutex // held for moments, never while anyone waits
+	mu      sync.Mutex // held for moments, never during a wait
 	hosts   map[string]*host
 	idle    hostRing           // hosts with nobody waiting or in flight, least recently used first
-	resting restHeap           // those of them that were met while they must still wait
-	backed  map[*host]struct{} // hosts in a back-off, or that were in one lately
-	tickets uint64             // how many have queued
-	starts  uint64             // how many have started
-	reaped  time.Duration      // when abandoned grants were last looked for everywhere
+	resting restHeap           // idle hosts that a search for room found still waiting
+	backed  map[*host]struct{} // hosts in a pause, or in one lately
+	tickets uint64             // requests that have queued
+	starts  uint64             // requests that have started
+	reaped  time.Duration      // when all hosts were last searched for expired leases
 	stats   Stats
 
-	accounts map[string]*account // of the Budget, by host
-	day      int64               // that began last, since 1970
+	accounts map[string]*account // Budget accounts by host
+	day      int64               // the current day in UTC, since 1970
 	books    *books              // nil: Budget.Dir is ""
 }
 
@@ -167,7 +166,8 @@ const (
 	forever time.Duration = math.MaxInt64     // will not happen by itself
 )
 
-// Validate reports a field that makes no sense. Acquire returns the same error.
+// Validate returns an error if a field makes no sense. Acquire returns the same
+// error.
 func (l *Limiter) Validate() error {
 	l.init()
 	return l.invalid
@@ -208,7 +208,8 @@ func (l *Limiter) setUp() {
 	}
 }
 
-// orDefault returns v, zero if v is 0 and negative if v is below.
+// orDefault returns v if it is positive, zero if it is 0, and negative if it is
+// below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:
@@ -248,22 +249,22 @@ func (l *Limiter) check() error {
 	return l.Within.Validate()
 }
 
-// now is the time by the monotonic clock, so setting the wall clock moves
-// nothing.
+// now returns the time by the monotonic clock, so changes of the wall clock
+// have no effect.
 func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
 
-// at turns a point in time into one that the caller can read.
+// at returns the wall-clock time after a wait that begins now.
 func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 
 // Acquire waits until a request to u's host may start, and takes its slot.
-// Requests to one host start in the order of their calls. The caller makes the
-// request at once and calls [Grant.Done] when it is over.
+// Requests to one host start in the order of their calls. Make the request at
+// once, and call [Grant.Done] when it is over.
 //
-// The error is a [*DelayError] as soon as it is known that the wait would
-// outlast the context's deadline or MaxWait, or that the host cannot be waited
-// for; the context's error if it ends first; or says what is wrong with u or
-// with the Limiter's fields. After an error nothing has been consumed: the next
-// in the queue moves up.
+// The error is a [*DelayError] as soon as the wait is known to outlast the
+// context's deadline or MaxWait, or to be impossible. It is the context's error
+// if the context ends first. Otherwise it says what is wrong with u or with the
+// Limiter's fields. After an error nothing has been consumed: the next in the
+// queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {
@@ -272,7 +273,7 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	return g, nil
 }
 
-// acquire makes g, which is zero, the Grant that Acquire returns.
+// acquire does the work of Acquire with g, a zero Grant.
 func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.ask(ctx, u, g); err != nil {
 		return err
@@ -290,7 +291,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	return l.wait(ctx, g, &look)
 }
 
-// ask prepares g, which is zero, for the queue of each limiter that has a say.
+// ask prepares g, a zero Grant, for the queue of each Limiter that must agree.
 func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	l.init()
 	if l.invalid != nil {
@@ -324,7 +325,7 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	return nil
 }
 
-// chain appends g's places with the other limiters that have a say.
+// chain appends a Grant for each other Limiter that must agree.
 func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
 	g.wake = make(chan struct{}, 1)
 	last := g
@@ -351,18 +352,18 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 	}
 }
 
-// maxWait is the wait from which on MaxWait refuses.
+// maxWait returns the shortest wait that MaxWait refuses.
 func (l *Limiter) maxWait() (time.Duration, bool) {
 	switch {
 	case l.MaxWait < 0:
 		return 0, true
 	case l.MaxWait > 0:
-		return later(l.MaxWait, 1), true // what takes just MaxWait is in time
+		return later(l.MaxWait, 1), true // a wait of exactly MaxWait is allowed
 	}
 	return 0, false
 }
 
-// wait sleeps until g may start, looking again whenever that may have changed.
+// wait sleeps until g may start. It looks again whenever that may have changed.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer
@@ -406,14 +407,16 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	}
 }
 
-// refuse tells of a request that is not waited for, and when it may come again.
+// refuse reports a request that will not wait, and returns its DelayError.
+// again is how long until it may come back.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.why(g.key)}
 	l.refused(ctx, g, waited, err.Until, why)
 	return err
 }
 
-// ended takes g out of every queue and says why its context let it down.
+// ended removes g from every queue because its context has ended, and returns
+// the error.
 func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why Reason) error {
 	if ctx.Err() == context.DeadlineExceeded {
 		return l.refuse(ctx, g, waited, g.leave(true), why)
@@ -423,11 +426,11 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 
-// Next returns when a request to u's host could start if it were asked for now:
-// the present if at once. It takes nothing and waits for nobody (a Key that
-// looks names up, as [IPKey] does, may take that long), and supposes that
-// requests in flight will be over by then. A scheduler can sort its hosts by
-// it. A URL without a usable host, which Acquire would refuse, is due at once.
+// Next returns when a request to u's host could start if it were made now; the
+// present if at once. It assumes that requests in flight will be over by then.
+// A scheduler can sort its hosts by it. Next takes no slot and does not wait,
+// except for a Key that looks names up, such as [IPKey]. A URL without a usable
+// host, which Acquire would refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.ask(context.Background(), u, g); err != nil {

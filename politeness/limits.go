@@ -6,27 +6,27 @@ import (
 )
 
 // A limit is an item of RateLimit or RateLimit-Policy
-// (draft-ietf-httpapi-ratelimit-headers-11). Numbers are -1 where they are
-// missing.
+// (draft-ietf-httpapi-ratelimit-headers-11). Missing numbers are -1.
 type limit struct {
 	name     string // as written
-	left     int64  // r: units of the quota
-	resets   int64  // t: seconds until there are more
+	left     int64  // r: units left of the quota
+	resets   int64  // t: seconds until the quota is renewed
 	quota    int64  // q: units for each window
 	window   int64  // w: seconds
 	requests bool   // qu: the unit is a request
-	bad      bool   // there is a fault, and no part of the field counts
+	bad      bool   // the field is malformed, and all of it is ignored
 }
 
-// maxLimits bounds the text that is read of a field, in bytes: what says more
-// than that is no help to a client.
+// maxLimits is how many bytes of a field are read. A longer field is no help to
+// a client.
 const maxLimits = 4 << 10
 
-// limits reads a List of Structured Fields (RFC 9651 §3.1) whose members are
-// Items. The last of them is bad if there is a fault in the field. A version
-// before 08, "limit=100, remaining=50, reset=5", is one item without a name.
+// limits parses a List of Structured Fields (RFC 9651 §3.1) whose members are
+// Items. If the field is malformed, the last limit is bad. A line in the form
+// of versions before 08, "limit=100, remaining=50, reset=5", is one item
+// without a name.
 //
-// It reads what it must and keeps nothing: this is done for each response.
+// It parses as it goes and stores nothing, because it runs for each response.
 func limits(lines []string) iter.Seq[limit] {
 	return func(yield func(limit) bool) {
 		size := 0
@@ -56,7 +56,7 @@ func limits(lines []string) iter.Seq[limit] {
 	}
 }
 
-// parseOld reads a Dictionary of Integers.
+// parseOld parses a line in the old form, a Dictionary of Integers.
 func parseOld(line string) (limit, bool) {
 	old := limit{left: -1, resets: -1, quota: -1, window: -1, requests: true}
 	r := fieldReader{rest: strings.Trim(line, " \t")}
@@ -85,15 +85,15 @@ func parseOld(line string) (limit, bool) {
 	}
 }
 
-// A fieldReader holds what is left of a Structured Field. Each method takes
+// A fieldReader holds the unread rest of a Structured Field. Each method takes
 // what it is named after from the front, or sets bad.
 type fieldReader struct {
 	rest string
 	bad  bool
 }
 
-// limit takes an Item (RFC 9651 §4.2.3), whose value is its name: a String, or
-// a Token in versions before 10 of the draft.
+// limit takes an Item (RFC 9651 §4.2.3). Its value is the limit's name: a
+// String, or a Token in versions of the draft before 10.
 func (r *fieldReader) limit() limit {
 	item := limit{left: -1, resets: -1, quota: -1, window: -1, requests: true}
 	before := r.rest
@@ -107,8 +107,8 @@ func (r *fieldReader) limit() limit {
 	return item
 }
 
-// parameters takes an Item's parameters (RFC 9651 §4.2.3.2). Of one that is
-// given twice the last counts.
+// parameters takes an Item's parameters (RFC 9651 §4.2.3.2). Of a repeated
+// parameter the last counts.
 func (r *fieldReader) parameters(item *limit) {
 	for !r.bad && r.skip(';') {
 		r.rest = strings.TrimLeft(r.rest, " ")
@@ -153,13 +153,14 @@ func (r *fieldReader) skip(c byte) bool {
 // skipSpace takes optional white space.
 func (r *fieldReader) skipSpace() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// isAtEnd takes the white space after a comma. Something has to follow.
+// isAtEnd takes the white space after a comma, and reports whether nothing
+// follows. That is a fault.
 func (r *fieldReader) isAtEnd() bool {
 	r.skipSpace()
 	return r.rest == ""
 }
 
-// span takes the bytes that are of a kind.
+// span takes the leading bytes for which is returns true.
 func (r *fieldReader) span(is func(byte) bool) string {
 	n := 0
 	for n < len(r.rest) && is(r.rest[n]) {
@@ -170,7 +171,7 @@ func (r *fieldReader) span(is func(byte) bool) string {
 	return taken
 }
 
-// key is RFC 9651 §4.2.3.3.
+// key takes a key (RFC 9651 §4.2.3.3).
 func (r *fieldReader) key() string {
 	if r.rest == "" || r.rest[0] != '*' && !isLower(r.rest[0]) {
 		r.bad = true
@@ -179,8 +180,8 @@ func (r *fieldReader) key() string {
 	return r.span(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
 }
 
-// bareItem is RFC 9651 §4.2.3.1. Of those that are no Integer the kind alone is
-// checked.
+// bareItem takes a bare item (RFC 9651 §4.2.3.1). It returns the value of an
+// Integer only.
 func (r *fieldReader) bareItem() (n int64, isInteger bool) {
 	if r.rest == "" {
 		r.bad = true
@@ -216,7 +217,7 @@ func (r *fieldReader) bareItem() (n int64, isInteger bool) {
 	return 0, false
 }
 
-// number is RFC 9651 §4.2.4.
+// number takes an Integer or a Decimal (RFC 9651 §4.2.4).
 func (r *fieldReader) number() (n int64, isInteger bool) {
 	negative := r.skip('-')
 	whole := r.span(isDigit)
@@ -237,8 +238,8 @@ func (r *fieldReader) number() (n int64, isInteger bool) {
 	return n, isInteger
 }
 
-// quoted takes a String (RFC 9651 §4.2.5) with its escape, or what follows the
-// "%" of a Display String, which has none.
+// quoted takes a String (RFC 9651 §4.2.5) with its escape character, or the
+// part of a Display String after "%", which has no escape.
 func (r *fieldReader) quoted(escape byte) {
 	if !r.skip('"') {
 		r.bad = true

@@ -9,91 +9,94 @@ import (
 )
 
 // An Observer is told what happens to requests and hosts, for metrics and logs.
-// Each function is optional; a nil one costs nothing.
+// Each function is optional. A nil one costs nothing.
 //
-// The functions are called in the middle of requests, by many goroutines at
-// once and with no lock held. They must return quickly. A panic in one goes to
-// the caller of the Limiter or Transport.
+// The functions are called during requests, by many goroutines at once, with no
+// lock held. They must return quickly. A panic in one reaches the caller of the
+// Limiter or Transport.
 //
-// The context is that of the request. Only Answered, Ended and BackedOff may
-// get a background one: [Grant.Done] has no context, so that of the request is
-// known to a [Transport] alone. The context may have ended.
+// The context is the request's, and may have ended. Answered, Ended and
+// BackedOff get a background context if the request was made without a
+// [Transport], because [Grant.Done] has no context.
 type Observer struct {
-	// Granted: a request may start, at At. Wait is how long it waited, Delay
-	// and CrawlDelay what the host's starts keep, and Until the end of its
-	// latest pause, if it had one.
+	// Granted: a request may start, at At. Wait is how long it waited. Delay
+	// and CrawlDelay are the intervals that the host's starts keep. Until is
+	// the end of the host's latest pause, if it had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered: a response has come, at At, with Status and RetryAfter. Wait
-	// is what that asks for, whether or not this status is one to obey it on.
+	// Answered: a response came, at At, with Status and RetryAfter. Wait is
+	// what RetryAfter asks for, even if it is not obeyed with this status.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended: a request is over, at At: its body was read or closed, or it
-	// failed. Wait is how long it took, and Status 0 if no response came.
+	// failed. Wait is how long it took. Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused: a request got a [*DelayError], with Until in it. Wait is how
-	// long it had waited.
+	// Refused: a request got a [*DelayError] with this Until. Wait is how long
+	// it had waited.
 	Refused func(ctx context.Context, e Event)
 
 	// Cancelled: a request's context was cancelled while it waited. Wait is how
 	// long it had waited.
 	Cancelled func(ctx context.Context, e Event)
 
-	// BackedOff: a host is left alone for Wait, to Until, because it answered
-	// with Status, at At.
+	// BackedOff: a host is left alone for Wait, until Until, because it
+	// answered with Status, at At: 429, 503, 3xx, a bot wall's status, or any
+	// with a spent quota.
 	BackedOff func(ctx context.Context, e Event)
 
-	// Clamped: a Crawl-delay, Wait, was cut to MaxCrawlDelay.
+	// Clamped: a Crawl-delay of Wait was cut to MaxCrawlDelay.
 	Clamped func(ctx context.Context, e Event)
 
-	// Unread: a request is held up by a response body that has been neither
+	// Unread: a request waits only for a response body that has been neither
 	// read nor closed for Wait.
 	Unread func(ctx context.Context, e Event)
 
 	// Owned: in a fleet, this Limiter owns the host from now on. Wait is how
-	// long it had asked. The context is a background one, here and in the two
-	// below.
+	// long it had to ask. The context of Owned, HandedOver and Lost is a
+	// background one.
 	Owned func(ctx context.Context, e Event)
 
-	// HandedOver: others waited for a host that this Limiter owned, and it has
-	// been given to them.
+	// HandedOver: this Limiter has given the host to members of the fleet that
+	// waited for it.
 	HandedOver func(ctx context.Context, e Event)
 
-	// Lost: the Fleet has lost its session, and this Limiter a host with it.
+	// Lost: this Limiter no longer owns the host, because the Fleet has lost
+	// its session.
 	Lost func(ctx context.Context, e Event)
 }
 
 // An Event is something that happened to a request or a host. The function of
-// the [Observer] that gets it says what; fields that it does not name are zero.
+// the [Observer] that gets it says what happened and which fields are set. The
+// others are zero.
 type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // how long
 	Until  time.Time     // until when
-	Status int           // of the response: 429, 503, 3xx, that of a wall, or any with a quota that is spent
-	Reason Reason        // granted, refused, cancelled: what the request waited for longest
-	Exempt bool          // of the same: it is the fetch of robots.txt itself
+	Status int           // of the response
+	Reason Reason        // Granted, Refused, Cancelled: what the request waited for longest
+	Exempt bool          // whether the request is the fetch of robots.txt
 
-	// Of a request that was granted: its number among those of the Limiter,
-	// its URL, and when it started, was answered, ended, or made its host be
-	// left alone. The time is by the Limiter's own clock, which nobody sets:
-	// the difference of two is what passed between them.
+	// These are set once a request was granted. Request is its number among the
+	// Limiter's starts. At is when it started, was answered, ended, or made its
+	// host back off. At is by the Limiter's own monotonic clock: the difference
+	// of two is the time that passed.
 	Request uint64
 	URL     *url.URL
 	At      time.Time
 
-	RetryAfter string // answered: as written; several joined by ", "
+	RetryAfter string // Answered: as written; several joined by ", "
 
-	// What the host's starts keep between them, without Jitter: the Delay, or
-	// the adaptive one if that is longer; and the Crawl-delay, which the fetch
-	// of robots.txt is exempt from. 0: none.
+	// These are the intervals that the host's starts keep, without Jitter: the
+	// Delay, or the adaptive delay if that is longer; and the Crawl-delay,
+	// which does not apply to the fetch of robots.txt. 0: none.
 	Delay, CrawlDelay time.Duration
 }
 
-// Join returns an Observer that calls the functions of all the observers, in
-// their order. nil ones are skipped; if there is no other, Join returns nil.
-// A function that none of them has stays nil. Join reads their fields, so set
-// these before.
+// Join returns an Observer that calls the functions of all observers, in their
+// order. It skips nil observers, and returns nil if there is no other. A
+// function that no observer has stays nil. Join reads the observers' fields, so
+// set them before.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range observers {
@@ -121,7 +124,8 @@ func Join(observers ...*Observer) *Observer {
 	return all
 }
 
-// both returns a function that calls f and then g; if one is nil, the other.
+// both returns a function that calls f and then g. If one is nil, it returns
+// the other.
 func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 	switch {
 	case f == nil:
@@ -135,19 +139,19 @@ func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 	}
 }
 
-// Stats are a Limiter's numbers at one moment, as a gauge shows them. What
-// happens over time is for an [Observer] to count.
+// Stats are a Limiter's numbers at one moment, for gauges. To count what
+// happens over time, use an [Observer].
 type Stats struct {
 	Hosts     int // remembered
 	Waiting   int // requests in a queue
 	InFlight  int // requests that hold a slot
-	BackedOff int // hosts that are left alone because of what they answered
-	Owned     int // hosts, in a fleet
-	Unowned   int // hosts that are asked for in a fleet, and not owned yet
+	BackedOff int // hosts in a pause because of their answers
+	Owned     int // hosts that are owned, in a fleet
+	Unowned   int // hosts that are asked for in a fleet and not owned yet
 }
 
-// Stats returns the numbers of this moment. Those of a Limiter within are its
-// own.
+// Stats returns the numbers of this moment. They leave out a Limiter within,
+// which has its own.
 func (l *Limiter) Stats() Stats {
 	l.init()
 	l.mu.Lock()
@@ -164,7 +168,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// granted tells of a request that starts now.
+// granted reports a request that starts now.
 func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
 		g.trace.Granted(l.epoch.Add(g.since))
@@ -179,7 +183,7 @@ func (l *Limiter) granted(ctx context.Context, g *Grant, waited time.Duration, w
 	}
 }
 
-// tellAnswer tells of a response.
+// tellAnswer reports a response.
 func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.Duration) {
 	if to := l.Observer; to != nil && to.Answered != nil {
 		e := g.event(at)
@@ -192,7 +196,7 @@ func (l *Limiter) tellAnswer(ctx context.Context, g *Grant, o Outcome, at time.D
 	}
 }
 
-// tellEnd tells of a request that is over.
+// tellEnd reports a request that is over.
 func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Duration) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
@@ -201,19 +205,20 @@ func (l *Limiter) tellEnd(ctx context.Context, g *Grant, status int, at time.Dur
 	}
 }
 
-// event is what all events of a request say that was granted.
+// event returns an Event with the fields that all events of a granted request
+// have.
 func (g *Grant) event(at time.Duration) Event {
 	return Event{Host: g.key, Exempt: g.exempt, Request: g.number, URL: g.url, At: g.limiter.epoch.Add(at)}
 }
 
-// refused tells of a request that gets a DelayError.
+// refused reports a request that gets a DelayError.
 func (l *Limiter) refused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
 	if o := l.Observer; o != nil && o.Refused != nil {
 		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.exempt})
 	}
 }
 
-// cancelled tells of a request that has given up waiting.
+// cancelled reports a request that gave up waiting.
 func (l *Limiter) cancelled(ctx context.Context, g *Grant, waited time.Duration, why Reason) {
 	if o := l.Observer; o != nil && o.Cancelled != nil {
 		o.Cancelled(ctx, Event{Host: g.key, Wait: waited, Reason: why, Exempt: g.exempt})
@@ -227,7 +232,7 @@ func (l *Limiter) logger() *slog.Logger {
 	return slog.Default()
 }
 
-// tellBackOff tells of a pause that began now.
+// tellBackOff logs and reports a pause that begins now.
 func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 	e.Until = at(e.Wait)
 	l.logger().Debug("politeness: a host asks to be left alone",

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// look is what a request sees when it looks whether it may start. It is small
-// because it lies on the stack of each that waits.
+// A look is what a request learns when it looks whether it may start. It is
+// small because it lies on the stack of each request that waits.
 type look struct {
 	started bool
 	refused bool
-	why     why           // it has to wait
-	notice  *notice       // to be reported, when no lock is held
+	why     why           // what the request has to wait for
+	notice  *notice       // to report once no lock is held
 	wait    time.Duration // until the next look; if refused, until it may ask again
 	until   time.Duration // the estimated start
 }
 
-// notice is what the user should hear of.
+// A notice is something that the user should know.
 type notice struct {
-	cut       time.Duration // a Crawl-delay that had to be cut; 0: none
-	unread    *url.URL      // an open body that nobody reads; nil: none
+	cut       time.Duration // a Crawl-delay that was cut; 0: none
+	unread    *url.URL      // the URL of an open body that nobody reads; nil: none
 	unreadFor time.Duration
 }
 
-// try starts g if all limiters are ready for it. If not, g stays in the queue
-// of each limiter up to the first that is not ready, and out of those after it.
-// A limiter stays locked while the next one is asked, in the order of the
-// chain, so that either all of them start g or none. Without commit it
-// starts nothing: it only looks.
+// try starts g if all Limiters of the chain are ready. If not, g stays in the
+// queue of each Limiter up to the first that is not ready, and in no queue
+// after it. Limiters are locked in the order of the chain, and each stays
+// locked while the next is asked, so that all of them start g or none does.
+// With commit false, try looks and starts nothing.
 func (g *Grant) try(commit bool) (v look) {
 	l := g.limiter
 	l.mu.Lock()
@@ -81,10 +81,10 @@ func (g *Grant) try(commit bool) (v look) {
 	return v
 }
 
-// tryThen asks the next limiter, once this one is ready.
+// tryThen asks the next Limiter if this one is ready.
 func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	if !v.started {
-		g.leaveThen() // its turn there must not hold up the requests to other hosts
+		g.leaveThen() // g's turn there must not hold up requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
@@ -97,9 +97,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	return inner
 }
 
-// join puts g at the end of its host's queue. It is not in there if it was
-// refused, or has been started: with commit, where nobody is before it and it
-// has to wait for nothing.
+// join puts g at the end of its host's queue. in is false if g was refused
+// instead, or started at once. With commit, g starts at once if nobody is
+// before it and nothing makes it wait.
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
@@ -111,7 +111,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
-	if g.crawl > 0 || h.learnt != nil { // else there is nothing to tell
+	if g.crawl > 0 || h.learnt != nil { // else the Crawl-delay is 0 on both sides
 		v.notice = l.tell(h, g, now)
 	}
 	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
@@ -140,7 +140,8 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	return v, true
 }
 
-// whyRefused returns what a request that has not queued would wait for.
+// whyRefused returns what a request that was refused before it queued would
+// wait for.
 func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	switch {
 	case l.crawlDelay(h, g) > l.set.maxCrawl:
@@ -155,7 +156,8 @@ func (l *Limiter) whyRefused(h *host, g *Grant, est time.Duration) why {
 	return g.whyThen(whyQueue)
 }
 
-// whyThen returns what g waits for if the next limiter waits for that.
+// whyThen returns the reason to give for g if the next Limiter's reason is
+// inner.
 func (g *Grant) whyThen(inner why) why {
 	switch {
 	case g.then == nil, inner == whyRate, inner == whyWithin, inner == whyConcurrency:
@@ -166,13 +168,14 @@ func (g *Grant) whyThen(inner why) why {
 	return whyWithin
 }
 
-// decides reports whether g's limiter is the last that has a say.
+// decides reports whether no Limiter after g's, and no GlobalRate, has to
+// agree.
 func (g *Grant) decides() bool {
 	return g.then == nil && g.limiter.gate == nil
 }
 
-// dequeue takes g out of its host's queue. It leaves no hole: who was behind it
-// moves up, and if g was the first, the next one is now.
+// dequeue removes g from its host's queue. The requests behind it move up, and
+// a new first one is woken.
 func (l *Limiter) dequeue(g *Grant) {
 	h := g.host
 	line := h.line(g)
@@ -190,14 +193,14 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// quit takes g out of its host's queue for good.
+// quit removes g from its host's queue for good.
 func (l *Limiter) quit(g *Grant) {
 	l.dequeue(g)
 	l.settle(g.host)
 }
 
-// leave takes g out of all queues, and returns how long its host would have let
-// it wait. Who returns may ask again then.
+// leave removes g from all queues and returns how long it would have had to
+// wait. With returns, the request is expected to come again then.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -224,7 +227,7 @@ func (g *Grant) leaveThen() (again time.Duration) {
 	return g.then.leave(false)
 }
 
-// outlook is how long g would have to wait if it joined the queues now.
+// outlook returns how long g would have to wait if it joined the queues now.
 func (g *Grant) outlook() time.Duration {
 	l := g.limiter
 	l.mu.Lock()
@@ -277,10 +280,11 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{started: true, until: now}
 }
 
-// yields reports whether g, the first in its line and due, lets the first of
-// the other line go before it, because that came earlier and is due as well. So
-// the fetch of robots.txt overtakes only those that wait for a Crawl-delay, and
-// they it. It is woken when the other has gone.
+// yields reports whether g, first in its line and due, must let the first of
+// the other line go before it. It must if that request came earlier and is due
+// too. So the fetch of robots.txt overtakes only requests that still wait for a
+// Crawl-delay. Once those are due, the one that came first goes first. g is
+// woken when the other has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	h := g.host
 	other := h.robots.first
@@ -290,45 +294,47 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	return other != nil && other.ticket < g.ticket && l.due(h, other) <= now
 }
 
-// takeToken reserves g's token of GlobalRate and returns when it is good. Only
-// the first in the queue ever holds a reservation, and gives it back if it
-// leaves: rate.Limiter could not move a whole queue of them.
+// takeToken reserves g's token of GlobalRate and returns how long until it is
+// valid. Only the first in a queue holds a reservation, and it gives the
+// reservation back if it leaves, because rate.Limiter cannot move reservations
+// up.
 func (l *Limiter) takeToken(g *Grant) time.Duration {
 	now := time.Now()
 	if g.token == nil {
 		r := l.gate.ReserveN(now, 1)
 		if !r.OK() {
-			return time.Second // the burst was set to 0 meanwhile
+			return time.Second // the burst has been set to 0
 		}
 		g.token = r
 	}
 	return g.token.DelayFrom(now)
 }
 
-// comeAgain is how long one who is sent away had better wait.
+// comeAgain returns how long a refused request should wait before it comes
+// again.
 func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
 	h := g.host
 	wait := max(l.due(h, g), g.until) - now
 	if wait <= 0 {
-		// A slot is all that is missing, and nobody knows for how long.
+		// Only a slot is missing, and nobody knows for how long.
 		wait = max(l.pace(h), 10*time.Millisecond)
 	}
 	return wait
 }
 
-// poke makes g look again.
+// poke wakes g to look again.
 func (g *Grant) poke() {
 	if g.wake == nil {
-		return // it is looking at this moment, or did not have to wait
+		return // it is looking just now, or never had to wait
 	}
 	select {
 	case g.wake <- struct{}{}:
-	default: // it has been woken already
+	default: // it is woken already
 	}
 }
 
-// line is the queue that g waits in. The fetch of robots.txt has one of its
-// own: it does not wait for a Crawl-delay, nor behind those who do.
+// line returns the queue that g waits in. The fetch of robots.txt has its own,
+// because it waits neither for a Crawl-delay nor behind requests that do.
 func (h *host) line(g *Grant) *grantRing {
 	if g.exempt {
 		return &h.robots
@@ -347,11 +353,11 @@ func (h *host) count(g *Grant, n int32) {
 	}
 }
 
-// heeds reports whether g is told when its estimate changes, or sent away if
-// that gets too late. For others it makes no difference.
+// heeds reports whether g needs its estimate: to be told when it changes, or to
+// be refused when it is too late.
 func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
-// ahead is how many are before g if it joins its line.
+// ahead returns how many requests are before g if it joins its line.
 func (h *host) ahead(g *Grant) int {
 	if g.exempt {
 		return int(h.exempt)
@@ -393,20 +399,21 @@ func (r *grantRing) remove(g *Grant) {
 	g.prev, g.next = nil, nil
 }
 
-// unreadAfter is how long a body must lie unread, with somebody waiting for its
-// slot and for nothing else, before that is worth a line in the log.
+// unreadAfter is how long a body must lie unread, while a request waits for
+// nothing but its slot, before the log says so.
 const unreadAfter = 5 * time.Second
 
-// holdUp is what the first in a queue knows of the request that it waits for.
+// A holdUp is what the first in a queue remembers about the request in flight
+// that it waits for.
 type holdUp struct {
 	by    *Grant
 	reads uint32
 	since time.Duration
 }
 
-// heldUp returns when a request that only lacks a slot should look again: when
-// the first lease ends, or when the body that it waits for has been left unread
-// for long. Everything else wakes it.
+// heldUp returns what a request that lacks only a slot sees. It should look
+// again when the first lease ends, or when the body that it waits for has been
+// unread for long. Everything else wakes it.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
 	v := look{wait: forever, until: g.until, why: whySlot}

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// A quota is what the fields of a response say of the requests that its host
-// still takes: of all that they say, the strictest.
+// A quota is how many requests a host still takes, by the fields of a response.
+// Where these differ, it is the strictest.
 type quota struct {
-	pause  time.Duration // for so long none: it is spent
-	spread time.Duration // from start to start, so that it is not spent before it is renewed
-	until  time.Duration // for so long that holds, from now on
+	pause  time.Duration // no request for so long, because the quota is spent
+	spread time.Duration // from start to start, so that the quota lasts
+	until  time.Duration // how long spread holds, from now on
 }
 
-// quotaFields are those without which a response says nothing of a quota.
+// quotaFields are the header fields that can tell of a quota.
 var quotaFields = [...]string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Remaining", "X-Ratelimit-Remaining", "X-Rate-Limit-Remaining"}
 
-// tellsQuota reports whether there is anything to read for quotaOf.
+// tellsQuota reports whether a header has a field for quotaOf to read.
 func tellsQuota(h http.Header) bool {
 	if len(h) == 0 {
 		return false
@@ -31,16 +31,16 @@ func tellsQuota(h http.Header) bool {
 	return false
 }
 
-// quotaOf reads the fields of a response. Of the requests in flight, others are
-// taken for those that the server has not counted yet. What would take longer
-// than most is cut to that.
+// quotaOf reads the quota fields of a response. others is the number of other
+// requests in flight, which the server is taken not to have counted yet. A time
+// longer than most is cut to most.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
 	age := ageOf(h)
 	q.readLimits(h, others, age, most)
 	q.readPolicies(h, others, most)
 	for _, names := range [...][3]string{
-		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // the draft, up to its version 06
+		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
 		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
@@ -51,7 +51,7 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 			reset, ok = longestReset(resets, h, now)
 		}
 		if limit, ok := leastOf(h["X-Ratelimit-Limit"]); ok && limit == 0 && reset == 0 {
-			continue // gateways say 0 three times where there is no limit
+			continue // gateways send three zeros if there is no limit
 		}
 		left, isTold := leastOf(h[names[0]])
 		if !ok || !isTold || q.addEach(h[names[0]], resets, others, age, most, h, now) {
@@ -62,8 +62,8 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 	return q
 }
 
-// ageOf is how old a response is that comes from a cache. What it tells of a
-// quota is as old.
+// ageOf returns the age of a response that comes from a cache, and so of the
+// quota that it tells.
 func ageOf(h http.Header) time.Duration {
 	if lines := h["Age"]; len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
@@ -73,17 +73,17 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// addAged is add for what was told so long ago. It says nothing if the quota
-// has been renewed since.
+// addAged adds a quota that was told age ago. It adds nothing if the quota has
+// been renewed since.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))
 	}
 }
 
-// addEach counts in several quotas that are told in the same order in both
-// fields, such as "0, 1500" and "1, 1419704" for those of a second and of a
-// month. It returns false if it cannot tell what belongs together.
+// addEach adds several quotas that two fields tell in the same order, such as
+// "0, 1500" and "1, 1419704": one for a second, one for a month. It returns
+// false if the values cannot be paired.
 func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
 	var read quota
 	for i := range maxQuotas {
@@ -106,7 +106,8 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 	return false
 }
 
-// maxQuotas bounds how many quotas are told apart in a field.
+// maxQuotas limits how many quotas of a field are told apart. A field with more
+// is not paired.
 const maxQuotas = 8
 
 // valueAt returns the value at a place in a list, without its parameters.
@@ -123,8 +124,8 @@ func valueAt(lines []string, at int) (value string, ok bool) {
 	return "", false
 }
 
-// add counts in that so many requests are left until the quota is renewed. Most
-// servers count in whole seconds, and some of them round down.
+// add adds a quota with so many requests left until reset. Most servers count
+// in whole seconds and some round down, so a second is added.
 func (q *quota) add(left int64, reset time.Duration) {
 	renewed := later(reset, time.Second)
 	if left <= 0 {
@@ -136,7 +137,7 @@ func (q *quota) add(left int64, reset time.Duration) {
 	}
 }
 
-// addAll counts in what another quota says.
+// addAll adds another quota.
 func (q *quota) addAll(other quota) {
 	q.pause = max(q.pause, other.pause)
 	if other.spread > q.spread {
@@ -144,8 +145,8 @@ func (q *quota) addAll(other quota) {
 	}
 }
 
-// readLimits reads RateLimit. One whose time is not told is taken to be renewed
-// when the window of its policy is over.
+// readLimits reads RateLimit. If an item does not tell its time, the quota is
+// taken to be renewed when the window of its policy is over.
 func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit"]) {
@@ -155,7 +156,7 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 		case item.left < 0 || item.resets < 0 && (!ok || policy.window < 0):
 			continue
 		case ok && !policy.requests && item.left > 0:
-			continue // so much of something else
+			continue // the unit is not a request, and some is left
 		case item.resets < 0:
 			read.addAged(item.left-others, seconds(policy.window), age, most)
 		default:
@@ -165,8 +166,8 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 	q.addAll(read)
 }
 
-// readPolicies reads RateLimit-Policy, where RateLimit does not say how much of
-// a policy's quota is left: spread evenly, it is not exceeded.
+// readPolicies reads RateLimit-Policy for policies of which RateLimit does not
+// tell what is left. Their quota is spread evenly over the window.
 func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit-Policy"]) {
@@ -180,7 +181,7 @@ func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	q.addAll(read)
 }
 
-// policyOf returns the policy of a name.
+// policyOf returns the policy with a name.
 func policyOf(h http.Header, name string) (found limit, ok bool) {
 	for item := range limits(h["Ratelimit-Policy"]) {
 		if item.bad {
@@ -193,7 +194,7 @@ func policyOf(h http.Header, name string) (found limit, ok bool) {
 	return found, ok
 }
 
-// isTold reports whether RateLimit says what is left of a policy's quota.
+// isTold reports whether RateLimit tells what is left of a policy's quota.
 func isTold(h http.Header, name string) bool {
 	told := false
 	for item := range limits(h["Ratelimit"]) {
@@ -205,7 +206,7 @@ func isTold(h http.Header, name string) bool {
 	return told
 }
 
-// leastOf returns the least number of a field of numbers.
+// leastOf returns the least of the numbers in a field.
 func leastOf(lines []string) (least int64, ok bool) {
 	for _, line := range lines {
 		for value := range strings.SplitSeq(line, ",") {
@@ -218,13 +219,13 @@ func leastOf(lines []string) (least int64, ok bool) {
 	return least, ok
 }
 
-// parseLeft reads how much is left.
+// parseLeft parses how many requests are left.
 func parseLeft(value string) (int64, bool) {
 	n, ok := parseNumber(value)
 	return int64(min(n, 1<<53)), ok
 }
 
-// longestReset returns how long it takes until the last of the times of a field.
+// longestReset returns the longest of the times in a field.
 func longestReset(lines []string, h http.Header, now time.Time) (longest time.Duration, ok bool) {
 	for _, line := range lines {
 		if d, isReset := parseReset(line, h, now); isReset {
@@ -241,10 +242,10 @@ func longestReset(lines []string, h http.Header, now time.Time) (longest time.Du
 	return longest, ok
 }
 
-// parseReset reads when a quota is renewed, as X-RateLimit-Reset has it: in so
-// many seconds, or at a time in seconds, or milliseconds, since 1970, or at a
-// date. No quota lasts for 30 years, so the numbers tell which it is. Times are
-// by the server's clock. One that is past says nothing.
+// parseReset parses a value of X-RateLimit-Reset: when a quota is renewed. It
+// may be a number of seconds from now, a time in seconds or milliseconds since
+// 1970, or a date. No quota lasts for 30 years, so the size of a number tells
+// which it is. Times are by the server's clock. A time that is past is ignored.
 func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool) {
 	const isTime, isMilliseconds = 1e9, 1e11
 	n, ok := parseNumber(value)
@@ -262,16 +263,16 @@ func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool
 		return d, d >= 0
 	}
 	if n > 1e15 {
-		return 0, false // in 30,000 years
+		return 0, false // more than 30,000 years from now
 	}
 	d := time.UnixMilli(int64(n)).Sub(clockOf(h, now))
 	return d, d >= 0
 }
 
-// parseNumber reads a number of digits, with or without a fraction.
+// parseNumber parses decimal digits, with or without a fraction.
 func parseNumber(s string) (n float64, ok bool) {
 	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // of the next digit of the fraction; 0: there is no point yet
+	scale := 0.0 // of the fraction's next digit; 0: no point yet
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:
@@ -288,7 +289,7 @@ func parseNumber(s string) (n float64, ok bool) {
 	return n, s != ""
 }
 
-// seconds is so many of them.
+// seconds returns n seconds, cut to the longest Duration.
 func seconds(n int64) time.Duration {
 	return time.Duration(min(n, int64(forever/time.Second))) * time.Second
 }

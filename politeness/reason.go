@@ -21,7 +21,8 @@ import "time"
 // There may be more in later versions. "" is no wait at all.
 type Reason string
 
-// why is a Reason in one byte, because it lies on the stack of each that waits.
+// why is a Reason in one byte, because it lies on the stack of each request
+// that waits.
 type why uint8
 
 const (
@@ -61,12 +62,12 @@ var reasons = [...]Reason{
 // A spell is a time during which a request waited for one thing.
 type spell struct {
 	why   why
-	most  why // of all that are over, that of the longest
+	most  why // the reason of the longest spell that is over
 	since time.Duration
 	took  time.Duration
 }
 
-// next notes that from now on the request waits for something else.
+// next notes what the request waits for from now on.
 func (s *spell) next(w why, now time.Duration) {
 	if s.why == w {
 		return
@@ -77,7 +78,7 @@ func (s *spell) next(w why, now time.Duration) {
 	s.why, s.since = w, now
 }
 
-// longest ends the last spell, and returns the reason of the longest.
+// longest ends the present spell and returns the reason of the longest.
 func (s *spell) longest(now time.Duration) Reason {
 	s.next(whyNot, now)
 	return reasons[s.most]

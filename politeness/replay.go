@@ -11,45 +11,46 @@ import (
 	"time"
 )
 
-// A wire watches what net/http does with one attempt: when the host feels the
-// request, from which the interval counts, and whether it is sent twice.
+// A wire watches what net/http does with one attempt: when the request reaches
+// the host, from which the interval counts, and whether net/http sends it
+// twice.
 //
-// net/http sends a request again by itself when the server closes a reused
-// connection without an answer, or refuses an HTTP/2 stream. It does so at
-// once, which no pace allows, and to wait in one of its hooks would block other
+// net/http sends a request again by itself if the server closes a reused
+// connection without an answer or refuses an HTTP/2 stream. It does so at once,
+// which breaks the pace. Waiting in one of its hooks would block other
 // requests, or lose this one with its connection. So a wire ends the attempt
 // before anything is sent, and the Transport tries again under a new grant.
 type wire struct {
-	attempt *attempt // which it is a part of
+	attempt *attempt // the attempt that the wire is part of
 	plainH2 bool     // connections without TLS carry HTTP/2
 	trace   httptrace.ClientTrace
 
 	mu      sync.Mutex
-	address string // of the connection that was last asked for
-	wrote   bool   // the headers of a request to it, and nothing was answered
+	address string // of the connection that was asked for last
+	wrote   bool   // headers were written to it, and no answer came
 }
 
-// hook sets the hooks, for an attempt under ctx. It returns the context to derive
-// the attempt from, which has the hooks where the attempt's Value has not.
+// hook sets the hooks of an attempt under ctx. It returns the context to derive
+// the attempt from. That context holds the hooks if the attempt's Value cannot.
 func (w *wire) hook(ctx context.Context) context.Context {
 	w.trace.GetConn, w.trace.GotConn = w.getConn, w.gotConn
 	w.trace.WroteHeaders, w.trace.GotFirstResponseByte = w.wroteHeaders, w.answered
-	if clientTraceKey == nil || httptrace.ContextClientTrace(ctx) != nil { // which w.trace has to call, too
+	if clientTraceKey == nil || httptrace.ContextClientTrace(ctx) != nil { // w.trace has to call that trace too
 		return httptrace.WithClientTrace(ctx, &w.trace)
 	}
 	return ctx
 }
 
-// clientTraceKey is the key that httptrace looks a trace up by, so that an
-// attempt can be the context that has it. One more, for each request, would cost
-// as much as all four hooks.
+// clientTraceKey is the key that httptrace looks up a trace by. With it the
+// attempt itself can be the context that holds the trace. Another context for
+// each request would cost as much as all four hooks.
 var clientTraceKey = func() any {
 	var asked keyOf
 	httptrace.ContextClientTrace(&asked)
 	return asked.key
 }()
 
-// keyOf is a context that keeps what it was last asked for.
+// keyOf is a context that remembers the last key it was asked for.
 type keyOf struct {
 	context.Context
 	key any
@@ -60,8 +61,8 @@ func (k *keyOf) Value(key any) any {
 	return nil
 }
 
-// getConn is called before a connection is dialled, or taken from the pool. For
-// HTTP/2 that is under the pool's lock, so nothing here may block.
+// getConn is called before a connection is dialled or taken from the pool. For
+// HTTP/2 the pool is locked then, so getConn must not block.
 func (w *wire) getConn(address string) {
 	w.mu.Lock()
 	if address != w.address {
@@ -78,8 +79,8 @@ func (w *wire) getConn(address string) {
 }
 
 // gotConn is called with the connection that the request will be sent on.
-// HTTP/2 looks at the context once more before it sends, HTTP/1 does not: there
-// the connection, which no other request uses, is made to refuse.
+// Before it sends, HTTP/2 looks at the context once more. HTTP/1 does not, so
+// the connection is made to fail: no other request uses it.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	again := w.wrote
@@ -100,9 +101,9 @@ func (w *wire) wroteHeaders() {
 	w.attempt.grant.sent()
 }
 
-// answered is called with the first byte of an answer. What is sent after that
-// in the same context is a request of Base's own, such as one with credentials
-// after a 401, and no replay.
+// answered is called with the first byte of an answer. If Base sends again in
+// the same context after that, it is a request of its own and no replay, such
+// as one with credentials after a 401.
 func (w *wire) answered() {
 	w.mu.Lock()
 	w.wrote = false
@@ -116,8 +117,8 @@ func (w *wire) isHTTP2(c net.Conn) bool {
 	return w.plainH2
 }
 
-// sendsPlainHTTP2 reports whether base sends HTTP/2 without TLS. Of a Base that
-// wraps another it is not known, and taken not to be so.
+// sendsPlainHTTP2 reports whether base sends HTTP/2 without TLS. For a base
+// that wraps another this is unknown, and the result is false.
 func sendsPlainHTTP2(base http.RoundTripper) bool {
 	t, ok := base.(*http.Transport)
 	return ok && t.Protocols != nil && t.Protocols.UnencryptedHTTP2() && !t.Protocols.HTTP1()
@@ -142,12 +143,11 @@ func replay(req *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// maxReplays is how often a request is sent again that the server has taken no
-// notice of. net/http tries HTTP/2 as often.
+// maxReplays is how many times a request is sent again after the server ignored
+// it. net/http tries HTTP/2 as often.
 const maxReplays = 6
 
-// replayError says that the server has taken no notice of a request, again and
-// again.
+// replayError says that the server ignored a request again and again.
 type replayError struct{ host string }
 
 func (e *replayError) Error() string {

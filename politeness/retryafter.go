@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// RetryAfter is how long the server asks to be left alone, from now on. It is
-// false if there is no Retry-After that asks for a wait: none, one that is
-// malformed, negative or zero, or a date that is past.
+// RetryAfter returns how long the server asks to be left alone, from now on. It
+// returns false if no Retry-After asks for a wait: none is there, or it is
+// malformed, negative, zero or a date in the past.
 //
-// RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is read
-// against the response's own Date, because it is the server's clock that wrote
-// both; without one, against now. Of several fields the longest counts.
+// RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is compared
+// with the response's own Date, because the server's clock wrote both; without
+// a Date, with now. Of several fields the longest counts.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	var longest time.Duration
 	for _, value := range h["Retry-After"] {
@@ -30,7 +30,8 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return longest, longest > 0
 }
 
-// clockOf is the time by the clock of the server that wrote a header, else now.
+// clockOf returns the Date of a header, which is the time by the server's
+// clock; now if there is none.
 func clockOf(h http.Header, now time.Time) time.Time {
 	if date, ok := parseDate(h.Get("Date")); ok {
 		return date
@@ -38,8 +39,8 @@ func clockOf(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// parseSeconds reads delay-seconds, a run of digits of any length: what does
-// not fit is as long as can be.
+// parseSeconds parses delay-seconds, a run of digits of any length. A number
+// that does not fit gives the longest Duration.
 func parseSeconds(s string) (time.Duration, bool) {
 	if s == "" {
 		return 0, false
@@ -54,8 +55,7 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return n * time.Second, true
 }
 
-// dateForms are what servers send instead of the three forms of RFC 9110
-// §5.6.7.
+// dateForms are what servers send besides the three forms of RFC 9110 §5.6.7.
 var dateForms = []string{
 	time.RFC1123Z,                  // a numeric zone
 	"Mon, 02 Jan 2006 15:04:05",    // no zone
@@ -65,8 +65,8 @@ var dateForms = []string{
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
 }
 
-// parseDate reads an HTTP date. A time without a zone is UTC, as all HTTP dates
-// are.
+// parseDate parses an HTTP date. A time without a zone is UTC, as all HTTP
+// dates are.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false

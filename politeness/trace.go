@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Exempt, given to [WithCrawlDelay], marks the fetch of robots.txt itself. It
-// pays Delay, but neither waits for a Crawl-delay nor counts as a start for
-// one: the first page after it waits for Delay alone.
+// Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
+// fetch keeps Delay. It does not wait for a Crawl-delay, and no Crawl-delay
+// counts from it: the first page after it waits for Delay alone.
 const Exempt time.Duration = -1
 
-// CrawlDelayKey is the key of what [WithCrawlDelay] puts into a context, as a
-// *time.Duration that does not change: nil, or no value, tells nothing. A
-// middleware that has a context type of its own can have the value there
-// instead, as robotsmw does.
+// CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
+// *time.Duration. The duration must not change. nil, or no value, tells
+// nothing. A middleware with a context type of its own can return the value
+// there instead, as robotsmw does.
 type CrawlDelayKey struct{}
 
-// WithCrawlDelay tells whatever Limiter the request meets the Crawl-delay of
-// its origin: a positive duration, 0 if robots.txt has none, or [Exempt]. A
-// request that is told nothing keeps the Crawl-delay that its host was last
-// told.
+// WithCrawlDelay returns a context that tells the Limiter of its requests the
+// Crawl-delay of their origin: a positive duration, 0 if robots.txt has none,
+// or [Exempt]. A request that is told nothing keeps the Crawl-delay that its
+// host was told last.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }
 
-// toldContext is a context.WithValue that costs one allocation.
+// toldContext is like context.WithValue, but costs one allocation.
 type toldContext struct {
 	context.Context
 	crawlDelay time.Duration
@@ -45,14 +45,14 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 	return true, *p == Exempt, max(*p, 0)
 }
 
-// A Trace is told how a request fares at the Limiter, as an
-// httptrace.ClientTrace is about the connection. The functions are called by
-// the goroutine that waits, with no lock held; nil ones are skipped.
+// A Trace is told what happens to a request at the Limiter, as an
+// httptrace.ClientTrace is for the connection. The goroutine that waits calls
+// the functions, with no lock held. Nil functions are skipped.
 type Trace struct {
-	// Queued is called if the request has to wait, with the time at which it
-	// can start at the earliest and what it waits for now, and again when one
-	// of them has changed. The end of a wait for a "slot" is not known: until
-	// is then a time that has come already.
+	// Queued is called if the request has to wait: until is the earliest time
+	// at which it can start, and why is what it waits for now. It is called
+	// again when one of them changes. The end of a wait for a "slot" is
+	// unknown, so until may be a time that has passed.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.
@@ -61,7 +61,7 @@ type Trace struct {
 
 type traceKey struct{}
 
-// WithTrace returns a context whose requests are traced.
+// WithTrace returns a context whose requests report to t.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }

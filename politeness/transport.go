@@ -14,31 +14,33 @@ import (
 // fetches of robots.txt all keep the pace.
 //
 // A request holds its host's slot until the response's body has been read to
-// its end or closed, until it fails, its context ends or AttemptTimeout is
-// over. So close every body: one that is left open delays its host, and a
-// request that waits for nothing else says so in the log once, with the URL.
+// its end or closed, until the request fails, or until its context or
+// AttemptTimeout ends. So close every body: an open one delays its host. If a
+// request waits for nothing else, the log says so once, with the URL of the
+// open body.
 //
-// Transport changes neither the request nor the response, but for wrapping the
-// response's Body. It must not be copied, nor its fields be changed, after its
-// first use.
+// Transport changes neither the request nor the response, except that it wraps
+// the response's Body. It must not be copied, nor its fields be changed, after
+// its first use.
 type Transport struct {
 	// Base makes the requests. nil: http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Limiter sets the pace. nil: a zero Limiter of this Transport's own.
+	// Limiter sets the pace. nil: a zero Limiter that belongs to this
+	// Transport.
 	Limiter *Limiter
 
-	// AttemptTimeout limits each request from after its wait to its body's end.
-	// http.Client.Timeout cannot do that: it counts the wait too, so a client
-	// with a short one is refused with a DelayError by every busy host.
-	// 0: 30 s. Negative: none. A connection that was switched to another
-	// protocol (101) is no longer timed, only its slot is freed. One that is
-	// switched though the request has no Upgrade is an error.
+	// AttemptTimeout limits each request, from the end of its wait to the end
+	// of its body. http.Client.Timeout cannot do that, because it includes the
+	// wait: a client with a short one gets a DelayError for every busy host. 0:
+	// 30 s. Negative: none. A connection that was switched to another protocol
+	// (101) is no longer timed; its slot is freed after this time. A switch
+	// that the request did not ask for with Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter
 	watched sync.Once
-	watch   *watch // a thing apart, because its timer must not keep the Transport
+	watch   *watch // a pointer, because its timer must not keep the Transport alive
 }
 
 func (t *Transport) limiter() *Limiter {
@@ -55,8 +57,8 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// CloseIdleConnections passes the call on to Base, if that has the method.
-// http.Client.CloseIdleConnections needs it.
+// CloseIdleConnections calls the method of Base, if it has one.
+// http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -64,15 +66,14 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // RoundTrip waits until the request's host may be asked and makes the request.
-// Its errors are those of [Limiter.Acquire] and of Base. A request that names
-// no host is none of politeness's business and goes straight to Base. One whose
-// target (URL.Opaque, in absolute form) names another host than its URL, or its
-// Host header, is an error, for it would go there at this one's pace.
+// Its errors are those of [Limiter.Acquire] and of Base. A request without a
+// host goes straight to Base. A request whose target (URL.Opaque, in absolute
+// form) names another host than its URL or its Host header is an error, because
+// it would reach that host at the pace of this one.
 //
-// Where net/http would send the request a second time by itself, because the
-// server closed a connection or refused an HTTP/2 stream without an answer,
-// that is a request like any other: it waits for its host, and Base makes it
-// anew.
+// net/http may send a request a second time by itself, because the server
+// closed a connection or refused an HTTP/2 stream without an answer. RoundTrip
+// treats that as a new request: it waits for its host, and Base makes it anew.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
@@ -88,11 +89,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		a := new(attempt)
 		if err := t.limiter().acquire(req.Context(), req.URL, &a.grant); err != nil {
 			if sent.Body != nil {
-				sent.Body.Close() // the RoundTripper contract: also on errors
+				sent.Body.Close() // a RoundTripper closes the body on errors too
 			}
 			return nil, err
 		}
-		if ctx := req.Context(); ctx.Err() != nil { // whoever was told of the grant has ended it
+		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer that was told of the grant has ended it
 			if sent.Body != nil {
 				sent.Body.Close()
 			}
@@ -113,8 +114,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &replayError{req.URL.Host}
 }
 
-// begin lets the attempt begin, for which its grant has just been given, and
-// returns the time.
+// begin starts an attempt whose grant has just been given, and returns the
+// time.
 func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	grant := &a.grant
 	a.Context, a.timeout = ctx, orDefault(t.AttemptTimeout, 30*time.Second, 0)
@@ -127,7 +128,7 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 		t.watched.Do(func() { t.watch = new(watch) })
 		a.watch = t.watch
 	}
-	// An abandoned body must not keep the slot: whoever ends the context frees
+	// An abandoned body must not keep the slot: the end of the context frees
 	// it.
 	if grant.ends {
 		a.left = context.AfterFunc(ctx, a.leave)
@@ -135,11 +136,11 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 	if a.watch == nil {
 		return time.Now()
 	}
-	return a.watch.begin(a) // last: it may be over at once
+	return a.watch.begin(a) // last: the attempt may time out at once
 }
 
-// try makes one request, which is req with a body that can be read, and sees to
-// it that its slot is freed.
+// try makes one request and makes sure that its slot is freed. fresh is req
+// with a body that has not been read.
 func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
 	start := t.begin(req.Context(), a)
 	defer func() {
@@ -150,7 +151,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 	sent := fresh.WithContext(a)
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
-	if a.grant.limiter.Adaptive.Factor > 0 { // else nobody wants to know
+	if a.grant.limiter.Adaptive.Factor > 0 { // else nothing uses the latency
 		latency = time.Since(start)
 	}
 	if err != nil {
@@ -162,7 +163,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
 	if resp.Request == sent {
-		// The attempt's context ends with the body; the caller's lives on.
+		// The attempt's context ends with the body; the caller's goes on.
 		resp.Request = req
 	}
 	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
