@@ -64,7 +64,9 @@
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check: each request with what allowed it, and each robots.txt as it was seen
 // (package evidence). The report then links each blocked URL to its proof. The
-// record's last hash is printed, so that it can be deposited elsewhere.
+// record's last hash is printed, so that it can be deposited elsewhere. With
+// -from-end, the servers' own logs show each pause too: a request that was on
+// its way for long comes no closer to the next one.
 //
 // # Saying who crawls
 //

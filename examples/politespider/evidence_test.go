@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -89,6 +90,36 @@ func TestCrawl_Evidence(t *testing.T) {
 		if !proved {
 			t.Errorf("line %d of %s proves nothing", p.Line, p.File)
 		}
+	}
+}
+
+// With -from-end a server that takes its time sees each pause in full.
+func TestCrawl_FromEnd(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want time.Duration // from one page to the next
+	}{
+		{nil, time.Second},
+		{[]string{"-from-end"}, 1600 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var pages []time.Time
+			var internet robotstest.Internet
+			internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					http.NotFound(w, r)
+					return
+				}
+				pages = append(pages, time.Now())
+				time.Sleep(600 * time.Millisecond)
+				w.Header().Set("Content-Type", "text/html")
+				io.WriteString(w, "<a href=/1>1</a>")
+			}))
+			crawlInternet(t, t.Context(), &internet, tool.ExitOK, append(test.args, "http://a.example/")...)
+			if len(pages) != 2 || pages[1].Sub(pages[0]) != test.want {
+				t.Errorf("%q: pages at %v, want two, %v apart", test.args, pages, test.want)
+			}
+		})
 	}
 }
 

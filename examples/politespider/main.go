@@ -36,13 +36,14 @@ func crawl(ctx context.Context, job *tool.Job) error {
 		// Without a Limiter, each host gets one request at a time and one a
 		// second. A longer Crawl-delay and Retry-After are obeyed in any case.
 		Limiter: &politeness.Limiter{
-			Delay:    job.Delay,
-			Adaptive: politeness.Adaptive{Factor: job.Adaptive},
-			Budget:   job.Budget,
-			MaxWait:  max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
-			Fleet:    job.Fleet,                       // the other processes of the same crawl
-			Observer: job.PaceObserver,
-			Logger:   job.Logger,
+			Delay:      job.Delay,
+			EndToStart: job.FromEnd,
+			Adaptive:   politeness.Adaptive{Factor: job.Adaptive},
+			Budget:     job.Budget,
+			MaxWait:    max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
+			Fleet:      job.Fleet,                       // the other processes of the same crawl
+			Observer:   job.PaceObserver,
+			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
 		KeepFiles: true,      // their statements about the use of pages are needed

@@ -55,11 +55,21 @@ type Site struct {
 // New returns the demo without a listener. [Site.ServeHTTP] answers for its
 // hosts; see [Site.Hosts].
 func New() (*Site, error) {
-	hosts, err := readHosts()
-	if err != nil {
-		return nil, err
+	s := &Site{hosts: make(map[string]*host)}
+	return s, readHosts(s.hosts, "example")
+}
+
+// Copies returns a larger internet, without a listener: so many copies of the
+// demo side by side. The hosts of the second, and its links to them, are named
+// museum.2.example and so on.
+func Copies(n int) (*Site, error) {
+	s := &Site{hosts: make(map[string]*host)}
+	for i := range n {
+		if err := readHosts(s.hosts, fmt.Sprintf("%d.example", i+1)); err != nil {
+			return nil, err
+		}
 	}
-	return &Site{hosts: hosts}, nil
+	return s, nil
 }
 
 // Start returns the demo, served on a free loopback port until [Site.Close].

@@ -61,6 +61,33 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
+// Each copy has its own names, and its own answers that follow each other.
+func TestCopies(t *testing.T) {
+	one, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := Copies(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(site.Pages()), 2*len(one.Pages()); got != want {
+		t.Errorf("%d pages in two copies, want %d", got, want)
+	}
+	for _, domain := range []string{"1.example", "2.example"} {
+		rec := httptest.NewRecorder()
+		site.ServeHTTP(rec, httptest.NewRequest("GET", "http://town."+domain+"/", nil))
+		if !strings.Contains(rec.Body.String(), "http://museum."+domain+"/") || strings.Contains(rec.Body.String(), "museum.example") {
+			t.Errorf("the links of town.%s:\n%s", domain, rec.Body)
+		}
+		rec = httptest.NewRecorder()
+		site.ServeHTTP(rec, httptest.NewRequest("GET", "http://station."+domain+"/departures", nil))
+		if rec.Code != http.StatusTooManyRequests {
+			t.Errorf("the first answer of station.%s: status %d", domain, rec.Code)
+		}
+	}
+}
+
 func TestServeHTTP_Unknown(t *testing.T) {
 	site, err := New()
 	if err != nil {

@@ -64,26 +64,26 @@ type host struct {
 	answers map[string][]answer // by target; each list has at least one answer
 }
 
-// readHosts reads the embedded files. An error means that one of them has a
-// mistake.
-func readHosts() (map[string]*host, error) {
-	hosts := make(map[string]*host)
+// readHosts reads the embedded files and adds their hosts, below a domain, to
+// those that are there. An error means that one of the files has a mistake.
+func readHosts(hosts map[string]*host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {
-		return nil, err
+		return err
 	}
+	renamed := strings.NewReplacer(".example", "."+domain)
 	for _, entry := range entries {
 		text, err := files.ReadFile(path.Join("hosts", entry.Name()))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		h, err := parseHost(string(text))
+		h, err := parseHost(renamed.Replace(string(text)))
 		if err != nil {
-			return nil, fmt.Errorf("demosite: %s: %w", entry.Name(), err)
+			return fmt.Errorf("demosite: %s: %w", entry.Name(), err)
 		}
-		hosts[strings.TrimSuffix(entry.Name(), ".txt")] = h
+		hosts[renamed.Replace(strings.TrimSuffix(entry.Name(), ".txt"))] = h
 	}
-	return hosts, nil
+	return nil
 }
 
 func parseHost(text string) (*host, error) {

@@ -34,6 +34,7 @@ type options struct {
 	maxTime      time.Duration     // 0: no limit
 	sitemaps     bool              // read the sitemaps that robots.txt names
 	delay        time.Duration     // between requests to a host; negative: none
+	fromEnd      bool              // delays count from the end of a request
 	adaptive     float64           // 0: off
 	budget       politeness.Budget // of each host, for a day
 	hosts        int               // how many to crawl at a time
@@ -73,6 +74,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "begin with the URLs in the sitemaps that robots.txt names, too")
 
 	flags.DurationVar(&o.delay, "delay", time.Second, "least `time` between two requests to a host; 0: none, for servers of your own")
+	flags.BoolVar(&o.fromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
 	flags.Float64Var(&o.adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
 	flags.Int64Var(&o.budget.Requests, "budget-requests", 0, "`requests` to a host in a day (UTC) at most, robots.txt included; then it waits for the next day. 0: no limit.\nWhat is used is known to later runs with -resume, and to all processes with -redis")
 	flags.Int64Var(&o.budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no other is begun until the next day; 0: no limit")

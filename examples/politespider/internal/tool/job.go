@@ -25,6 +25,7 @@ type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time
 	Delay     time.Duration     // between requests to a host; negative: none
+	FromEnd   bool              // delays count from the end of a request
 	Adaptive  float64           // see politeness.Adaptive; 0: off
 	Budget    politeness.Budget // of each host, for a day
 
@@ -57,6 +58,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 		UserAgent: o.userAgent,
 		Workers:   o.hosts,
 		Delay:     o.delay,
+		FromEnd:   o.fromEnd,
 		Adaptive:  o.adaptive,
 		Budget:    o.dailyBudget(),
 
@@ -84,6 +86,7 @@ func newCard(o *options, stdout io.Writer) *Job {
 		UserAgent: o.userAgent,
 		Workers:   o.hosts,
 		Delay:     o.delay,
+		FromEnd:   o.fromEnd,
 		Adaptive:  o.adaptive,
 		Budget:    o.dailyBudget(),
 		Card:      true,

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
+)
+
+// What stands before the demo: of a hundred pages it drops one without an
+// answer, and answers two others with 503 or 429. Its log is that of a server
+// that knows nothing of us.
+const demoNginx = `
+daemon off;
+master_process off;
+pid %[1]s/pid;
+error_log %[1]s/error.log;
+worker_rlimit_nofile 8192;
+events { worker_connections 4096; }
+http {
+	log_format audit '$host:80 $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
+		'"$http_user_agent" $msec $request_time';
+	access_log %[1]s/access.log audit;
+	client_body_temp_path %[1]s/temp;
+	proxy_temp_path %[1]s/temp;
+	fastcgi_temp_path %[1]s/temp;
+	uwsgi_temp_path %[1]s/temp;
+	scgi_temp_path %[1]s/temp;
+	proxy_set_header Host $host;
+	split_clients $request_id $fault { 1%% drop; 1%% rest; 1%% busy; * ""; }
+	server {
+		listen unix:%[1]s/socket;
+		location = /robots.txt { proxy_pass http://%[2]s; }
+		location = / { proxy_pass http://%[2]s; } # leads to all others
+		location / {
+			if ($fault = drop) { return 444; }
+			if ($fault = busy) { return 429; }
+			if ($fault = rest) { add_header Retry-After 1 always; return 503; }
+			proxy_pass http://%[2]s;
+		}
+	}
+}
+`
+
+// The crawl of a demo internet whose servers fail now and then was polite: by
+// the record that it kept, and by the log of the server before it. With
+// COURTESY_CHAOS=1 it has more than 5,000 pages.
+func TestDemo_AuditedFromBothSides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: the demo takes a quarter of a minute")
+	}
+	t.Parallel()
+	copies, pages := 1, 50
+	if os.Getenv("COURTESY_CHAOS") != "" {
+		copies, pages = 80, 5000
+	}
+	site, err := demosite.Copies(copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	socket, stop := startDemoNginx(t, server.Listener.Addr().String())
+
+	hosts := make(map[string]bool)
+	args := []string{"-user-agent=ExampleBot/1.0", "-json", "-scope=domain", "-max-pages=0", "-hosts=300", "-delay=100ms", "-from-end"}
+	for _, host := range site.Hosts() {
+		hosts[host] = true
+		if strings.HasPrefix(host, "town.") {
+			args = append(args, "http://"+host+"/")
+		}
+	}
+	record := filepath.Join(t.TempDir(), "record")
+	args = append([]string{"-evidence=" + record}, args...)
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if host, _, _ := net.SplitHostPort(addr); !hosts[host] {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+		}
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	var out, stderr bytes.Buffer
+	began := time.Now()
+	command := tool.Command{Crawl: crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
+	if status := command.Run(t.Context()); status != tool.ExitOK {
+		t.Fatalf("exit status %d: %s", status, &stderr)
+	}
+	took := time.Since(began)
+	summary, _ := parseOutput(t, &out)
+	log := stop()
+
+	// The owners know what they ask for; nothing of it comes from the crawl.
+	owners, err := demosite.Copies(copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var history audit.History
+	for _, host := range owners.Hosts() {
+		status, body := robotsOf(owners, "http://"+host+"/robots.txt")
+		history.Add(host, time.Time{}, status, body)
+	}
+	file, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	seen := polite(t, "the server's log", &history, func(a *audit.Auditor) error {
+		return a.Read(t.Context(), audit.Input{Name: log, Reader: file})
+	})
+	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
+		return a.ReadRecord(t.Context(), record, os.DirFS(record))
+	})
+	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // no server saw these
+	if !maps.Equal(seen, kept) {
+		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
+	}
+	requests := 0
+	for _, n := range seen {
+		requests += n
+	}
+	if asked := requests - len(hosts); asked < pages {
+		t.Errorf("%d pages were asked for, want %d at least", asked, pages)
+	}
+	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
+}
+
+// polite audits a crawl, of which nothing may be wrong or unknown, and returns
+// how often each host was asked.
+func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
+	t.Helper()
+	a := audit.Auditor{
+		History:     history,
+		OnViolation: func(v audit.Violation) { t.Errorf("by %s: %+v", what, v) },
+		OnBroken:    func(b audit.Broken) { t.Errorf("by %s: %+v", what, b) },
+	}
+	if err := read(&a); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	r := a.Result()
+	if r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Cut != 0 || r.Jumps != 0 || len(r.Robots) != 1 {
+		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots", what, r.Violations, r.Unaudited, r.Broken, r.Cut, r.Jumps, len(r.Robots))
+	}
+	t.Logf("by %s: %d requests, %d violations, %d unaudited", what, r.Requests, r.Violations, r.Unaudited)
+	hosts := make(map[string]int)
+	for _, h := range r.Hosts {
+		hosts[h.Name] = h.Requests
+	}
+	return hosts
+}
+
+// robotsOf is what the owners of a site have at a URL, redirects followed.
+func robotsOf(site http.Handler, url string) (status int, body []byte) {
+	for range 5 {
+		answer := httptest.NewRecorder()
+		site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, url, nil))
+		status, body = answer.Code, answer.Body.Bytes()
+		if url = answer.Header().Get("Location"); url == "" {
+			break
+		}
+	}
+	return status, body
+}
+
+// startDemoNginx puts an nginx before the demo until the test ends. When it has
+// stopped, its log is whole.
+func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
+	t.Helper()
+	binary, err := exec.LookPath("nginx")
+	if err != nil {
+		if binary, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
+			t.Skip("SKIPPED: no nginx, so no witness: install Debian's package nginx, or run .ci/run")
+		}
+	}
+	dir, err := os.MkdirTemp("", "nginx") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	config := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(config, fmt.Appendf(nil, demoNginx, dir, demo), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var output bytes.Buffer
+	nginx := exec.CommandContext(t.Context(), binary, "-p", dir, "-c", config, "-e", filepath.Join(dir, "error.log"))
+	nginx.Stdout, nginx.Stderr = &output, &output
+	if err := nginx.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() { defer close(gone); nginx.Wait() }()
+	socket = filepath.Join(dir, "socket")
+	for {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			conn.Close()
+			break
+		}
+		select {
+		case <-gone:
+			text, _ := os.ReadFile(filepath.Join(dir, "error.log"))
+			t.Fatalf("nginx did not start: %s%s", output.Bytes(), text)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return socket, func() string {
+		if err := nginx.Process.Signal(syscall.SIGQUIT); err != nil {
+			t.Fatal(err)
+		}
+		<-gone
+		return filepath.Join(dir, "access.log")
+	}
+}
