@@ -1,4 +1,4 @@
-// Package integration tests Courtesy from outside: who imports whom, whether
-// the README is true, and whole crawls over real servers whose own logs are the
-// witnesses. It holds nothing but tests.
+// Package integration tests Courtesy from outside: which package imports which,
+// whether the README is true, and whole crawls of real servers whose own logs
+// are the witnesses. It contains only tests.
 package integration

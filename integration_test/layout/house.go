@@ -7,16 +7,18 @@ import (
 	"slices"
 )
 
-// A House is a package as its reader walks through it.
+// A House is a package as this command draws it: its files, and which file uses
+// which.
 type House struct {
-	Rooms  []string           // file names, in alphabetical order
-	Arrows map[Arrow][]string // and what of the other room is used, in alphabetical order
+	Rooms  []string           // the names of the files, sorted
+	Arrows map[Arrow][]string // for each arrow, the names that its file uses of the other, sorted
 }
 
-// An Arrow leads from a room to one that it uses, both by their index.
+// An Arrow leads from a room to another room that it uses. Both are indexes in
+// Rooms.
 type Arrow struct{ From, To int }
 
-// houseOf draws the house of a package.
+// houseOf returns the house of a package.
 func houseOf(p *Package) *House {
 	h := &House{Arrows: make(map[Arrow][]string)}
 	for _, file := range p.Files {
@@ -29,7 +31,7 @@ func houseOf(p *Package) *House {
 			continue
 		}
 		if _, ok := object.(*types.PkgName); ok {
-			continue // the name that an import has in this file
+			continue // the name of an import in this file
 		}
 		a := Arrow{h.room(p, ident.Pos()), h.room(p, object.Pos())}
 		if a.From != a.To && !slices.Contains(h.Arrows[a], object.Name()) {
@@ -42,8 +44,8 @@ func houseOf(p *Package) *House {
 	return h
 }
 
-// origin returns what a part of an instantiated type or function was declared
-// as.
+// origin returns the generic declaration of a method or field of an
+// instantiated type, and any other object unchanged.
 func origin(o types.Object) types.Object {
 	switch o := o.(type) {
 	case *types.Func:
@@ -54,7 +56,7 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// room returns the index of the file that holds a position.
+// room returns the index of the file that contains pos.
 func (h *House) room(p *Package, pos token.Pos) int {
 	n, _ := slices.BinarySearch(h.Rooms, filepath.Base(p.Fset.Position(pos).Filename))
 	return n

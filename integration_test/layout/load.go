@@ -20,10 +20,10 @@ import (
 
 // A Package is one package of the module, parsed and type-checked.
 type Package struct {
-	Path  string // as it is imported
-	Name  string // Path, relative to the module
+	Path  string // its import path
+	Name  string // its path relative to the module
 	Main  bool
-	Test  bool // the files of its tests that are outside it, or the package as its tests see it
+	Test  bool // its external tests, or the package compiled together with its tests
 	Files []*ast.File
 	Fset  *token.FileSet
 	Types *types.Package
@@ -36,7 +36,7 @@ func (p *Package) Public() bool {
 	return !p.Test && !p.Main && top != "examples" && top != "integration_test" && !slices.Contains(strings.Split(p.Name, "/"), "internal")
 }
 
-// listed is what load reads of one record of go list -json.
+// listed is the part of a go list -json record that load reads.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -53,9 +53,9 @@ type listed struct {
 	Error     *struct{ Err string }
 }
 
-// load type-checks the packages of the module that the working directory
-// belongs to, with the packages of their tests if tests is set. What they
-// import comes from the compiler's export data.
+// load type-checks the packages of the module that contains the working
+// directory, and if tests is set their tests too. Imported packages are read
+// from the compiler's export data.
 func load(tests bool) ([]*Package, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -91,7 +91,7 @@ func load(tests bool) ([]*Package, error) {
 	var packages []*Package
 	for _, l := range all {
 		if l.Module == nil || !l.Module.Main || strings.HasSuffix(l.ImportPath, ".test") {
-			continue // not ours, or the main function of a test
+			continue // not of this module, or the generated main package of a test
 		}
 		p, err := check(l, exports)
 		if err != nil {
@@ -103,7 +103,7 @@ func load(tests bool) ([]*Package, error) {
 	return packages, nil
 }
 
-// moduleRoot returns the directory of the go.mod that rules here.
+// moduleRoot returns the directory of the go.mod in force.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -5,17 +5,17 @@
 //	go run ./integration_test/layout -v         # and each arrow that runs back, with what it uses
 //	go run ./integration_test/layout -names     # how many names each package exports
 //	go run ./integration_test/layout -names -v  # and which
-//	go run ./integration_test/layout -unused    # those that nothing but tests uses, of internal packages, too
+//	go run ./integration_test/layout -unused    # names that only tests use
 //
-// Packages to print follow the flags, relative to the module's root:
-// robotsmw/robotstxt. Without any, all are printed.
+// The flags may be followed by packages to print, relative to the module's
+// root, such as robotsmw/robotstxt. By default all packages are printed.
 //
-// A room is a file of a package, tests left out. An arrow leads from a file to
-// one that declares something it uses: an identifier, a method or a field. In
-// a package that can be read from one end to the other, arrows lead down, and
-// a file stands a floor above all that it uses. Where files use each other in
-// a circle, some arrows run back up: the least number of them is a package's
-// measure.
+// The output calls a package a house. A room is one of its files; tests are
+// left out. An arrow leads from a file to another file that declares something
+// it uses: an identifier, a method or a field. If the package can be read from
+// one end to the other, all arrows lead down, and a file stands one floor above
+// everything that it uses. If files use each other in a circle, some arrows run
+// back up. The least possible number of these is the measure of a package.
 package main
 
 import (

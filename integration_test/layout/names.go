@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exported lists the exported names of a package in alphabetical order:
-// "Name" for what it declares, "Type.Name" for a field or a method.
+// exported lists the exported names of a package, sorted: "Name" for a
+// declaration, "Type.Name" for a field or a method.
 func exported(p *types.Package) []string {
 	var names []string
 	for _, name := range exportedObjects(p) {
@@ -18,8 +18,8 @@ func exported(p *types.Package) []string {
 	return names
 }
 
-// exportedObjects maps what a package exports to its names. A field that a
-// struct embeds is not one of them: it is a name of its type already.
+// exportedObjects maps the exported objects of a package to their names. An
+// embedded field is left out, because its type already has the name.
 func exportedObjects(p *types.Package) map[types.Object]string {
 	names := make(map[types.Object]string)
 	for _, name := range p.Scope().Names() {
@@ -57,8 +57,8 @@ func exportedObjects(p *types.Package) map[types.Object]string {
 	return names
 }
 
-// usedNames returns "path.Name" for each exported name of a package of the
-// module that a command, an example or another of its packages uses.
+// usedNames returns "path.Name" for each exported name that a command, an
+// example or another package of the module uses.
 func usedNames(packages []*Package) map[string]bool {
 	ours := make(map[string]bool)
 	for _, p := range packages {
@@ -99,7 +99,8 @@ func usedNames(packages []*Package) map[string]bool {
 	return used
 }
 
-// isExample reports whether a declaration of a test shows users something.
+// isExample reports whether a declaration in a test file is an Example, which
+// shows something to users.
 func isExample(decl ast.Decl) bool {
 	f, ok := decl.(*ast.FuncDecl)
 	return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")

@@ -7,23 +7,24 @@ import (
 	"slices"
 )
 
-// A Plan puts the rooms of a house one above the other.
+// A Plan is an order of the rooms of a house, one above the other.
 type Plan struct {
-	Back   []Arrow // the arrows that run back up, as few as can be
-	Floors int     // of the house without them
-	Exact  bool    // no order has fewer
+	Back   []Arrow // the arrows that run back up, as few as possible
+	Floors int     // how many floors the house has without those arrows
+	Exact  bool    // it is certain that no order has fewer
 }
 
-// anArrow is what an arrow that runs back costs, beside 1 for each thing of the
-// other room that is used: the fewest arrows, and of those the thinnest.
+// anArrow is the cost of an arrow that runs back, to which each name that it
+// stands for adds 1. So the fewest arrows win and, among equals, those that
+// stand for the fewest names.
 const anArrow = 1 << 16
 
-// order finds the order of rooms in which the fewest arrows run back up: a
-// minimum feedback arc set. Only rooms that use each other in a circle matter,
-// so each set of those is ordered by itself.
+// order finds the order of rooms in which the fewest arrows run back up (a
+// minimum feedback arc set). Only rooms that use each other in a circle can
+// cause such arrows, so each circle is ordered by itself.
 func (h *House) order() Plan {
 	n := len(h.Rooms)
-	cost := make([][]int, n) // of the arrow from one room to another; 0: there is none
+	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0: there is none
 	for i := range cost {
 		cost[i] = make([]int, n)
 	}
@@ -48,7 +49,7 @@ func (h *House) order() Plan {
 	return plan
 }
 
-// circles returns the sets of rooms that reach each other, but those of one.
+// circles returns the sets of two or more rooms that all reach each other.
 func circles(cost [][]int) [][]int {
 	n := len(cost)
 	reaches := make([][]bool, n)
@@ -81,7 +82,7 @@ func circles(cost [][]int) [][]int {
 	return sets
 }
 
-// floors returns how many floors the rooms need, once no arrow runs back.
+// floors returns how many floors the rooms need. cost must have no circles.
 func floors(cost [][]int) int {
 	height := make([]int, len(cost))
 	var of func(i int) int
@@ -104,8 +105,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within returns the costs of the arrows in a circle, by the rooms' index in
-// it.
+// within returns the costs between the rooms of a circle, indexed by their
+// place in it.
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -116,12 +117,13 @@ func within(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// maxExact is the largest circle of which each set of rooms is looked at: of
-// 20 rooms there are a million.
+// maxExact is the largest circle that is ordered by examining each set of its
+// rooms: 20 rooms have a million sets.
 const maxExact = 20
 
-// cheapest returns the rooms of a circle from the lowest up so that the arrows
-// that run up cost as little as can be, and whether it is sure of that.
+// cheapest orders the rooms of a circle from the lowest up, so that the arrows
+// that run up cost as little as possible. It reports whether no other order
+// costs less for certain.
 func cheapest(cost [][]int) (order []int, exact bool) {
 	if len(cost) <= maxExact {
 		return exactOrder(cost), true
@@ -129,9 +131,10 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 	return goodOrder(cost), false
 }
 
-// exactOrder goes through all sets of rooms. Let a set be the lowest part of
-// the house: the arrows that run up out of its rooms are those of its highest
-// room to rooms outside the set, and those of the set without that room.
+// exactOrder examines each set of rooms as the lowest part of the house. The
+// arrows that run up from its rooms are those from its highest room to rooms
+// outside the set, and those from the set without that room, whose cost is
+// known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)
@@ -159,8 +162,8 @@ func exactOrder(cost [][]int) []int {
 	return order
 }
 
-// goodOrder starts from many orders by chance, the same in each run, and moves
-// single rooms in them until no move makes the arrows that run up cheaper.
+// goodOrder starts from many random orders, the same in each run. In each it
+// moves single rooms until no move reduces the cost of the arrows that run up.
 func goodOrder(cost [][]int) []int {
 	random := rand.New(rand.NewPCG(1, 2))
 	var best []int
@@ -179,16 +182,16 @@ func goodOrder(cost [][]int) []int {
 	return best
 }
 
-// settle moves a room to where the arrows that run up cost least, and reports
-// whether they cost less than before.
+// settle moves a room to where the arrows that run up cost least. It reports
+// whether the cost is lower than before.
 func settle(cost [][]int, order []int, room int) bool {
 	at := slices.Index(order, room)
 	best, most := at, 0
 	for _, step := range []int{-1, 1} {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
-			// The two change places: an arrow between them that ran down runs
-			// up, and the other way round.
+			// The two rooms change places: an arrow between them that ran down
+			// now runs up, and one that ran up runs down.
 			saved += step * (cost[room][order[j]] - cost[order[j]][room])
 			if saved > most {
 				best, most = j, saved
@@ -204,8 +207,8 @@ func settle(cost [][]int, order []int, room int) bool {
 	return true
 }
 
-// costOf adds up what the arrows cost that run up in an order from the lowest
-// up.
+// costOf adds up the cost of the arrows that run up, in an order from the
+// lowest room up.
 func costOf(cost [][]int, order []int) int {
 	sum := 0
 	for at, i := range order {

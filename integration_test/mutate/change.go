@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// core are the packages that are changed, and the tests that may notice: the
-// package's own, and those of the packages that stand on it.
+// core maps each package that is changed to the packages whose tests may
+// notice: its own, and those of packages that build on it.
 var core = map[string][]string{
 	"robotsmw":                          {"./robotsmw"},
 	"robotsmw/internal/cache":           {"./robotsmw/internal/cache", "./robotsmw"},
@@ -35,17 +35,17 @@ var core = map[string][]string{
 	"politeness/refusal":           {"./politeness/refusal", "./robotsmw"},
 }
 
-// A change is one file with one expression or statement of it replaced.
+// A change is one file in which one expression or statement is replaced.
 type change struct {
 	dir, file     string // slash-separated, from the module's root
 	line          int
 	what          string // "< becomes <="
-	before, after string // the line, as it was and as it is
-	source        []byte // the file, as it is
+	before, after string // the line before and after the change
+	source        []byte // the changed file
 }
 
-// candidates returns every change that could be tried in the core packages, in
-// the order of files and places.
+// candidates returns every possible change of the core packages, ordered by
+// file and place.
 func candidates(root, only string) ([]change, error) {
 	var all []change
 	for _, dir := range slices.Sorted(maps.Keys(core)) {
@@ -72,7 +72,7 @@ func candidates(root, only string) ([]change, error) {
 	return all, nil
 }
 
-// swapped is what an operator becomes: the one that is mistaken for it.
+// swapped maps an operator to the one that it is easily confused with.
 var swapped = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
@@ -80,9 +80,9 @@ var swapped = map[token.Token]token.Token{
 	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL,
 }
 
-// changesOf returns the changes of one file: an operator becomes another, a
-// condition its opposite, a number one more, a true false; a statement is left
-// out, or leaves its loop otherwise.
+// changesOf returns the possible changes of one file. An operator becomes
+// another, a condition its opposite, a number one more, true becomes false. A
+// statement is left out, and a continue becomes a break.
 func changesOf(dir, file string, src []byte) ([]change, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
@@ -106,7 +106,7 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 		case *ast.GenDecl:
 			return n.Tok != token.IMPORT && n.Tok != token.TYPE
 		case *ast.Field:
-			return false // tags and lengths of arrays
+			return false // struct tags and array lengths
 		case *ast.BinaryExpr:
 			if to, ok := swapped[n.Op]; ok && !isText(n) {
 				replace(n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), to.String(), n.Op.String()+" becomes "+to.String())
@@ -133,7 +133,8 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 			replace(n.Pos(), n.End(), strings.Repeat("\n", bytes.Count([]byte(text(n)), []byte("\n"))), "the statement is left out")
 		case *ast.AssignStmt:
 			if n.Tok != token.DEFINE && len(n.Lhs) == 1 {
-				// What is on the right counts as used.
+				// Keep the right side, so that its variables still count as
+				// used.
 				replace(n.Pos(), n.End(), "_ = "+text(n.Rhs[0]), "the assignment is left out")
 			}
 		}
@@ -142,7 +143,7 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 	return all, nil
 }
 
-// isText reports whether a sum is one of strings, as far as can be seen.
+// isText reports whether n concatenates strings, as far as its literals show.
 func isText(n *ast.BinaryExpr) bool {
 	for _, side := range []ast.Expr{n.X, n.Y} {
 		switch side := side.(type) {
@@ -159,7 +160,7 @@ func isText(n *ast.BinaryExpr) bool {
 	return false
 }
 
-// lineAt returns the line of src around an offset.
+// lineAt returns the line of src that contains offset.
 func lineAt(src []byte, offset int) string {
 	begin := bytes.LastIndexByte(src[:offset], '\n') + 1
 	end := bytes.IndexByte(src[offset:], '\n')

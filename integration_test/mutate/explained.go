@@ -1,8 +1,9 @@
 package main
 
-// An explanation is about one change, wherever in its file the line stands.
+// An explanation identifies a change by its text, wherever in the file the line
+// is.
 type explanation struct{ file, before, after string }
 
-// explained says why no test can, or need, notice a change: what it changes is
-// not promised, or cannot be seen from outside.
+// explained says for a change why no test can or need notice it: the behaviour
+// that it changes is not promised, or cannot be seen from outside.
 var explained = map[explanation]string{}

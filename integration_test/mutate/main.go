@@ -1,17 +1,17 @@
-// Command mutate changes a line of the code at random, and looks whether a test
-// notices, some hundreds of times:
+// Command mutate checks that the tests notice changes of the code. A few
+// hundred times, it changes one place at random and runs the tests:
 //
 //	.ci/mutate                    300 changes, within 30 minutes
 //	.ci/mutate -n 50 -seed 7 -only politeness
 //
-// It prints each change that no test noticed, with the reason that explained.go
-// has for it, and at the end how many there were. Its exit status is 1 if more
-// than 5 in 100 went unnoticed, or one of them is not explained. The tree stays
-// as it is: the go command compiles a changed copy of the one file in its place
-// (-overlay).
+// It prints each change that no test noticed, with its reason in explained.go,
+// and finally how many there were. The exit status is 1 if more than 5 in 100
+// changes went unnoticed, or if one of them is not explained. The files of the
+// tree are not modified: the go command compiles a changed copy in place of one
+// file (-overlay).
 //
-// A survivor shows a test that is missing, or code that need not be there. To
-// explain one, add it to explained.go.
+// A change that survives shows that a test is missing or that some code is
+// unnecessary. To explain one, add it to explained.go.
 package main
 
 import (
@@ -34,8 +34,8 @@ import (
 )
 
 const (
-	tolerated = 5               // survivors of 100
-	hangs     = 2 * time.Minute // a test that takes longer has noticed
+	tolerated = 5               // survivors in 100 changes
+	hangs     = 2 * time.Minute // a test that takes longer counts as one that noticed
 )
 
 func main() {
@@ -62,7 +62,8 @@ func main() {
 	}
 }
 
-// run tries n changes and reports whether few enough survived, each explained.
+// run tries n changes. It reports whether few enough survived and each of those
+// is explained.
 func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -103,8 +104,8 @@ func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
 	return t.report(), nil
 }
 
-// sound reports an error if the tests fail without any change: they would
-// notice everything.
+// sound returns an error if the tests fail without any change, because then
+// every change would seem to be noticed.
 func sound(ctx context.Context, root string, all []change) error {
 	var packages []string
 	for _, c := range all {
@@ -119,18 +120,18 @@ func sound(ctx context.Context, root string, all []change) error {
 	return nil
 }
 
-// An outcome is what became of a change.
+// An outcome is the result of trying a change.
 type outcome int
 
 const (
 	noticed  outcome = iota // a test failed
-	survived                // none did
+	survived                // all tests passed
 	invalid                 // it does not compile
 	aborted                 // time ran out
 )
 
-// try compiles the tests with the change and runs them, the package's own
-// first.
+// try compiles the tests with the change and runs them, those of the changed
+// package first.
 func try(ctx context.Context, root string, c change) outcome {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -146,7 +147,8 @@ func try(ctx context.Context, root string, c change) outcome {
 	if err != nil {
 		return aborted
 	}
-	// Compile first: a change that does not compile says nothing about tests.
+	// Compile first, because a change that does not compile says nothing about
+	// the tests.
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+c.dir)
 	build.Dir = root
 	if build.Run() != nil {
@@ -218,7 +220,7 @@ func (t *tally) report() bool {
 	return t.unexplained == 0 && t.survivors*100 <= t.tried*tolerated
 }
 
-// moduleRoot is the directory of the go.mod that governs the working directory.
+// moduleRoot returns the directory of the go.mod in force.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// The first verdict is what a broad crawl pays for an origin: read a file,
+// The first verdict is the work of a broad crawl for each origin: read a file,
 // select the rules, and decide about one URL.
 
 const firstPath, firstURL = "/news/archive-search-1234.html", "http://example.com/news/archive-search-1234.html"
@@ -32,15 +32,15 @@ func (p parseWorkload) firstTemoto() {
 	}
 }
 
-// A contender is a parser whose time for a first verdict is taken.
+// A contender is a parser whose first verdict is timed.
 type contender struct {
 	name    string
 	measure func(p parseWorkload, files []string) (float64, error)
 }
 
 // firstVerdicts prints how long each parser takes for the first verdict on each
-// class of files: the median of all rounds, and what it is of ours in the same
-// round, with the quarters around.
+// class of files. It prints the median time of all rounds, and the ratio to our
+// time in the same round: its median and quartiles.
 func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast time.Duration) error {
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
@@ -100,8 +100,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// questions prints what a file costs of which many URLs are asked, and how much
-// of that is the parsing.
+// questions prints the time for a file as the number of URLs asked about grows,
+// which shows how much of it is parsing.
 func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
 	urls := crawl("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -1,21 +1,23 @@
-// Command peers sets Courtesy's robots.txt parser beside other Go parsers:
-// their speed on the same files and URLs, in one run, and their verdicts on the
-// same cases. It prints one table.
+// Command peers compares Courtesy's robots.txt parser with other parsers: their
+// speed on the same files and URLs, in one run, and their verdicts on the same
+// cases. It prints tables.
 //
 //	go run .                                  # speed
 //	COURTESY_SHARED=../shared go run .        # also real files, and verdicts
 //	COURTESY_PEERS=DIR go run .               # also parsers that are cloned there
 //
-// COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl,
-// from the repository's root if it is a relative path. The peers are what the
-// module proxy serves: github.com/temoto/robotstxt, by itself and in the way
-// colly uses it. Measurements of the two take turns, and the fastest round of
-// each counts: what else the machine does can only add.
+// The peer that is always there is github.com/temoto/robotstxt, by itself and
+// in the way colly uses it. It and Courtesy are measured in turns, and the
+// fastest round of each counts, because other load on the machine can only add
+// to a time.
+//
+// COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl.
+// A relative path starts at the repository's root.
 //
 // COURTESY_PEERS is a directory with clones of github.com/jimsmart/grobotstxt,
-// github.com/benjaminestes/robots and github.com/google/robotstxt, whichever
-// there are, by the names grobotstxt, benjaminestes and google. Google's wants
-// g++ and Abseil (Debian's libabsl-dev).
+// github.com/benjaminestes/robots and github.com/google/robotstxt, named
+// grobotstxt, benjaminestes and google. Any of them may be missing. Google's
+// needs g++ and Abseil (Debian's libabsl-dev).
 package main
 
 import (

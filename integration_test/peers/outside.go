@@ -16,8 +16,8 @@ import (
 )
 
 // Peers that are not in go.mod are built from clones of their repositories, in
-// the directory that COURTESY_PEERS names. Each becomes a program that takes
-// its own times.
+// the directory that COURTESY_PEERS names. Each becomes a program that measures
+// its own time.
 
 //go:embed runners
 var runners embed.FS
@@ -25,11 +25,11 @@ var runners embed.FS
 // An outsider is a peer that is built from a clone.
 type outsider struct {
 	name  string
-	clone string // where its package is, in COURTESY_PEERS
-	path  string // the program
+	clone string // the directory of its package
+	path  string // the path of its program
 }
 
-// outsiders builds what COURTESY_PEERS has, into a directory.
+// outsiders builds into dir the peers that COURTESY_PEERS has clones of.
 func outsiders(dir string) ([]outsider, error) {
 	peers := os.Getenv("COURTESY_PEERS")
 	if peers == "" {
@@ -60,7 +60,7 @@ func outsiders(dir string) ([]outsider, error) {
 	return built, nil
 }
 
-// buildGo builds the runner of a Go package as if both were in this module.
+// buildGo builds the runner for a Go package, as if both were in this module.
 func (o outsider) buildGo(dir string) error {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -99,7 +99,7 @@ func (o outsider) buildGo(dir string) error {
 	return command("go", "build", "-overlay", file, "-o", o.path, "./outside/"+o.name)
 }
 
-// buildGoogle builds Google's parser, with the Abseil of the system.
+// buildGoogle builds Google's parser with the system's Abseil.
 func (o outsider) buildGoogle(dir string) error {
 	body, err := runners.ReadFile("runners/google.cc")
 	if err != nil {
@@ -121,7 +121,7 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// measure returns the nanoseconds of a pass over some files.
+// measure returns the time for one pass over the files, in nanoseconds.
 func (o outsider) measure(atLeast time.Duration, url string, files []string) (float64, error) {
 	args := append([]string{strconv.FormatInt(atLeast.Nanoseconds(), 10), url}, files...)
 	out, err := exec.Command(o.path, args...).Output()

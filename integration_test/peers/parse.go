@@ -10,7 +10,8 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A parseWorkload is files to parse and to select the rules of a robot from.
+// A parseWorkload is files to parse. From each the rules for one robot are
+// selected.
 type parseWorkload struct {
 	name   string
 	bodies [][]byte
@@ -69,7 +70,8 @@ func parseWorkloads() ([]parseWorkload, error) {
 	return append([]parseWorkload{core}, files...), nil
 }
 
-// shared returns the directory that COURTESY_SHARED names, "" for none.
+// shared returns the directory that COURTESY_SHARED names, or "" if it is not
+// set.
 func shared() string {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" || filepath.IsAbs(dir) {

@@ -11,13 +11,13 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A verdictCount is how often a parser answers as expected.
+// A verdictCount counts how many verdicts of a parser are as expected.
 type verdictCount struct {
 	name               string
 	right, errors, all int
 }
 
-// A parser tells whether a robot may fetch a URL.
+// A parser decides whether a robot may fetch a URL.
 type parser struct {
 	name    string
 	allowed func(robots, agent, url string) (bool, error)
@@ -52,8 +52,8 @@ func temotoAllows(robots, agent, rawURL string, target func(*url.URL) string) (b
 	return data.FindGroup(agent).Test(target(u)), nil
 }
 
-// compareVerdicts asks every parser about the cases of COURTESY_SHARED, if
-// there are some.
+// compareVerdicts asks every parser about the conformance cases in
+// COURTESY_SHARED. It returns nil if that is not set.
 func compareVerdicts() ([]verdictCount, error) {
 	if shared() == "" {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A workload is a robots.txt file and the URLs (paths with queries) that a
+// A workload is a robots.txt file, with the URLs (paths with queries) that a
 // crawl asks about.
 type workload struct {
 	name   string
@@ -26,7 +26,8 @@ var words = strings.Fields(`about account admin ajax api app archive article ass
 
 func word(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
 
-// literalPath makes a path as sites have them: a few words, some numbers.
+// literalPath makes a path like those of real sites: a few words and some
+// numbers.
 func literalPath(rng *rand.Rand) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -56,7 +57,7 @@ func wildPattern(rng *rand.Rand) string {
 	}
 }
 
-// aimedAt makes a URL that a pattern matches.
+// aimedAt makes a URL that matches a pattern.
 func aimedAt(rng *rand.Rand, pattern string) string {
 	url := strings.ReplaceAll(pattern, "*", word(rng))
 	if strings.HasSuffix(url, "$") {
@@ -65,7 +66,7 @@ func aimedAt(rng *rand.Rand, pattern string) string {
 	return url + word(rng)
 }
 
-// crawlURL makes a URL that is aimed at nothing.
+// crawlURL makes a random URL, without regard to any pattern.
 func crawlURL(rng *rand.Rand) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -79,8 +80,8 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawl makes a workload of so many literal and wildcard rules, and 200 URLs of
-// which 30% are aimed at a rule.
+// crawl makes a workload with this many literal and wildcard rules, and 200
+// URLs. Of these, 30% are made to match a rule.
 func crawl(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}

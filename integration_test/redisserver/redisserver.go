@@ -1,5 +1,5 @@
-// Package redisserver starts real Redis servers for tests: one on a free
-// loopback port, in a directory of the test's own, stopped at its end.
+// Package redisserver starts real Redis servers for tests. Each has a free
+// loopback port and a temporary directory, and stops when its test ends.
 package redisserver
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Server is a Redis server of a test.
+// A Server is a Redis server for one test.
 type Server struct {
 	Addr string // host:port
 
@@ -25,15 +25,17 @@ type Server struct {
 	log  bytes.Buffer
 }
 
-// Start starts a server that keeps nothing on disk, with further options of
-// redis-server ("--maxmemory", "10mb", …), and stops it when the test ends.
-// Without a redis-server or valkey-server on the machine the test is skipped.
+// Start starts a server that keeps nothing on disk, and stops it when the test
+// ends. options are further options for redis-server ("--maxmemory", "10mb",
+// …). If neither redis-server nor valkey-server is installed, the test is
+// skipped.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	return StartWith(t, nil, options...)
 }
 
-// StartWith is Start with more in the server's environment ("LD_PRELOAD=…").
+// StartWith is like Start, with additions to the server's environment
+// ("LD_PRELOAD=…").
 func StartWith(t testing.TB, env []string, options ...string) *Server {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -53,7 +55,7 @@ func StartWith(t testing.TB, env []string, options ...string) *Server {
 	return s
 }
 
-// Restart starts the server again, empty, after Kill.
+// Restart starts the server again after Kill. It is then empty.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.log.Reset()
@@ -74,7 +76,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// answers asks the server for a PONG, by hand.
+// answers reports whether the server answers a PING. It speaks the protocol
+// without a client.
 func (s *Server) answers() bool {
 	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {
@@ -89,7 +92,7 @@ func (s *Server) answers() bool {
 	return strings.HasPrefix(string(answer[:n]), "+PONG") || strings.HasPrefix(string(answer[:n]), "-NOAUTH")
 }
 
-// Kill kills the server as kill -9 does; what it held is lost.
+// Kill kills the server as kill -9 does. Its data is lost.
 func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
@@ -107,8 +110,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr is one that nobody else gets while the server is down: its port is
-// below those that systems give to whoever asks for any.
+// freeAddr returns an address whose port no other process is likely to get
+// while the server is down: it is below the range from which systems choose
+// ports.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

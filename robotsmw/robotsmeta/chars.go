@@ -2,7 +2,7 @@ package robotsmeta
 
 const space = " \t\r\n\f"
 
-// bytes tells of each byte what it parts, or ends.
+// classes says for each byte what it separates or ends.
 var classes = func() (e [256]uint8) {
 	for _, c := range []byte(space) {
 		e[c] = partsWords
@@ -14,7 +14,7 @@ var classes = func() (e [256]uint8) {
 const (
 	partsWords = 1 << iota
 	partsItems
-	endsName // that of a scope, or of a directive with a value
+	endsName // ends a scope, or the name of a directive with a value
 )
 
 func isSpace(c byte) bool { return classes[c]&partsWords != 0 }

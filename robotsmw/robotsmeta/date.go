@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxDate bounds the text looked at for one date, in bytes.
+// maxDate is how many bytes are examined for one date.
 const maxDate = 64
 
 // readDate returns the longest date that s begins with, in UTC, and its length
@@ -27,7 +27,7 @@ const maxDate = 64
 // the weekday is right is not asked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
-		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // it would end in the middle of a word
+		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // without the word that the limit cuts
 			s = s[:strings.LastIndexAny(s, space+",;")+1]
 		} else {
 			s = s[:maxDate]
@@ -41,8 +41,8 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader goes once over s and remembers each point at which what it has
-// read is a date.
+// A dateReader reads s once, and remembers each point at which it has read a
+// complete date.
 type dateReader struct {
 	s string
 	i int
@@ -53,11 +53,11 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // bytes of best
+	end  int // length of best in bytes
 }
 
 // accept remembers the date read so far, if it may end here. It returns false
-// if it is no date of the calendar.
+// if the calendar has no such date.
 func (d *dateReader) accept() bool {
 	if d.year < 1 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 {
 		return false
@@ -74,7 +74,7 @@ func (d *dateReader) accept() bool {
 	return true
 }
 
-// endsDate reports whether a date may end before c.
+// endsDate reports whether a date may be followed by c.
 func endsDate(c byte) bool { return isSpace(c) || c == ',' || c == ';' }
 
 func (d *dateReader) date() {
@@ -153,7 +153,7 @@ func (d *dateReader) monthFirst(name string) {
 		}
 		return
 	}
-	// No date until the year is read, which comes last.
+	// The year comes last, so there is no date before it is read.
 	d.i = start
 	if !d.clock() {
 		return
@@ -175,8 +175,8 @@ func (d *dateReader) monthFirst(name string) {
 	}
 }
 
-// readYear reads a year of four digits, or of two. It takes nothing if there is
-// none, or if it is an hour.
+// readYear reads a year of four or two digits. It reads nothing if there is
+// none, or if the number is an hour.
 func (d *dateReader) readYear() bool {
 	start := d.i
 	n, digits := d.number()
@@ -194,7 +194,7 @@ func (d *dateReader) readYear() bool {
 	return true
 }
 
-// clock reads a time of day. It takes nothing if there is none.
+// clock reads a time of day. It reads nothing if there is none.
 func (d *dateReader) clock() bool {
 	start, ok := d.i, false
 	if c := d.peek(); c == 'T' || c == 't' {
@@ -216,7 +216,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS[.fraction]] [AM|PM], or if basic is set HHMM[SS].
+// hours reads HH:MM[:SS[.fraction]] [AM|PM] and, if basic is set, also
+// HHMM[SS].
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -276,8 +277,8 @@ func (d *dateReader) hours(basic bool) bool {
 	return true
 }
 
-// zone reads an offset, or a zone's name, which may have an offset behind it
-// (GMT+2) or a comment.
+// zone reads an offset or a zone's name. After the offset there may be a name
+// in parentheses, and after a name for UTC an offset (GMT+2).
 func (d *dateReader) zone() {
 	d.spaces()
 	if name := d.letters(); name != "" {
@@ -347,7 +348,7 @@ func (d *dateReader) spaces() {
 	}
 }
 
-// gap skips what parts the day, the month and the year.
+// gap skips what separates the day, the month and the year.
 func (d *dateReader) gap() {
 	for d.i < len(d.s) && (isSpace(d.s[d.i]) || d.s[d.i] == '-' || d.s[d.i] == ',') {
 		d.i++
@@ -362,8 +363,8 @@ func (d *dateReader) letters() string {
 	return d.s[start:d.i]
 }
 
-// number reads a run of digits. Of more than nine the value means nothing; no
-// caller takes so many.
+// number reads a run of digits. If there are more than nine, n has no meaning;
+// no caller accepts so many.
 func (d *dateReader) number() (n, digits int) {
 	for d.i < len(d.s) && isDigit(d.s[d.i]) {
 		if digits < 9 {
@@ -375,8 +376,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s is name, or its beginning of at least three
-// letters.
+// abbreviates reports whether s is name or at least its first three letters, in
+// any case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }
@@ -400,10 +401,10 @@ func month(s string) int {
 	return 0
 }
 
-// zones has the names of RFC 822 §5.1 and others that are in wide use and mean
-// one offset. CST and its like are the American ones, as in RFC 822. A military
-// letter other than Z says nothing about the offset (RFC 5322 §4.3) and counts
-// as UTC.
+// zones maps zone names to offsets in seconds: those of RFC 822 §5.1, and
+// others that are widely used with a single meaning. Ambiguous names such as
+// CST are American, as in RFC 822. A military letter other than Z says nothing
+// about the offset (RFC 5322 §4.3) and counts as UTC.
 var zones = func() map[string]int {
 	m := map[string]int{
 		"NST": -3*3600 - 1800, "NDT": -2*3600 - 1800, "IST": 5*3600 + 1800, "ACST": 9*3600 + 1800, "ACDT": 10*3600 + 1800,

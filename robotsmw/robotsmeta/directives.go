@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Directives is the sum of what was said to one robot. The zero value is what a
-// page says that says nothing.
+// Directives is the sum of what was said to one robot. The zero value says
+// nothing: it restricts nothing.
 //
-// A Directives is a value: no method changes it, and it may be copied and used
-// by several goroutines at once.
+// A Directives is a value: no method changes it. It may be copied, and several
+// goroutines may use it at once.
 type Directives struct {
 	flags   flags
 	image   imagePreview
-	snippet int32     // with hasSnippet; -1: no limit
-	video   int32     // with hasVideo; -1: no limit
-	after   time.Time // with hasAfter
-	rules   []Rule    // never appended to in place once returned
+	snippet int32     // valid with hasSnippet; -1: no limit
+	video   int32     // valid with hasVideo; -1: no limit
+	after   time.Time // valid with hasAfter
+	rules   []Rule    // shared between copies: never appended to in place
 }
 
 type flags uint32
@@ -49,15 +49,18 @@ const (
 	imageLarge
 )
 
-// maxRules bounds the evidence kept. What a rule says counts beyond it too.
+// maxRules is how many rules are kept as evidence. Rules beyond it still take
+// effect.
 const maxRules = 256
 
-// NoIndex reports whether the page must not be kept, now. See NoIndexAt.
+// NoIndex reports whether the page must not be kept at this time. See
+// NoIndexAt.
 func (d Directives) NoIndex() bool {
 	return d.flags&(noIndex|hasAfter) != 0 && d.noIndexNow()
 }
 
-// noIndexNow is apart so that NoIndex, which is asked of each page, is inlined.
+// noIndexNow is a separate function so that NoIndex, which is called for each
+// page, is inlined.
 func (d Directives) noIndexNow() bool { return d.NoIndexAt(time.Now()) }
 
 // NoIndexAt reports whether the page must not be kept at time t: noindex or
@@ -71,8 +74,8 @@ func (d Directives) NoIndexAt(t time.Time) bool {
 func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
 // NoArchive reports noarchive or nocache: no copy of the page may be shown.
-// Some operators (Bing, Amazon) also take it for a refusal of AI training; that
-// is for the caller to decide.
+// Some operators (Bing, Amazon) also take it as a refusal of AI training; the
+// caller may decide to do so.
 func (d Directives) NoArchive() bool { return d.flags&noArchive != 0 }
 
 // NoSnippet reports nosnippet, or max-snippet:0, which means the same.
@@ -87,7 +90,7 @@ func (d Directives) NoImageIndex() bool { return d.flags&noImageIndex != 0 }
 func (d Directives) NoTranslate() bool { return d.flags&noTranslate != 0 }
 
 // IndexIfEmbedded reports indexifembedded: a page that is noindex may be kept
-// as a part of pages that embed it. It lifts nothing by itself, NoIndex stays
+// as a part of pages that embed it. It lifts nothing by itself: NoIndex stays
 // true.
 func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0 }
 
@@ -101,16 +104,16 @@ func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 // NoML reports noml (noml.info): the page is not for machine learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
-// MaxSnippet returns the smallest max-snippet said, in characters, -1 if only
-// "no limit" was said. ok is false if none was said.
+// MaxSnippet returns the smallest max-snippet, in characters. It is -1 if only
+// "no limit" was said. ok is false if there was none.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
-// MaxVideoPreview returns the smallest max-video-preview said, in seconds, -1
-// if only "no limit" was said. ok is false if none was said.
+// MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1
+// if only "no limit" was said. ok is false if there was none.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
-// MaxImagePreview returns the smallest max-image-preview said: "none",
-// "standard" or "large". It is empty if none was said.
+// MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
+// "large". It is empty if there was none.
 func (d Directives) MaxImagePreview() string {
 	switch d.image {
 	case imageNone:
@@ -124,29 +127,29 @@ func (d Directives) MaxImagePreview() string {
 }
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
-// if no readable one was said.
+// if there was none that could be read.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
-// Truncated reports that a limit cut the text short (8 KiB for one header line
-// or meta, 64 KiB for all lines of a field): what stood after it is unknown. A
-// crawler that must be sure takes it for a noindex.
+// Truncated reports that a limit cut the text short: 8 KiB for one header line
+// or meta, 64 KiB for all lines of a field. What came after the cut is unknown.
+// A crawler that must be sure treats the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
-// Rules yields everything that was said to this robot, in the order read: also
-// what has no effect (index, noodp) and what is unknown. At most 256 rules are
-// kept.
+// Rules yields everything that was said to this robot, in the order read,
+// including rules without effect (index, noodp) and unknown ones. At most 256
+// rules are kept.
 func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 
-// Union returns what holds if both d and other were said: each restriction of
-// either, the smaller of two limits, the earlier of two dates.
+// Union returns the sum of d and other: each restriction of either, the smaller
+// of two limits, the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.rules == nil { // as of most pages; an image preview has a rule
+	if other.flags == 0 && other.rules == nil { // as for most pages; even an image preview, which has no flag, has a rule
 		return d
 	}
 	return d.union(other)
 }
 
-// union is apart so that the test in Union is inlined.
+// union is a separate function so that the test in Union is inlined.
 func (d Directives) union(other Directives) Directives {
 	u := d
 	u.flags |= other.flags
@@ -167,7 +170,7 @@ func (d Directives) union(other Directives) Directives {
 	return u
 }
 
-// smaller returns the tighter of two limits, of which -1 is none.
+// smaller returns the stricter of two limits. -1 means no limit.
 func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 	switch {
 	case !saidB:
@@ -182,10 +185,10 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 	return min(a, b)
 }
 
-// A directive is what a word of the grammar stands for.
+// A directive is the meaning of a word in the grammar.
 type directive struct {
 	name  string
-	flags flags // what a bare one sets; 0: it is known and does nothing
+	flags flags // set by a bare directive; 0: the directive is known and has no effect
 	kind  kind
 }
 
@@ -199,11 +202,11 @@ const (
 	unavailableAfter
 )
 
-// longest is the length of the longest directive's name.
+// longest is the length of the longest name of a directive.
 const longest = len("nositelinkssearchbox")
 
-// directives has all that are known, by the length of their names: few are as
-// long as each other.
+// directives holds all known directives by the length of their names. Few names
+// have the same length.
 var directives = func() (byLength [longest + 1][]directive) {
 	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {
@@ -229,7 +232,7 @@ var directives = func() (byLength [longest + 1][]directive) {
 	return byLength
 }()
 
-// set adds a directive that has a value. It returns false, and adds nothing, if
+// set adds a directive with a value. It returns false, and changes nothing, if
 // the value cannot be read.
 func (d *Directives) set(dir directive, value string) bool {
 	said := d.flags&dir.flags != 0
@@ -280,7 +283,7 @@ func (d *Directives) expire(t time.Time) {
 	d.flags |= hasAfter
 }
 
-// lookup finds the directive that word names in any case.
+// lookup finds the directive with this name, in any case.
 func lookup(word string) (directive, bool) {
 	if len(word) > longest {
 		return directive{}, false
@@ -294,8 +297,8 @@ func lookup(word string) (directive, bool) {
 	return directive{}, false
 }
 
-// inLower reports whether word is name but for its case. Both have one length,
-// and name is in lower case.
+// inLower reports whether word equals name but for case. Both must have the
+// same length, and name must be in lower case.
 func inLower(word, name string) bool {
 	for i := range len(name) {
 		if word[i] != name[i] && lower(word[i]) != name[i] {

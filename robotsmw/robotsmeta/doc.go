@@ -6,9 +6,8 @@
 //	if d.NoIndex() { … }   // do not keep the page
 //	if d.NoFollow() { … }  // do not follow its links
 //
-// The metas of an HTML page are found by package
-// [github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta], and
-// [Directives.Union] adds them to the header's.
+// Package [github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta] finds the
+// metas of an HTML page, and [Directives.Union] adds them to the header's.
 //
 // # What the directives mean
 //
@@ -27,39 +26,39 @@
 //	noai, noimageai     not for machine learning; noimageai: not its images
 //	noml                the same, by noml.info
 //
-// No standard defines them. This reading is Google's where Google documents
-// one, and the more restrictive one where two are possible. The permissive
-// words (all, index, follow, archive) and the forgotten ones (noodp, noydir,
-// noyaca, nositelinkssearchbox) are known and do nothing. Every other word is
-// kept as an unknown [Rule]: nofllow is not taken for nofollow.
+// No standard defines them. They are read as Google documents them and, if a
+// directive can be read in two ways, the more restrictive way. The permissive
+// words (all, index, follow, archive) and the obsolete ones (noodp, noydir,
+// noyaca, nositelinkssearchbox) are known and have no effect. Every other word
+// is kept as an unknown [Rule]: nofllow is not taken for nofollow.
 //
 // # How they combine
 //
-// Restrictions add up: of several lines, of several metas, of generic and of
-// named ones, of the header and of the page. index never lifts a noindex,
-// whoever it is addressed to; of two limits the smaller counts, of two dates
-// the earlier. (Yandex alone documents the opposite, that permission wins. It
-// is not followed.)
+// Restrictions add up, whether they come from several lines or metas, from
+// generic or named ones, from the header or the page. index never lifts a
+// noindex, whoever it is addressed to. Of two limits the smaller counts, and of
+// two dates the earlier. (Only Yandex documents the opposite, that permission
+// wins. This package does not follow it.)
 //
-// # Who is meant
+// # Who is addressed
 //
-// An X-Robots-Tag line may name robots, and a name then holds until the next
-// name or the line's end:
+// An X-Robots-Tag line may name robots. A name holds until the next name or the
+// end of the line:
 //
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
-// Here everybody is told noindex, googlebot also nofollow and noarchive,
-// otherbot also none. Lines are never joined, because each begins by speaking
-// to everybody. A name is told from a directive by knowing the directives, not
-// by counting colons: max-snippet: 20 addresses no robot called max-snippet. A
-// name compares with the caller's product tokens without regard to case, whole,
-// and without a version (ExampleBot/2.1 is ExampleBot); googlebot is not
-// googlebot-news. The names *, all and robots mean everybody.
+// This line tells everybody noindex, googlebot also nofollow and noarchive, and
+// otherbot also none. Lines are never joined, because each begins by addressing
+// everybody. A name is told from a directive by knowing the directives, not by
+// counting colons: max-snippet: 20 does not address a robot called max-snippet.
+// A name is compared as a whole with the caller's product tokens, without
+// regard to case or to a version: ExampleBot/2.1 is ExampleBot, but googlebot
+// is not googlebot-news. The names *, all and robots mean everybody.
 //
-// The text of a meta's content has no such names.
+// The content of a meta contains no such names.
 //
-// A date may hold commas and a zone (PST is UTC-8), so where directives follow
-// it, the longest text that is a date counts.
+// A date may contain commas and a zone (PST is UTC-8). If directives follow it,
+// the longest text that is a date counts.
 //
 // # Robots-Tag
 //
@@ -69,6 +68,6 @@
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
-// It is read beside X-Robots-Tag and adds up with it. A directive in place of
-// the robot's name speaks to everybody.
+// It is read in addition to X-Robots-Tag, and the two add up. A directive in
+// place of a robot's name addresses everybody.
 package robotsmeta

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxLine  = 8 << 10  // bytes read of one header line or meta
-	maxLines = 64 << 10 // bytes read of all lines of one field
+	maxLine  = 8 << 10  // limit for one header line or meta, in bytes
+	maxLines = 64 << 10 // limit for all lines of one field, in bytes
 )
 
 // A reader reads texts (header lines, a meta's content) into its Directives.
@@ -20,17 +20,17 @@ const (
 //	scope  = a name that is no directive; in a header only
 type reader struct {
 	Directives
-	text   string // being read
+	text   string // the text being read
 	source Source
 	line   int
 	scope  string // the name in force, as written; "" for everybody
-	mine   bool   // whether it is ours
-	scopes bool   // whether names are looked for
+	mine   bool   // whether it names our robot or everybody
+	scopes bool   // whether the text may have names
 }
 
-// inASCII returns s with spaces and commas beyond ASCII as those of ASCII.
-// "noindex,&nbsp;nofollow" and "noindex，nofollow" look right to those who write
-// them.
+// inASCII replaces spaces, commas and the like beyond ASCII by their ASCII
+// forms. To their authors, "noindex,&nbsp;nofollow" and "noindex，nofollow" look
+// right.
 func inASCII(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -48,7 +48,7 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s to n bytes, whole items only.
+// limit cuts s to at most n bytes, after a whole item.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -57,8 +57,8 @@ func (r *reader) limit(s string, n int) string {
 	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
 }
 
-// read reads one text. (The tokens are no field of r: what is stored beside the
-// rules would have to live as long.)
+// read reads one text. (tokens is not a field of r: it would then escape to the
+// heap with the rules.)
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
@@ -75,7 +75,7 @@ func (r *reader) read(s string, tokens []string) {
 		}
 		if i < len(s) && s[i] == ':' {
 			i = r.named(s, i, tokens)
-		} else if d, ok := lookup(s[:i]); ok && d.kind == bare { // the usual item, one word
+		} else if d, ok := lookup(s[:i]); ok && d.kind == bare { // the usual case: the item is one word
 			r.say(d, s[:i])
 		} else {
 			r.words(s[:i])
@@ -84,8 +84,8 @@ func (r *reader) read(s string, tokens []string) {
 	}
 }
 
-// words reads directives that are parted by white space alone. s does not begin
-// with any.
+// words reads directives that only white space separates. s must not begin with
+// white space.
 func (r *reader) words(s string) {
 	for s != "" {
 		var word string
@@ -98,9 +98,10 @@ func (r *reader) words(s string) {
 	}
 }
 
-// named reads the beginning of s, an item with its first colon at s[colon], and
-// returns how much of s it has read: what follows a scope, or a value, is an
-// item again. It looks no further than it reads, for a line may be all colons.
+// named reads the beginning of s, an item whose first colon is s[colon]. It
+// returns how many bytes it has read: what follows a scope or a value is a new
+// item. It examines no more than it reads, because a line may consist of
+// colons.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
@@ -129,9 +130,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		start += len(name) - len(rest)
 		name = rest
 	}
-	// A colon before a digit is that of a time whose date could not be read. To
-	// take it for a scope would give the rest of the line to a robot named "3
-	// Dec 2025 13".
+	// A colon before a digit belongs to a time whose date could not be read. If
+	// it were taken for a scope, the rest of the line would go to a robot named
+	// "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -149,9 +150,9 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 	return end
 }
 
-// valued reads the directive d at s[start:] whose colon is s[colon], and
-// returns where it ends. A value that cannot be read is left to be read as an
-// item.
+// valued reads the directive d at s[start:], whose colon is s[colon], and
+// returns where it ends. If the value cannot be read, it ends after the colon,
+// and the value is read as an item.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {
@@ -159,7 +160,7 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	}
 	to, read := from, false
 	if d.kind == unavailableAfter {
-		// A date may hold commas and spaces: the longest text that is one.
+		// A date may contain commas and spaces: take the longest one.
 		t, n := readDate(s[from:])
 		to, read = from+n, n > 0
 		if read && r.mine {
@@ -179,9 +180,10 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	return colon + 1
 }
 
-// isNearly reports whether name is that of a directive with a value but for
-// hyphens, underscores and spaces. It is not taken for that directive, and
-// neither for a robot, to which the rest of the line would then be given.
+// isNearly reports whether name is that of a directive with a value, apart from
+// hyphens, underscores, spaces and case. Such a name does not count as the
+// directive. It must not count as a robot either, because the rest of the line
+// would then be for that robot.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0
@@ -236,12 +238,12 @@ func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether name is one of the product tokens, a version on either
-// side aside.
+// names reports whether name is one of the product tokens. Versions are ignored
+// on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {
-			continue // the usual case, at a glance
+			continue // the usual case: the first letters differ
 		}
 		if token = product(token); token != "" && strings.EqualFold(product(name), token) {
 			return true
@@ -250,13 +252,13 @@ func names(name string, tokens []string) bool {
 	return false
 }
 
-// product returns the product token of name: "ExampleBot" of "ExampleBot/1.0".
+// product returns the product token in name: "ExampleBot" for "ExampleBot/1.0".
 func product(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return trim(name)
 }
 
-// trim is s without the white space around it.
+// trim returns s without the white space around it.
 func trim(s string) string {
 	for s != "" && isSpace(s[0]) {
 		s = s[1:]
@@ -267,8 +269,8 @@ func trim(s string) string {
 	return s
 }
 
-// cutWord parts s, which does not begin with white space, into its first word
-// and what follows, without the white space between them.
+// cutWord splits s into its first word and the rest, without the white space
+// between them. s must not begin with white space.
 func cutWord(s string) (word, rest string) {
 	i := 0
 	for i < len(s) && !isSpace(s[i]) {
@@ -281,7 +283,7 @@ func cutWord(s string) (word, rest string) {
 	return word, s[i:]
 }
 
-// lastWord is the last word of s, which does not end with white space.
+// lastWord returns the last word of s, which must not end with white space.
 func lastWord(s string) string {
 	i := len(s)
 	for i > 0 && !isSpace(s[i-1]) {

@@ -6,11 +6,11 @@ import (
 )
 
 // ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to
-// the robot with these product tokens, to everybody and to it by name. Without
+// everybody and, by name, to the robot with these product tokens. Without
 // tokens it returns what is said to everybody.
 //
-// Lines that h has under several spellings of a name are not looked for: h is
-// taken to have canonical keys, as every http.Header has that net/http made.
+// The keys of h must be canonical, as in every http.Header that net/http makes.
+// Lines under another spelling are not found.
 func ParseHeader(h http.Header, tokens ...string) Directives {
 	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // as most pages
 		return Directives{}
@@ -18,7 +18,8 @@ func ParseHeader(h http.Header, tokens ...string) Directives {
 	return parseHeader(h, tokens)
 }
 
-// parseHeader is apart so that the test in ParseHeader is inlined.
+// parseHeader is a separate function so that the test in ParseHeader is
+// inlined.
 func parseHeader(h http.Header, tokens []string) Directives {
 	r := reader{source: XRobotsTag, scopes: true}
 	left := maxLines
@@ -40,11 +41,12 @@ func ParseContent(content string) Directives {
 	return r.Directives
 }
 
-// ParseMeta returns what the element <meta name="…" content="…"> that begins in
-// the given line of a page says to the robot with these product tokens. The
-// names robots, all product tokens in any case, and the bare names noai,
-// noimageai and noml speak; of tdm-reservation and tdm-policy the content is
-// kept as a Rule's Value; any other name gives the zero Directives.
+// ParseMeta returns what the element <meta name="…" content="…"> says to the
+// robot with these product tokens. line is the line of the page in which the
+// element begins. These names speak: robots, each product token in any case, and
+// the bare names noai, noimageai and noml. For tdm-reservation and tdm-policy,
+// the content is kept as the Value of a Rule. For any other name, the result is
+// zero.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}
@@ -68,9 +70,9 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	return r.Directives
 }
 
-// MetaSpeaks reports whether ParseMeta reads a <meta> of this name for these
-// tokens. It allocates nothing: package htmlmeta asks it of every <meta> of
-// every page before it looks any closer.
+// MetaSpeaks reports whether ParseMeta reads a <meta> with this name for these
+// tokens. It does not allocate: package htmlmeta calls it for every <meta> of
+// every page before it reads the others.
 func MetaSpeaks(name string, tokens ...string) bool {
 	return metaKind(trim(name), tokens) != metaOther
 }
@@ -81,11 +83,11 @@ const (
 	metaOther  metaSort = iota
 	metaRobots          // directives for everybody or for us
 	metaBare            // the name is the directive
-	metaKept            // not a directive, but kept for those who ask
+	metaKept            // not a directive, but kept for those who want it
 )
 
-// metaKind is asked of every meta of every page: it looks at the first letter
-// before anything else.
+// metaKind returns the sort of a meta by its name. It is called for every meta
+// of every page, so it looks at the first letter first.
 func metaKind(name string, tokens []string) metaSort {
 	if name == "" {
 		return metaOther

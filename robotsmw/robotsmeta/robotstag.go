@@ -5,8 +5,9 @@ import "strings"
 // readRobotsTag reads the lines of Robots-Tag, a List of Structured Fields (RFC
 // 9651 §3.1): product tokens with directives as parameters.
 //
-// RFC 9651 has a field with one fault ignored whole. Here a faulty member is
-// ignored alone, because the owner who wrote the others meant a restriction.
+// By RFC 9651, one error makes a receiver ignore the whole field. Here only the
+// faulty member is ignored, because the owner who wrote the others meant a
+// restriction.
 func (r *reader) readRobotsTag(lines, tokens []string) {
 	left := maxLines
 	r.source = RobotsTag
@@ -31,8 +32,8 @@ func (r *reader) member(s string, tokens []string) {
 		return
 	}
 	if known, ok := lookup(name); ok && known.kind == bare && !everybody(name) {
-		// "Robots-Tag: noindex" as in X-Robots-Tag. It might be a robot's name;
-		// more likely the robot is missing.
+		// "Robots-Tag: noindex" is read as in X-Robots-Tag. It might name a
+		// robot, but more likely the robot is missing.
 		r.scope, r.mine = "", true
 		r.say(known, name)
 	} else {
@@ -59,8 +60,8 @@ func (r *reader) member(s string, tokens []string) {
 	}
 }
 
-// cutOutsideQuotes is strings.Cut at the first sep that stands in no quoted
-// string.
+// cutOutsideQuotes cuts s like strings.Cut, at the first sep outside of quoted
+// strings.
 func cutOutsideQuotes(s string, sep byte) (before, after string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -76,8 +77,8 @@ func cutOutsideQuotes(s string, sep byte) (before, after string) {
 	return s, ""
 }
 
-// unquote returns the text of a quoted string, or s if it is none. Escapes
-// stay: no name and no value has any.
+// unquote returns the text of a quoted string, and any other s unchanged. It
+// keeps escapes: no name and no value contains any.
 func unquote(s string) string {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1]

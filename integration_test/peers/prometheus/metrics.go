@@ -1,4 +1,4 @@
-// Package prometheus tries what the README says about Prometheus.
+// Package prometheus checks that the README's program for Prometheus works.
 package prometheus
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/otelrobots"
 )
 
-// observed serves what a client with these Options does, at /metrics.
+// observed adds observers to opts, and serves their metrics at /metrics.
 func observed(opts robotsmw.Options) (robotsmw.Options, error) {
 	// README {
 	exporter, err := prometheus.New()

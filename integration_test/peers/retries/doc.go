@@ -1,8 +1,8 @@
-// Package retries shows how Courtesy goes together with go-retryablehttp. It
-// holds nothing but examples and tests. From the outside in:
+// Package retries shows how to combine Courtesy with go-retryablehttp. It
+// contains only examples and tests. From the outside in:
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// A blocked URL then costs neither a retry nor a slot, a page from the cache
-// costs no slot, and every retry waits its turn.
+// So a blocked URL causes no retry and takes no slot, a page from the cache
+// takes no slot, and every retry waits for its turn.
 package retries

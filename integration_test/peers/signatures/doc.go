@@ -1,4 +1,4 @@
-// Package signatures lets another implementation of HTTP Message Signatures,
-// github.com/yaronf/httpsign, judge what Courtesy signs. It holds nothing but
-// tests, in a module of its own, because httpsign brings 14 others along.
+// Package signatures checks Courtesy's signatures with another implementation
+// of HTTP Message Signatures, github.com/yaronf/httpsign. It contains only
+// tests, and is a module of its own because httpsign requires 14 others.
 package signatures

@@ -1,4 +1,4 @@
-// Package warc has the WARC files of robotsmw/evidence read by a reader of
-// another make, at its strictest. It is a module of its own, because that
-// reader brings others along.
+// Package warc reads the WARC files of robotsmw/evidence with another WARC
+// reader, in its strictest mode. It is a module of its own, because that reader
+// requires other modules.
 package warc

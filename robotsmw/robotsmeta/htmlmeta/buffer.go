@@ -2,14 +2,14 @@ package htmlmeta
 
 import "sync"
 
-// The sizes of the buffers that hold a page's beginning. Pages of all sizes
-// come and go; a pool spares each of them an allocation as large as itself.
+// sizes are the sizes of the buffers that hold a page's beginning. They are
+// pooled by size, so that a page does not need an allocation of its own size.
 var sizes = [...]int{32 << 10, 128 << 10, Window}
 
 var pools [len(sizes)]sync.Pool // of *[]byte
 
-// grown returns b with room for n bytes in all, no less than before. b goes
-// back into its pool.
+// grown returns a buffer with the content of b and room for n bytes in all. If
+// that is another buffer, b goes back into its pool.
 func grown(b *[]byte, n int) *[]byte {
 	if b != nil && n <= cap(*b) {
 		return b
@@ -30,13 +30,13 @@ func grown(b *[]byte, n int) *[]byte {
 	return larger
 }
 
-// release puts b, which nobody uses any more, into its pool.
+// release puts b into its pool. The caller must not use b any more.
 func release(b *[]byte) {
 	*b = (*b)[:0]
 	for i, size := range sizes {
 		if cap(*b) == size {
 			pools[i].Put(b)
-			return // from here on b is somebody else's
+			return // from now on, b may belong to another goroutine
 		}
 	}
 }

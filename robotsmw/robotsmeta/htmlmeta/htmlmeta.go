@@ -14,26 +14,27 @@
 //	<meta name="noai">                                 also noimageai and noml
 //	<meta name="tdm-reservation" content="1">          also tdm-policy: kept, for package preference
 //
-// Names compare whole and without regard to case. All elements of a page add
-// up, also those after the head: browsers build a page with its metas wherever
-// they stand, and a meta can only restrict. [Scanner.HeadOnly] is for sites
-// where strangers write into the body.
+// A name is compared as a whole, without regard to case. All elements of a page
+// add up, including those after the head: browsers accept a meta wherever it
+// stands, and a meta can only restrict. [Scanner.HeadOnly] is for sites on
+// which strangers write into the body.
 //
 // Comments, <script>, <style>, <title>, <textarea>, <xmp>, <iframe>,
-// <plaintext> and <template> hold text, not elements. <noscript> holds
-// elements, because a crawler runs no scripts. The first of two attributes of
-// the same name counts. A tag that the end of the page cuts is no tag.
+// <plaintext> and <template> contain text, not elements. <noscript> contains
+// elements, because a crawler runs no scripts. If an attribute is given twice,
+// the first counts. A tag that is cut off by the end of the page does not
+// count.
 //
-// # How it looks
+// # How a page is searched
 //
-// Most pages have no such element, so the bytes are searched first for a <meta
-// whose name could matter; only a hit has the page tokenized, up to that
-// element. No tree is built. Bytes above 0x7f are left alone, which is right
-// for every coding that contains ASCII; UTF-16 is recognised (byte order mark,
-// Charset, or a first "<") and decoded. Nothing is read beyond the first 256
-// KiB, counted after decoding.
+// Most pages have no such element. So the bytes are first searched for a <meta
+// whose name could matter. Only if there is one, the page is tokenized, up to
+// that element. No tree is built. Bytes above 0x7f are left alone, which is
+// right for every encoding that contains ASCII. UTF-16 is recognised by its
+// byte order mark, by Charset, or by a first "<", and is decoded. Only the
+// first 256 KiB are read, counted after decoding.
 package htmlmeta
 
-// Window is how much of a page is looked at, in bytes (of UTF-8, where the page
-// is UTF-16).
+// Window is how many bytes of a page are examined. For a page in UTF-16, it
+// counts the bytes after decoding to UTF-8.
 const Window = 256 << 10

@@ -2,12 +2,12 @@ package htmlmeta
 
 import "github.com/goodbots/courtesy/robotsmw/robotsmeta"
 
-// Scan returns what the page says to everybody, and to the robot with these
-// product tokens. page may be any bytes.
+// Scan returns what the page says to everybody and to the robot with these
+// product tokens. page may contain any bytes.
 func Scan(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	if sniff(page, "") == eightBit {
-		s.buf = page[:min(len(page), Window)] // read in place
+		s.buf = page[:min(len(page), Window)] // no copy is needed
 	} else {
 		s.Write(page)
 		s.Finish()

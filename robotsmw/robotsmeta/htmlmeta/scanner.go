@@ -8,34 +8,34 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Scanner reads a page that arrives in pieces. The zero value is ready; its
-// exported fields are set before the first Write. It keeps up to Window bytes
-// of the page, until Finish.
+// A Scanner reads a page that arrives in pieces. The zero value is ready to
+// use. Set the exported fields before the first Write. Until Finish, a Scanner
+// keeps up to Window bytes of the page.
 //
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
-	Tokens   []string // the robot's product tokens; none: what is said to everybody
+	Tokens   []string // the robot's product tokens; none: only what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // of the Content-Type; only the utf-16 ones matter. Empty: by the page's first bytes
+	Charset  string   // from the Content-Type; only utf-16 and its variants matter. Empty: told by the page's first bytes
 
 	decoder  decoder
-	pooled   *[]byte // what buf lies in; nil where it belongs to somebody else
+	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
 	buf      []byte  // the page's beginning, decoded
-	full     bool    // buf holds all of the window, or did
+	full     bool    // the window was filled
 	finished bool
 	found    robotsmeta.Directives
 
-	// The search for tags that may speak.
-	looked  int // buf[:looked] is searched
-	suspect int // the last one found begins before it
+	// The search for tags that may speak to robots.
+	looked  int // buf[:looked] was searched
+	suspect int // the last such tag begins before it
 	keep    int // and ends here
-	again   int // how long buf must be for the next search
+	again   int // how long buf must be before the next search
 
-	// The work that asking between pieces makes.
+	// The work caused by calls of Directives and HeadDone between pieces.
 	rework int // bytes read more than once
 	tried  int // how long buf was when the tokenizer last found an unfinished token
-	until  int // and up to where it looked
-	retry  int // how long buf must be for the next try, once rework is spent
+	until  int // the end that it was asked to reach then
+	retry  int // how long buf must be before the next attempt, once rework is spent
 
 	// The tokenizer's state, at buf[pos:].
 	pos       int
@@ -46,15 +46,14 @@ type Scanner struct {
 	headDone  bool
 }
 
-// Write takes the next piece of the page. It returns len(p) and no error,
-// whatever p holds. What exceeds the window, and what comes after Finish, is
-// dropped.
+// Write adds the next piece of the page. It always returns len(p) and no error.
+// What exceeds the window, or comes after Finish, is ignored.
 func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
 	}
 	if need := len(s.buf) + len(p); s.pooled == nil || need > cap(*s.pooled) {
-		s.pooled = grown(s.pooled, 2*need) // as much again may come
+		s.pooled = grown(s.pooled, 2*need) // as much again may follow
 	}
 	s.buf = s.decoder.append((*s.pooled)[:len(s.buf)], p, s.Charset, Window)
 	*s.pooled = s.buf
@@ -65,7 +64,7 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Grow announces that the page has n bytes or so.
+// Grow announces that the page has about n bytes.
 func (s *Scanner) Grow(n int) {
 	if !s.finished && !s.Done() {
 		s.pooled = grown(s.pooled, min(n, Window))
@@ -73,8 +72,8 @@ func (s *Scanner) Grow(n int) {
 	}
 }
 
-// Finish says that nothing more will be written. What is not needed of the page
-// is dropped; Directives stays right.
+// Finish ends the page. It releases what is no longer needed of the page;
+// Directives stays correct.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
@@ -92,19 +91,19 @@ func (s *Scanner) Finish() {
 	s.pooled, s.buf = nil, rest
 }
 
-// Bytes returns what was written so far, up to Window, in UTF-8 if Charset or
-// the page's first bytes say that it is UTF-16. It holds until the next Write,
-// and is to be asked for before Finish, which drops the page. It must not be
-// changed.
+// Bytes returns the page as far as written, up to Window bytes. If Charset or
+// the page's first bytes say that it is UTF-16, it is decoded to UTF-8. The
+// result is valid until the next Write or Finish, and must not be changed. Call
+// it before Finish, which drops the page.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
-// Done reports that what is written from now on changes nothing: the window is
-// full, or with HeadOnly the head has been seen to end.
+// Done reports whether further pieces change nothing: the window is full, or
+// with HeadOnly the head has ended.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
-// HeadDone reports whether the page's head has ended within what was written:
-// <body> was seen, or another element or a text that makes a browser begin the
-// body. It is to be asked before Finish.
+// HeadDone reports whether the page's head has ended in what was written. It
+// ends at <body>, or at another element or text that makes a browser begin the
+// body. Call it before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf))
@@ -112,12 +111,12 @@ func (s *Scanner) HeadDone() bool {
 	return s.headDone
 }
 
-// Directives returns what the page, as far as written, says. More may be added
-// by what follows, nothing is taken back.
+// Directives returns what the page says, as far as it was written. Later pieces
+// may add to it, but take nothing back.
 //
-// Directives may be called after every piece. A page made to have that cost
-// much, by a tag or a comment without an end, is looked at less often: what
-// stands behind that is then told later, after Finish at the latest.
+// Directives may be called after every piece. If a tag or a comment without an
+// end makes that expensive, the page is examined less often. What follows such
+// a place is then reported later, but no later than after Finish.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if !s.finished && (s.full || s.rework <= maxRework || len(s.buf) >= s.again) {
 		s.search()
@@ -126,15 +125,15 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 	return s.found
 }
 
-// maxRework is how many bytes of a page may be read more than once because
-// directives are asked for between pieces.
+// maxRework is how many bytes of a page may be read again because Directives or
+// HeadDone is called between pieces.
 const maxRework = 16 * Window
 
-// tokenize reads the tokens of buf[pos:] that begin before end, and leaves pos
-// behind the last one that is whole.
+// tokenize reads the tokens of buf[pos:] that begin before end. It leaves pos
+// after the last complete one.
 func (s *Scanner) tokenize(end int) {
 	if s.pos >= end || len(s.buf) == s.tried && end <= s.until {
-		return // there is nothing, or nothing new
+		return // nothing to read, or nothing new
 	}
 	if !s.finished && !s.full && s.rework > maxRework && len(s.buf) < s.retry {
 		return
@@ -147,7 +146,7 @@ func (s *Scanner) tokenize(end int) {
 	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
 	at := s.pos
-	raw := false // the last token began an element whose content is text
+	raw := false // the content of the element that the last token began is text
 	for at < end && !(s.HeadOnly && s.headDone) {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -159,11 +158,11 @@ func (s *Scanner) tokenize(end int) {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			raw = s.startTag(z, start, kind == html.SelfClosingTagToken)
 			if raw {
-				continue // pos stays before it until its content is whole
+				continue // pos stays before the element until its content is complete
 			}
 		case html.EndTagToken:
 			s.endTag(z)
-		default: // a text or a comment; at the end of buf it may be cut short
+		default: // a text or a comment; the end of buf may cut it short
 			if at >= len(s.buf) {
 				return
 			}
@@ -180,8 +179,8 @@ func (s *Scanner) tokenize(end int) {
 	}
 }
 
-// startTag takes note of a start tag, and reports whether text follows in which
-// no tags are looked for.
+// startTag handles a start tag. It reports whether the element's content is
+// text, in which no tags count.
 func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw bool) {
 	b, attrs := z.TagName()
 	switch name := string(b); name {
@@ -191,7 +190,7 @@ func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw 
 		}
 		return false
 	case "template":
-		if s.foreign == 0 { // in <svg> it is an element like any other
+		if s.foreign == 0 { // in <svg> it has no special meaning
 			s.templates++
 		}
 		return false
@@ -213,7 +212,7 @@ func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw 
 		s.bodyBegins()
 	}
 	if s.foreign > 0 {
-		// In <svg> a <title> holds elements.
+		// In <svg>, even a <title> contains elements.
 		z.NextIsNotRawText()
 		s.bodyBegins()
 		return false
@@ -260,10 +259,10 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 	s.found = s.found.Union(robotsmeta.ParseMeta(name, content, s.line+1, s.Tokens...))
 }
 
-// search looks in buf[looked:] for tags that may speak.
+// search looks in buf[looked:] for tags that may speak to robots.
 func (s *Scanner) search() {
 	b := s.buf
-	budget := len(b) // tag text read; a page whose tags overlap without end is left to the tokenizer
+	budget := len(b) // how many bytes of tags may be read; if tags overlap too often, the tokenizer reads the page instead
 	for i := s.looked; ; i++ {
 		i = nextM(b, i)
 		if len(b)-i < len("<meta ") {
@@ -286,10 +285,10 @@ func (s *Scanner) search() {
 		}
 		budget -= t.i
 		if state == tagCut || budget < 0 {
-			// It may yet get its end, or be text in a script that hides
-			// another: have all of it tokenized, and look again when there is
-			// more; when there is as much again, lest a tag without an end be
-			// read over and over.
+			// The tag may still get its end, or be text in a script and hide
+			// another tag. So let the tokenizer read all of buf. Search again
+			// when at least as much again has arrived, so that a tag without an
+			// end is not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return
@@ -298,7 +297,7 @@ func (s *Scanner) search() {
 }
 
 // mayMatter reports whether a name attribute, as written, may be a name that
-// speaks.
+// speaks to robots.
 func (s *Scanner) mayMatter(name []byte) bool {
 	return bytes.IndexByte(name, '&') >= 0 || robotsmeta.MetaSpeaks(string(name), s.Tokens...)
 }

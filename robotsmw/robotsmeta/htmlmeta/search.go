@@ -6,11 +6,12 @@ import (
 	"math/bits"
 )
 
-// nextM returns the first i at or after from where b[i:] begins with "<m" in
-// either case, or may if b were longer; len(b) if there is none. Nearly all of
-// a page is passed over here. Where tags are rare, as in a script, it goes from
-// "<" to "<". Behind one there may be more, and so for a stretch it goes on by
-// words of eight bytes, at a third of the cost of looking at each "<".
+// nextM returns the first i >= from at which b[i:] begins with "<m" or "<M", or
+// is a "<" at the end of b, which may go on so. It returns len(b) if there is
+// none. Nearly all of a page is skipped here. Where tags are rare, as in a
+// script, it jumps from "<" to "<". After a "<" others are likely, so for a
+// stretch it compares words of eight bytes, which costs a third of looking at
+// each "<".
 func nextM(b []byte, from int) int {
 	for i := from; ; {
 		n := bytes.IndexByte(b[i:], '<')
@@ -35,7 +36,7 @@ func nextM(b []byte, from int) int {
 	}
 }
 
-// stretch is how many bytes are gone through by words after a "<".
+// stretch is how many bytes after a "<" are compared as words.
 const stretch = 256
 
 const (
@@ -43,9 +44,10 @@ const (
 	highs = 0x8080808080808080
 )
 
-// beginM compares eight bytes with "<" and those after them with "m". The
-// lowest byte of the result whose high bit is set stands where both are equal;
-// none is set where nothing is. (Zero bytes of a word: Hacker's Delight §6-1.)
+// beginM compares b[i:i+8] with "<" and b[i+1:i+9] with "m" or "M", byte by
+// byte. The lowest high bit set in the result marks the first byte at which
+// both are equal. If no high bit is set, there is none. (It finds the zero
+// bytes of a word: Hacker's Delight §6-1.)
 func beginM(b []byte, i int) uint64 {
 	v := (binary.LittleEndian.Uint64(b[i:]) ^ '<'*ones) | ((binary.LittleEndian.Uint64(b[i+1:]) | ' '*ones) ^ 'm'*ones)
 	return (v - ones) &^ v

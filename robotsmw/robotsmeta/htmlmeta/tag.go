@@ -2,8 +2,8 @@ package htmlmeta
 
 import "bytes"
 
-// A tagReader reads the attributes of b, what follows "<meta", by the rules of
-// the tokenizer (WHATWG HTML §13.2.5.32 to 40).
+// A tagReader reads the attributes in b, the text after "<meta", by the rules
+// of the tokenizer (WHATWG HTML §13.2.5.32 to 40).
 type tagReader struct {
 	b []byte
 	i int
@@ -17,7 +17,7 @@ const (
 	tagCut                  // b ends first
 )
 
-// next reads one attribute; key and value are as written.
+// next reads one attribute. key and value are as written.
 func (t *tagReader) next() (key, value []byte, state tagState) {
 	b := t.b
 	i := skipSpace(b, t.i)
@@ -74,7 +74,7 @@ func (t *tagReader) cut() (key, value []byte, state tagState) {
 	return nil, nil, tagCut
 }
 
-// skipSpace returns the first i at or after from where b has no white space.
+// skipSpace returns the first i >= from at which b has no white space.
 func skipSpace(b []byte, from int) int {
 	for from < len(b) && isSpace(b[from]) {
 		from++
@@ -82,7 +82,7 @@ func skipSpace(b []byte, from int) int {
 	return from
 }
 
-// bytes tells of each byte what it ends.
+// classes says for each byte what it ends.
 var classes = func() (e [256]uint8) {
 	for _, c := range []byte(" \t\n\r\f") {
 		e[c] = white | endsKey | endsValue

@@ -10,14 +10,14 @@ type encoding uint8
 
 const (
 	undecided    encoding = iota
-	eightBit              // contains ASCII; left as it is
+	eightBit              // any encoding that contains ASCII; not decoded
 	littleEndian          // UTF-16
 	bigEndian
 )
 
-// sniff tells the encoding by the first two bytes of a page and its declared
-// charset. A mark beats the declaration, and so does a first "<" or white
-// space.
+// sniff returns the encoding of a page, from its first two bytes and its
+// declared charset. A byte order mark overrides the charset, and so does a
+// first "<" or white space.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {
@@ -38,15 +38,16 @@ func sniff(page []byte, charset string) encoding {
 	return eightBit
 }
 
-// A decoder turns a page that arrives in pieces into bytes that contain ASCII.
+// A decoder converts UTF-16, which arrives in pieces, to UTF-8. It leaves other
+// encodings as they are.
 type decoder struct {
 	encoding encoding
-	kept     [2]byte // bytes that wait for their others
-	n        int     // of kept
+	kept     [2]byte // bytes that wait for the next piece
+	n        int     // how many of kept are set
 	high     rune    // a surrogate that waits for its second half
 }
 
-// append adds to dst what p holds, up to limit bytes in all.
+// append decodes p and appends it to dst, up to limit bytes in all.
 func (d *decoder) append(dst, p []byte, charset string, limit int) []byte {
 	if d.encoding == undecided {
 		for len(p) > 0 && d.n < 2 {
