@@ -1,6 +1,6 @@
-// Package redislimit hands each host to one member of a fleet at a time, in
-// Redis or Valkey: however many processes crawl, a host is asked no more often
-// than one would.
+// Package redislimit hands each host to one member of a fleet at a time, by
+// Redis or Valkey. So a host is asked no more often than by one process,
+// however many crawl.
 //
 //	client := redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true,
@@ -10,54 +10,57 @@
 //	defer fleet.Close()
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //
-// It takes any redis.UniversalClient: a single server, Sentinel, a cluster. The
-// server is Redis 7.0 or later, or Valkey. All members give their Limiters the
-// same fields.
+// Any redis.UniversalClient will do: a single server, Sentinel, a cluster. The
+// server must be Redis 7.0 or later, or Valkey. All members must give their
+// Limiters the same fields.
 //
 // # How it works
 //
-// A host has one owner at a time, who paces it alone with its own Limiter and
-// its own clock. A request to a host that is owned costs no call.
+// A host has one owner at a time, a member that paces it alone with its own
+// Limiter and its own clock. The owner's requests need no call to Redis.
 //
 // A member has a session in Redis while it owns or wants a host. One call a
-// second renews it, and asks for hosts and gives others back. The member trusts
-// its session for Lease after it sent the last renewal that succeeded; then it
-// starts no request.
+// second renews the session, asks for hosts and gives others back. The member
+// trusts its session for Lease after it sent the last renewal that succeeded.
+// After that it starts no request.
 //
-// An owner that hears that others wait gives the host to the next of them after
-// 2 s and at least one request, or when it has had nothing to do there for 50
-// ms, with what it has learnt: the rest still due, Crawl-delay, pauses,
-// back-off and adaptive pace, and what is used of a Budget. The order goes
-// round, and is another one for each host.
+// When others wait for a host, its owner gives it to the next of them after 2 s
+// and at least one request, or after 50 ms without a request. It passes on what
+// it has learnt: the rest of the interval, Crawl-delay, pauses, back-off,
+// adaptive pace, and what is used of a Budget. The members take turns, in a
+// different order for each host.
 //
 // When a member is silent for one and a half Leases, another ends its session.
-// Its hosts are free, and each rests for an interval first. Close gives
-// everything back at once.
+// Its hosts are free then, and each first rests for an interval. Close gives
+// all hosts back at once.
 //
 // # When Redis is away, or forgets
 //
-// Owners go on until their sessions end, a Lease after the last renewal;
-// everything else waits, or is refused with a [politeness.DelayError] around an
-// [AwayError] where the context does not allow to wait. When Redis is back,
-// whoever still has a session goes on at once. Nobody is ever unpaced.
+// Owners go on until their sessions end, a Lease after the last renewal.
+// Requests to other hosts wait. If the context does not allow that, they are
+// refused with a [politeness.DelayError] that wraps an [AwayError]. When Redis
+// is back, members that still have a session go on at once. Nobody is ever
+// unpaced.
 //
 // Redis may forget: it is flushed, restarted empty, evicts a key, or fails over
-// to an older replica. Every call names the epoch, which is a random id and the
-// server's run_id, so that this is noticed. Members tell the new epoch what
-// they own and go on without a pause. Other hosts are given away once the epoch
-// is 2 s old, or a Lease and a second if any member knew an earlier one.
+// to an older replica. What it knows belongs to an epoch, which is a random id
+// and the server's run_id. Every call names the epoch, so a loss is noticed.
+// Members tell the new epoch what they own and go on without a pause. Other
+// hosts are given away once the epoch is 2 s old, or a Lease and a second old
+// if any member knew an earlier epoch.
 //
-// Time in Redis is what the members' own monotonic clocks prove to have passed.
-// The clock of the server, and the members' wall clocks, may be set at will.
+// Time in Redis is the time that the members' monotonic clocks prove to have
+// passed. The server's clock and the members' wall clocks do not matter.
 //
 // # What it needs
 //
-// Two hashes, {Namespace}fleet and {Namespace}hosts, and a small one for each
-// member whose hosts others want; so in a cluster all of a fleet is in one
-// slot. A host is about 64 bytes besides its name while it is owned, or must
-// still rest, or for an hour if it has taught something, or for the day with a
-// politeness.Budget, which makes it a few more. The keys must not be
-// evicted: an eviction costs a Lease of rest.
+// Redis holds two hashes, {Namespace}fleet and {Namespace}hosts, and a small
+// one for each member whose hosts others want. The braces put all of a fleet
+// into one slot of a cluster. A host takes about 64 bytes besides its name, and
+// a few more with a politeness.Budget. It is kept while it is owned or must
+// still rest, for an hour if something was learnt about it, and for the day
+// with a Budget. The keys must not be evicted: an eviction costs a Lease of
+// rest.
 //
 // An ACL user needs no more than
 //
@@ -65,25 +68,25 @@
 //	+hrandfield +del +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //
-// and in a cluster +cluster|slots +cluster|shards +command +readonly besides.
-// Without the channels it works, but hosts change hands a second late.
+// and in a cluster also +cluster|slots +cluster|shards +command +readonly.
+// Without the channels the fleet works, but hosts change hands a second late.
 //
 // # What can still go wrong
 //
-// A process that its machine stops between its last look at the clock and its
-// send sends late: the pace of that request is lost if the stop outlasts its
-// session.
+// A process may be stopped by its machine just after it has looked at the clock
+// and before it sends a request. If the stop outlasts its session, that request
+// is sent off pace.
 //
-// If Redis forgets while all members that knew anything are cut off from it,
-// newcomers and those meet for up to a Lease.
+// If Redis forgets while all members with a session are cut off from it, new
+// members and these may ask the same hosts for up to a Lease.
 //
-// If a primary goes on for some members, while a replica has been promoted for
-// others, there are two fleets: set min-replicas-to-write and
-// min-replicas-max-lag, so that the old one ends within a Lease.
+// If a primary goes on for some members after a replica was promoted for
+// others, there are two fleets. Set min-replicas-to-write and
+// min-replicas-max-lag so that the old primary stops within a Lease.
 //
-// What was used of the Budgets of hosts that nobody owned is lost when Redis
-// forgets, but for what each member knows of itself.
+// When Redis forgets, the used Budgets of hosts that nobody owns are lost. Each
+// member still knows what it has used itself.
 //
-// A request in flight when its member loses its session, or is closed, goes on
-// beside that of the next owner.
+// A request in flight when its member loses its session or is closed goes on,
+// so it may overlap with one of the next owner.
 package redislimit

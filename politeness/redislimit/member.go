@@ -17,76 +17,76 @@ import (
 )
 
 const (
-	beat     = time.Second     // a session is renewed as often
-	idleFor  = 3 * time.Second // a session ends when its member has needed no host for so long
-	contact  = 2 * time.Second // answers further apart are no proof that a session was silent between them
-	silence  = 5 * beat / 2    // no answer for so long is worth a line in the log
-	maxRetry = time.Second     // between attempts to reach Redis
-	maxOps   = 512             // of a call
-	maxAsks  = 256             // asks for hosts of others' that a beat repeats
-	far      = 24 * time.Hour  // until when a closed Fleet sends its requests away
+	beat     = time.Second     // how often a session is renewed
+	idleFor  = 3 * time.Second // a session ends after its member has needed no host for so long
+	contact  = 2 * time.Second // at most this much of the time between two answers counts as silence of a session
+	silence  = 5 * beat / 2    // after so long without an answer, the log says so
+	maxRetry = time.Second     // the longest time between attempts to reach Redis
+	maxOps   = 512             // operations in one call
+	maxAsks  = 256             // how many asks for hosts of other members a beat repeats
+	far      = 24 * time.Hour  // how long a closed Fleet tells requests to stay away
 	remember = int64(time.Hour / time.Millisecond)
 )
 
-// A member is what one goroutine does for a Fleet, from the first host that is
-// needed to the last that is given back. It makes one call at a time, which
-// renews its session, and in which the asks and gives of one moment go
-// together. A call whose answer is lost may have run, so the next repeats what
-// it said.
+// A member is the goroutine of a Fleet, from the first host that is needed to
+// the last that is given back. It makes one call at a time. A call renews the
+// session and carries all asks and gives of one moment. A call whose answer is
+// lost may have run, so the next call repeats what it said.
 type member struct {
 	*Fleet
 	places map[string]*place
-	todo   []*place // what the next call is about
+	todo   []*place // the places that the next call is about
 	dead   []watched
 
 	epoch    string
-	id       int64 // of the session; 0: none
-	number   int64 // of the latest call
-	age      int64 // of the epoch when Redis told it, in ms
+	id       int64 // the session's id; 0: none
+	number   int64 // the latest call's number
+	age      int64 // the epoch's age in ms, as Redis told it at aged
 	aged     time.Time
-	longest  time.Duration // Lease of any member
+	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
-	opens    time.Time // when hosts that nobody may have yet are asked for again
+	opens    time.Time // when a new epoch begins to give hosts away; zero: it does already
 	sessions map[int64]watched
 	unlisten context.CancelFunc
-	listened time.Time // when that was begun
+	listened time.Time // when listening began
 	deaf     bool      // hints do not come
-	enters   bool      // something may have to be entered still
-	suspect  bool      // the connection of the hints has ended, and no call succeeded since
+	enters   bool      // a new epoch may still have to be told of a place
+	suspect  bool      // the connection for hints has ended, and no call has succeeded since
 
-	answered time.Time // when Redis answered last; before that, when it was asked first
-	failing  error     // why it does not now; nil: it does
+	answered time.Time // when Redis last answered; before that, when it was first asked
+	failing  error     // why Redis does not answer now; nil: it does
 	failures int
-	told     bool      // that it does not
-	retry    time.Time // not before
+	told     bool      // the log and waiting requests were told that Redis does not answer
+	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	unneeded time.Time // since when no host is needed
+	unneeded time.Time // when the last place was given up; zero: there are places
 }
 
-// A place is what a member has to do with a host.
+// A place is what a member has to do with one host.
 type place struct {
 	host    string
-	hold    *politeness.Hold // asks for it or owns it; nil: neither
-	owned   bool             // by hold
-	others  bool             // wait for it
-	known   bool             // an ask of hold may have been sent
-	leaving bool             // the hold before gave it, and Redis has not said that it knows
-	unknown bool             // while leaving: a give may have run
-	drop    bool             // an ask may have been sent that counts no longer
-	enter   bool             // a new epoch has to be told that it is owned, or leaving
-	news    bool             // state is, to Redis
+	hold    *politeness.Hold // asks for the host or owns it; nil: neither
+	owned   bool             // hold owns the host
+	others  bool             // others wait for the host
+	known   bool             // an ask for hold may have been sent
+	leaving bool             // the previous hold gave the host away, and Redis has not confirmed it
+	unknown bool             // while leaving: the give may have run
+	drop    bool             // an ask that is withdrawn may have been sent
+	enter   bool             // a new epoch has to be told that the host is owned, or leaving
+	news    bool             // state is new to Redis
 	queued  bool             // in member.todo
 
-	token   int64 // of the ownership
+	token   int64 // proves the ownership to Redis
 	state   []byte
 	keep    int64     // ms
-	offered int64     // the token of an offer that was heard of
-	heard   time.Time // when
-	holder  int64     // who owns it, as told last; 0: not told
-	away    bool      // its Hold was told last that Redis does not answer
+	offered int64     // the token of the offer that a hint told of
+	heard   time.Time // when that hint came
+	holder  int64     // the owner, as told last; 0: not told
+	away    bool      // the Hold was last told that Redis does not answer
 }
 
-// watched is a session of others.
+// watched is the session of another member: the number of its latest call, when
+// that was seen, and how long it has been silent.
 type watched struct {
 	id, number int64
 	at         time.Time
@@ -112,9 +112,10 @@ func (m *member) run() {
 	}
 }
 
-// step does what is to be done now, and returns how long that was all.
+// step does what is due now and returns how long to wait for the next step.
+// over says that the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
-	runtime.Gosched() // those that ask at this moment share a call
+	runtime.Gosched() // so that requests of one moment share a call
 	holds, hints, closed := m.inbox()
 	for _, h := range holds {
 		m.look(h, closed)
@@ -136,12 +137,12 @@ func (m *member) step() (wait time.Duration, over bool) {
 	case len(m.places) == 0 && !closed && m.id != 0 && m.failing == nil && rested < idleFor:
 		return idleFor - rested, false
 	case len(m.places) == 0, closed && m.failing != nil, m.failing != nil && now.Sub(m.answered) > 2*m.lease && !m.needed():
-		return 0, m.end() // what could not be given back is free by now
+		return 0, m.end() // hosts that could not be given back are free by now
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
 	case m.id == 0:
 		if m.answered.IsZero() {
-			m.answered = now // nothing is known of the time before
+			m.answered = now // the time before is unknown
 		}
 		m.join(now)
 		return 0, false
@@ -187,9 +188,10 @@ func (m *member) put(p *place) {
 	}
 }
 
-// askAgain repeats asks, for a hint may have been lost, or an owner have died.
+// askAgain repeats up to most asks, because a hint may have been lost or an
+// owner have died.
 func (m *member) askAgain(most int, which func(*place) bool) {
-	for _, p := range m.places { // the order is random, so all have their turn
+	for _, p := range m.places { // map order is random, so all get their turn
 		if p.hold != nil && !p.owned && most > 0 && which(p) {
 			m.put(p)
 			most--
@@ -197,7 +199,7 @@ func (m *member) askAgain(most int, which func(*place) bool) {
 	}
 }
 
-// look looks at a Hold that is new, or has changed its mind.
+// look handles a Hold that is new or may have changed its mind.
 func (m *member) look(h *politeness.Hold, closed bool) {
 	p := m.places[h.Host()]
 	switch {
@@ -226,7 +228,8 @@ func (m *member) look(h *politeness.Hold, closed bool) {
 }
 
 // consider asks p's Hold whether it is over. While Redis is away or suspect, an
-// owner goes on: what it gave would be nobody's.
+// owner keeps its hosts even if others wait: Redis could not give them to
+// anybody.
 func (m *member) consider(p *place) {
 	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
 	if state != nil {
@@ -244,8 +247,8 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint takes what came on a channel. That of another session is of another
-// epoch, too, where tokens and names mean something else.
+// hint handles a message of the channel. One for another session is ignored: it
+// belongs to another epoch, where tokens and names mean something else.
 func (m *member) hint(h hint) {
 	s := h.text
 	if h.session != m.id || h.epoch != m.epoch {
@@ -254,7 +257,7 @@ func (m *member) hint(h hint) {
 	if s == "" {
 		m.suspect, m.deaf = true, true
 		if time.Since(m.listened) >= beat {
-			m.beaten = time.Time{} // find out at once
+			m.beaten = time.Time{} // make a call at once to find out
 		}
 		return
 	}
@@ -293,14 +296,15 @@ func (m *member) wanted(p *place) {
 	}
 }
 
-// lose lets p's owner know that it is none any more.
+// lose tells p's Hold that it no longer owns the host.
 func (m *member) lose(p *place) {
 	hold := p.hold
 	p.hold, p.owned, p.others, p.news, p.enter = nil, false, false, false, false
 	hold.Lose()
 }
 
-// lapse notices that the session can no longer be trusted.
+// lapse checks whether the session can no longer be trusted. If so, it logs
+// that and gives up places that a new epoch was not told of yet.
 func (m *member) lapse() {
 	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
 		return
@@ -329,7 +333,8 @@ func (m *member) owned() (n int) {
 	return n
 }
 
-// join gets a session. In a new epoch the member enters what it owns.
+// join gets a session. In a new epoch the member marks what it owns to be
+// entered.
 func (m *member) join(now time.Time) {
 	begin, known := rand.Text(), m.epoch
 	reply, err := m.ask(func(ctx context.Context) ([]any, error) {
@@ -370,7 +375,7 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed notes that a call has succeeded that was sent then.
+// succeed notes that a call that was sent at that time has succeeded.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	if !m.entering() {
@@ -383,7 +388,7 @@ func (m *member) succeed(sent time.Time) {
 	if m.lapsed {
 		for _, p := range m.places {
 			if p.owned {
-				p.hold.Own(nil, 0, true) // it goes on
+				p.hold.Own(nil, 0, true) // it owns the host still
 			}
 		}
 	}
@@ -406,9 +411,10 @@ func (m *member) succeed(sent time.Time) {
 	}
 }
 
-// entering reports whether something that is owned is not known to the epoch
-// yet. Until it is, the session of the epoch before is what it is trusted by:
-// the new one would outlive what makes others wait for it.
+// entering reports whether the epoch still has to be told of a host that is
+// owned. Until then the member trusts only the session of the previous epoch:
+// with the new one it would own the host longer than others are made to wait
+// for it.
 func (m *member) entering() bool {
 	if m.enters {
 		for _, p := range m.places {
@@ -455,7 +461,7 @@ func (m *member) fail(err error) {
 	}
 }
 
-// away tells who waits for p that Redis does not answer.
+// away tells the Hold that waits for p that Redis does not answer.
 func (m *member) away(p *place) {
 	if p.hold == nil || p.owned {
 		return
@@ -471,7 +477,8 @@ func name(id int64) string {
 	return "member " + strconv.FormatInt(id, 10)
 }
 
-// refusal is err in words if trying again does not help.
+// refusal returns an error that says what to do if err is one that trying again
+// does not mend; else nil.
 func refusal(err error) error {
 	var e redis.Error
 	if !errors.As(err, &e) {
@@ -489,17 +496,18 @@ func refusal(err error) error {
 	return nil
 }
 
-// An operation is a part of a call.
+// An operation is one part of a call.
 type operation struct {
 	name  string
 	place *place
 }
 
-// compose writes a call. While Redis is suspect nothing is given.
+// compose returns the arguments and operations of the next call. While Redis is
+// suspect, it gives nothing away.
 func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.aged); since <= m.lease { // longer ones would be news that others did not reckon with
+	if since := now.Sub(m.aged); since <= m.lease { // others do not reckon with more
 		age = m.age + since.Milliseconds()
 	}
 	isBeat := 0
@@ -543,14 +551,14 @@ func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, o
 	}
 	for _, p := range m.todo[:n] {
 		if p.leaving && m.suspect {
-			m.put(p) // behind those that are left
+			m.put(p) // behind the places that are left
 		}
 	}
 	m.todo = m.todo[n:]
 	return args, operations
 }
 
-// call renews the session, and tells and asks what there is.
+// call renews the session and carries all that is to do.
 func (m *member) call(now time.Time, due bool) {
 	sent := new(sendings)
 	args, operations := m.compose(now, due, sent)
@@ -578,7 +586,7 @@ func (m *member) call(now time.Time, due bool) {
 		m.fail(err)
 	case status == "epoch":
 		m.id = 0
-		m.retry = now.Add(maxRetry / 40) // two servers in turn must not make it spin
+		m.retry = now.Add(maxRetry / 40) // two servers that answer in turn must not make this spin
 	case status == "session":
 		m.id = 0
 		m.trust.Store(nil)
@@ -589,14 +597,13 @@ func (m *member) call(now time.Time, due bool) {
 	}
 }
 
-// refusedBy reports whether the server has refused a call, which did not run
-// then.
+// refusedBy reports whether the server refused a call. Such a call did not run.
 func refusedBy(err error) bool {
 	var e redis.Error
 	return errors.As(err, &e)
 }
 
-// heed takes the answer to a call.
+// heed applies the answer to a call.
 func (m *member) heed(r reader, operations []operation, due bool) {
 	now := time.Now()
 	m.age, m.aged = r.number(1), now
@@ -646,14 +653,14 @@ func (m *member) heed(r reader, operations []operation, due bool) {
 	m.watch(r.list(4), now)
 }
 
-// answer takes what Redis says to the ask for p.
+// answer applies what Redis answered to the ask for p.
 func (m *member) answer(p *place, answer reader, now time.Time) {
 	switch answer.text(0) {
 	case "own":
 		state, ago := answer.bytes(2), time.Duration(answer.number(3))*time.Millisecond
 		p.owned, p.known, p.token, p.state, p.keep = true, false, answer.number(1), state, remember
 		if p.offered == p.token {
-			ago = max(ago, now.Sub(p.heard)) // it was left before the offer was heard of
+			ago = max(ago, now.Sub(p.heard)) // the host was left before the offer came
 		}
 		p.others = answer.number(5) > 0
 		p.hold.Own(state, ago, answer.number(4) == 1)
@@ -675,8 +682,8 @@ func (m *member) answer(p *place, answer reader, now time.Time) {
 	}
 }
 
-// watch looks which sessions are silent for so long that their members cannot
-// trust them any more. Only what was seen in good contact counts.
+// watch finds sessions that have been silent for so long that their members
+// cannot trust them any more. Only time in contact with Redis counts.
 func (m *member) watch(pairs reader, now time.Time) {
 	sessions := make(map[int64]watched, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -704,7 +711,7 @@ func (m *member) close() {
 		p.others = p.owned
 		m.consider(p)
 		switch {
-		case p.owned: // it is not over; the end of the session frees its host
+		case p.owned: // the Hold goes on; the end of the session frees its host
 			m.lose(p)
 		case p.hold != nil:
 			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)
@@ -721,14 +728,15 @@ func (m *member) close() {
 	}
 }
 
-// tidy forgets p if nothing is left to do there.
+// tidy forgets p if nothing is left to do for its host.
 func (m *member) tidy(p *place) {
 	if p.hold == nil && !p.leaving && !p.drop && m.places[p.host] == p {
 		delete(m.places, p.host)
 	}
 }
 
-// end ends the session, and what runs unless somebody needs a host just now.
+// end ends the session. It reports whether the goroutine may end too: not if a
+// host is needed again.
 func (m *member) end() bool {
 	if m.id != 0 && m.failing == nil {
 		args, _ := m.compose(time.Now(), false, new(sendings))
@@ -753,8 +761,8 @@ func (m *member) end() bool {
 	return true
 }
 
-// A reader reads a list in an answer. What is not there, or of another kind, is
-// zero.
+// A reader reads a list in an answer. An element that is missing or of another
+// kind is zero.
 type reader []any
 
 func (r reader) text(i int) string {
@@ -765,7 +773,7 @@ func (r reader) text(i int) string {
 	return ""
 }
 
-// bytes is nil if there is no text.
+// bytes returns nil if there is no text.
 func (r reader) bytes(i int) []byte {
 	if i < len(r) {
 		if s, ok := r[i].(string); ok {

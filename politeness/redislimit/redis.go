@@ -14,7 +14,7 @@ type engine interface {
 	// join runs join.lua.
 	join(ctx context.Context, epoch, known string, lease int64) ([]any, error)
 
-	// call runs call.lua, once for each time that it sends it, which it counts.
+	// call runs call.lua. sent counts how many times the script was sent.
 	call(ctx context.Context, sent *sendings, args []any) ([]any, error)
 
 	// listen calls hear with each message on the channel until the context or
@@ -22,8 +22,8 @@ type engine interface {
 	listen(ctx context.Context, channel string, hear func(message string))
 }
 
-// sendings is an argument that counts how often it is sent: a client may send a
-// call again, if the connection breaks before the answer, and does not tell.
+// sendings is an argument that counts how many times it is sent. A client may
+// silently send a call again if the connection breaks before the answer.
 type sendings struct{ n atomic.Int32 }
 
 func (s *sendings) MarshalBinary() ([]byte, error) {
@@ -42,7 +42,7 @@ var (
 // server is an engine in Redis or Valkey.
 type server struct {
 	client redis.UniversalClient
-	keys   []string // of the fleet and of its hosts
+	keys   []string // the fleet's key and its hosts' key
 }
 
 func (s *server) join(ctx context.Context, epoch, known string, lease int64) ([]any, error) {

@@ -15,55 +15,55 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Options are the settings of a Fleet. The zero value is what most want.
+// Options are the settings of a Fleet. The zero value suits most.
 type Options struct {
-	// Namespace is what all keys and channels begin with, in braces:
-	// {Namespace}. Fleets with different ones do not know of each other. It
-	// must be free of braces, white space and the characters *?[]\ of key
-	// patterns. "": "courtesy".
+	// Namespace begins all keys and channels, in braces: {Namespace}. Fleets
+	// with different Namespaces do not affect each other. It must not contain
+	// braces, white space or the characters *?[]\ of key patterns. "":
+	// "courtesy".
 	Namespace string
 
-	// Lease is how long a member that cannot reach Redis goes on with the hosts
+	// Lease is how long a member that cannot reach Redis keeps using the hosts
 	// that it owns. The hosts of a member that dies rest for up to two and a
-	// half times as long. 0: 10 s. The least is 5 s.
+	// half Leases. 0: 10 s. The least is 5 s.
 	Lease time.Duration
 
-	// Timeout is how long the answer to a call may take. It is no request's
-	// wait: those go on meanwhile. 0: 1 s. At most a third of Lease.
+	// Timeout is how long a call may take. Requests do not wait for it. 0: 1 s.
+	// At most a third of Lease.
 	Timeout time.Duration
 
-	// Logger hears when Redis is lost and when it is back, once each. It must
-	// not call the Fleet. nil: slog.Default. (go-redis has a log of its own,
-	// for connections that fail: see redis.SetLogger.)
+	// Logger logs when Redis is lost and when it is back, once each. It must
+	// not call the Fleet. nil: slog.Default. go-redis has a log of its own for
+	// failing connections: see redis.SetLogger.
 	Logger *slog.Logger
 }
 
-// A Fleet is this process's membership in a fleet that meets in Redis or
-// Valkey: a [politeness.Fleet] for one Limiter. It is safe for concurrent use.
-// While its Limiter needs no host it holds nothing, and nothing runs.
+// A Fleet is this process's membership in a fleet whose members meet in Redis
+// or Valkey. It is a [politeness.Fleet] for one Limiter, and safe for
+// concurrent use. While its Limiter needs no host, it owns none and runs no
+// goroutine.
 type Fleet struct {
 	engine         engine
-	prefix         string // of the keys
+	prefix         string // how the keys begin
 	lease, timeout time.Duration
 	log            *slog.Logger
 
-	trust atomic.Pointer[time.Time] // when the renewal was sent that is the last to have succeeded; nil: no session
-	hung  atomic.Int32              // calls that the client does not return from
-	wake  chan struct{}             // holds one: the inbox has something
+	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil: no session
+	hung  atomic.Int32              // calls from which the client has not returned
+	wake  chan struct{}             // holds one value if the inbox is not empty
 
-	mu      sync.Mutex // held for moments; the Limiter's may be held when it is taken, never the other way round
+	mu      sync.Mutex // held for moments; taken after the Limiter's lock, never before it
 	holds   []*politeness.Hold
 	hints   []hint
 	running bool
 	closed  bool
-	done    chan struct{} // closed when what runs has ended
+	done    chan struct{} // closed when the goroutine has ended
 
-	member member // of the goroutine that runs
+	member member // used by the goroutine only
 }
 
-// New returns a member of the fleet that meets at client's Redis in
-// opts.Namespace. It does not connect before the Limiter needs a host. It never
-// closes the client.
+// New returns a member of the fleet in opts.Namespace at client's Redis. It
+// does not connect before the Limiter needs a host. It never closes the client.
 func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 	if client == nil {
 		return nil, errors.New("redislimit: the client is nil: give a redis.NewUniversalClient(…)")
@@ -101,13 +101,13 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 
 var _ politeness.Fleet = (*Fleet)(nil)
 
-// An AwayError says that Redis cannot be reached, or refuses to serve. It comes
+// An AwayError says that Redis cannot be reached or refuses to serve. It comes
 // inside a [politeness.DelayError], for a host that this member does not own.
 type AwayError struct {
 	Host  string
-	Owner string    // the member that owned the host when it was heard of last; "": not known
-	Since time.Time // when Redis answered last
-	Err   error     // what Redis or its client says
+	Owner string    // the last known owner; "": not known
+	Since time.Time // when Redis last answered
+	Err   error     // the error of Redis or its client
 }
 
 func (e *AwayError) Error() string {
@@ -122,7 +122,7 @@ func (e *AwayError) Error() string {
 // Unwrap returns Err.
 func (e *AwayError) Unwrap() error { return e.Err }
 
-// An ownedError says who has a host.
+// An ownedError says which member owns a host.
 type ownedError struct{ owner string }
 
 func (e *ownedError) Error() string {
@@ -149,9 +149,10 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	f.poke()
 }
 
-// Trusted implements politeness.Fleet. A machine that was suspended is noticed
-// by the wall clock, which goes on meanwhile; one that only the monotonic clock
-// knows of, such as a wall clock that is set back, by that.
+// Trusted implements politeness.Fleet. Both clocks must agree that the Lease
+// goes on. The wall clock notices that the machine was suspended, because it
+// goes on meanwhile. The monotonic clock notices that the wall clock was set
+// back.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
 	if sent == nil {
@@ -161,11 +162,11 @@ func (f *Fleet) Trusted() bool {
 	return now.Sub(*sent) < f.lease && now.Round(0).Sub(sent.Round(0)) < f.lease
 }
 
-// Close gives back at once whatever this member owns, and ends its session.
-// Requests that wait are not served any more. Those under way go on, so end
-// them before: their hosts are others' after an interval. It returns when Redis
-// knows, or an error if it does not answer in time; the session then ends by
-// itself. Only the first call counts.
+// Close gives back all hosts of this member at once and ends its session.
+// Requests that wait get no host any more. Requests under way go on, so end
+// them first: others may ask their hosts after an interval. Close returns when
+// Redis has confirmed, or an error if Redis does not answer in time; the
+// session then ends by itself. Only the first call counts.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -190,7 +191,7 @@ func (f *Fleet) poke() {
 	}
 }
 
-// inbox returns what has come in.
+// inbox returns and clears what has come in since the last call.
 func (f *Fleet) inbox() (holds []*politeness.Hold, hints []hint, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +199,7 @@ func (f *Fleet) inbox() (holds []*politeness.Hold, hints []hint, closed bool) {
 	return holds, hints, f.closed
 }
 
-// A hint is a message on the channel of a session. An empty one says that no
+// A hint is a message on the channel of a session. An empty text says that no
 // more will come.
 type hint struct {
 	epoch   string
@@ -206,17 +207,17 @@ type hint struct {
 	text    string
 }
 
-// hear takes a hint.
+// hear puts a hint into the inbox.
 func (f *Fleet) hear(message hint) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.hints) < 10_000 { // else the beat tells
+	if len(f.hints) < 10_000 { // if it is full, the next beat finds out
 		f.hints = append(f.hints, message)
 	}
 	f.poke()
 }
 
-// ask runs one of the engine's calls, and waits for it no longer than Timeout.
+// ask runs one of the engine's calls and waits no longer than Timeout for it.
 func (f *Fleet) ask(run func(context.Context) ([]any, error)) ([]any, error) {
 	if f.hung.Load() >= 16 {
 		return nil, errHung
@@ -240,7 +241,7 @@ func (f *Fleet) ask(run func(context.Context) ([]any, error)) ([]any, error) {
 	case <-ctx.Done():
 	}
 	select {
-	case a := <-came: // it is what ended the context
+	case a := <-came: // the answer came as the time ended
 		return a.reply, a.err
 	default:
 		return nil, errSlow

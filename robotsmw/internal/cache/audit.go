@@ -7,8 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Audit counts everything again, for tests, while nobody else uses the cache.
-// The error says where the books are wrong.
+// Audit recounts everything and returns an error for each count that is wrong.
+// It is for tests, while nothing else uses the cache.
 func (c *Cache) Audit() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

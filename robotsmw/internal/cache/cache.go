@@ -1,5 +1,5 @@
 // Package cache holds the record of each origin in memory, and the fetch under
-// way for it, which all who need its result share:
+// way for it, which all callers share:
 //
 //	rec := c.Get(origin)                // of nearly every call, the end
 //	rec, f, started, err := c.Begin(…)  // a record after all, or a Flight
@@ -7,7 +7,7 @@
 //	rec, err = f.Wait(ctx)              // and all wait for it
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
-// package fetches nothing itself, and has no goroutine.
+// package fetches nothing itself and has no goroutine.
 package cache
 
 import (
@@ -23,19 +23,20 @@ import (
 )
 
 // A Cache holds the record of each origin and the fetch under way for it, in
-// memory, in least-recently-used order, bounded by origins and by bytes.
+// memory. It drops the least recently used, and is limited by origins and by
+// bytes.
 //
 // It is sharded, so that many goroutines can look origins up at once. A small
-// cache has one shard and keeps its bounds exactly; in a large one each shard
-// has its share of the origins, and drops its own when all of them together
-// take too much memory. It has no goroutine: what is due is done by the callers
-// that pass.
+// cache has one shard and keeps its limits exactly. In a large cache each shard
+// has its share of the origins, and drops some of its own when all shards
+// together take too much memory. There is no goroutine: callers do what is due.
 //
-// An origin that waits for its next try is held: it is not dropped, because the
-// next request would then hit a server in trouble. Such origins leave the LRU
-// list for a heap. One with a fetch under way has its place, too. A shard full
-// of both makes room by what it knows of the largest [domain] among those held,
-// and where there is none refuses new origins until the first of them is due.
+// An origin that waits for its next try is held: it is not dropped, because
+// then the next request would ask a server in trouble. Held origins leave the
+// LRU list for a heap. An origin with a fetch under way has a place too. A
+// shard that is full of both forgets held origins of the [domain] that has the
+// most of them. If no domain has two, it refuses new origins until the first
+// held origin is due.
 type Cache struct {
 	queues
 
@@ -43,35 +44,36 @@ type Cache struct {
 	shards   []shard
 	docs     *record.Documents // shared with the crawler's record.Kind
 	maxBytes int64
-	bytes    atomic.Int64 // of all entries and documents
+	bytes    atomic.Int64 // bytes of all entries and documents
 }
 
 type shard struct {
-	// hot is the entry looked up last, as long as it is in front of the list
-	// (or not in it), so that asking for it again needs no lock: a crawl
-	// asks for one origin many times, and on all cores.
+	// hot is the entry that was looked up last, while it is first in the list
+	// or not in the list at all. Looking it up again needs no lock: a crawl
+	// asks for one origin many times, on all cores.
 	hot atomic.Pointer[entry]
 
-	mu       sync.Mutex // guards all below; held for map and list work only, never while waiting
+	mu       sync.Mutex // guards the fields below; held for map and list work only, never while waiting
 	entries  map[string]*entry
 	lru      entry     // sentinel: lru.next is the most recently used
 	held     retryHeap // entries whose failure forbids dropping them
-	domains  domains   // those of origins, by domain
-	folded   int       // those that stand for a domain
+	domains  domains   // held entries of origins, by domain
+	folded   int       // held entries that stand for a domain
 	idle     int       // entries in the LRU list
 	flying   int       // entries with a fetch under way
 	maxCount int
 	cache    *Cache
 }
 
-// How many origins a shard must at least hold for another one to be worth
-// while: with fewer, an uneven spread would waste much of the bound.
+// A shard holds at least this many origins. With fewer, an uneven spread would
+// waste much of the limit.
 const (
 	originsPerShard = 1024
 	maxShards       = 64
 )
 
-// New makes a cache for so many origins and bytes. It keeps the books of docs.
+// New returns a cache for so many origins and bytes. It counts the documents of
+// docs.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
@@ -88,7 +90,7 @@ func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	return c
 }
 
-// shard is where the origin belongs, as bytes or as a string.
+// shard returns the shard that the origin belongs to.
 func (c *Cache) shard(origin []byte) *shard {
 	if len(c.shards) == 1 {
 		return &c.shards[0]
@@ -96,7 +98,7 @@ func (c *Cache) shard(origin []byte) *shard {
 	return &c.shards[maphash.Bytes(c.seed, origin)&uint64(len(c.shards)-1)]
 }
 
-// Get is the origin's record, nil if there is none.
+// Get returns the origin's record, or nil if there is none.
 func (c *Cache) Get(origin []byte) *record.Record {
 	s := c.shard(origin)
 	if e := s.hot.Load(); e != nil && e.origin == string(origin) {
@@ -113,11 +115,13 @@ func (c *Cache) Get(origin []byte) *record.Record {
 	return e.rec.Load()
 }
 
-// Begin returns the fetch under way for the origin or, with started, a new one,
-// which its caller must fly and End. If meanwhile there is a record that needs
-// no fetch (in the background: none but a refresh), that is returned instead.
-// With no room for a new origin, it is refused with a *politeness.DelayError.
-// Who gets a flight Waits for it, Leaves it, or lets it GoOn.
+// Begin returns the fetch under way for the origin, or a new one if there is
+// none. started says that it is new: then the caller must make the fetch and
+// End it. If meanwhile there is a record that needs no fetch, Begin returns
+// that instead; in the background, a record that needs only a refresh does not
+// count. If there is no room for a new origin, the error is a
+// *politeness.DelayError. A caller that gets a Flight must call its Wait, Leave
+// or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -150,8 +154,9 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	return nil, e.flight, true, nil
 }
 
-// End ends a flight: what it found is put in the place of what was there, and
-// told to all who wait. A nil rec leaves that as it was; err says why.
+// End ends a flight with its result. rec replaces the record in the cache and
+// is passed to all callers that wait. If rec is nil, the old record stays and
+// err says why.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
 	f.end(rec, err)
@@ -177,8 +182,8 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	s.shrink()
 }
 
-// Forget drops the origin; a fetch under way ends for those who wait for it
-// and is not kept.
+// Forget drops the origin. A fetch under way goes on for the callers that wait
+// for it, and its result is not kept.
 func (c *Cache) Forget(name string) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -188,7 +193,7 @@ func (c *Cache) Forget(name string) {
 	}
 }
 
-// Size counts the origins and bytes held.
+// Size returns how many origins and bytes are held.
 func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -199,8 +204,9 @@ func (c *Cache) Size() (origins int, bytes int64) {
 	return origins, c.bytes.Load()
 }
 
-// admit makes room for a new origin. If there is none, or if nothing may be
-// asked that is not known of its domain, until is when that may have changed.
+// admit makes room for a new origin. It returns false if there is no room, or
+// if the origin's domain has an entry that stands for it. until is when that
+// may have changed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {
@@ -221,7 +227,7 @@ func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	return time.Time{}, true
 }
 
-// due is when there may be room in a shard that has none.
+// due returns when a full shard may have room.
 func (s *shard) due(now time.Time) time.Time {
 	soon := now.Add(time.Second) // when a fetch under way may be over
 	if len(s.held) > 0 && (s.flying == 0 || s.held[0].retry().Before(soon)) {
@@ -230,8 +236,8 @@ func (s *shard) due(now time.Time) time.Time {
 	return soon
 }
 
-// fold drops the oldest of a domain's held entries, two at first, for the entry
-// that stands for the domain.
+// fold replaces the oldest held entry of a domain by the entry that stands for
+// the domain, or the two oldest if there is no such entry yet.
 func (s *shard) fold(d *domain) {
 	name := wildcard(d.name)
 	rest := s.entries[name]
@@ -259,13 +265,13 @@ func (s *shard) foldOne(d *domain, until time.Time) time.Time {
 	return until
 }
 
-// count is how many places are taken.
+// count returns how many places are taken.
 func (s *shard) count() int { return s.idle + len(s.held) + s.flying }
 
 // overweight reports whether the cache takes more memory than it may.
 func (s *shard) overweight() bool { return s.cache.bytes.Load() > s.cache.maxBytes }
 
-// place files an entry by its record.
+// place puts an entry into the heap or the list, by its record.
 func (s *shard) place(e *entry, now time.Time) {
 	s.take(e)
 	if e.rec.Load().Waiting(now) {
@@ -277,7 +283,8 @@ func (s *shard) place(e *entry, now time.Time) {
 	s.pushFront(e)
 }
 
-// drop takes an entry out of where it is: the list, the heap, or a flight.
+// drop removes an entry from the list, the heap or its flight, and from the
+// count of memory.
 func (s *shard) drop(e *entry) {
 	switch {
 	case e.flight != nil:
@@ -299,7 +306,7 @@ func (s *shard) drop(e *entry) {
 	s.cache.bytes.Add(-e.cost() - s.cache.docs.Remove(e.doc()))
 }
 
-// take adds an entry to the books of memory, out of which drop takes it.
+// take adds an entry to the count of memory. drop removes it.
 func (s *shard) take(e *entry) { s.cache.bytes.Add(e.cost() + s.cache.docs.Add(e.doc())) }
 
 // evict drops an entry and forgets it.
@@ -314,20 +321,20 @@ func (s *shard) forget(e *entry) {
 	delete(s.entries, e.origin)
 }
 
-// shrink evicts from the end of the list until the bounds hold, or until
-// only entries are left that must stay: those in the heap, and the one used
-// last, however large it is, because it would be fetched again at once.
+// shrink evicts entries from the end of the list until the limits hold or only
+// entries are left that must stay: those in the heap, and the one used last,
+// however large, because it would be fetched again at once.
 func (s *shard) shrink() {
 	for s.idle > 0 && s.count() > s.maxCount || s.idle > 1 && s.overweight() {
 		s.evict(s.lru.prev)
 	}
 }
 
-// cool forgets that the entry was looked up last.
+// cool clears hot if it is this entry.
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
-// release moves the entries whose next try is due back to the list, and forgets
-// those that stand for a domain.
+// release moves the entries whose next try is due back to the list. Entries
+// that stand for a domain are forgotten instead.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]
@@ -351,6 +358,6 @@ func (s *shard) touch(e *entry) {
 }
 
 func (s *shard) pushFront(e *entry) {
-	s.hot.Store(nil) // it is in front no more
+	s.hot.Store(nil) // the old entry is no longer in front
 	e.linkAfter(&s.lru)
 }

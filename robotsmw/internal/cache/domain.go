@@ -12,20 +12,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// domains are a shard's held entries by who registered their hosts. One owner
-// can have as many hosts as they like, all of them in trouble, and would take
-// all places with them. So the domain with the most gives way where there is no
-// other room: two of its entries go, and one takes their place that stands for
-// what was forgotten of the domain. Until the last of those could have been
-// asked again, no origin of the domain is asked that is not known.
+// domains are a shard's held entries, by the registrable domains of their
+// hosts. One owner can have any number of hosts, and if all of them are in
+// trouble they would take all places. So when there is no other room, the
+// domain with the most held entries gives way. Two of its entries are dropped,
+// and one that stands for the domain takes their place. Until the last of the
+// dropped origins could have been asked again, only known origins of the domain
+// are asked.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap
 }
 
-// domainOf names the registrable domain of an origin's host. The address that
-// is dialled counts, not a Host that overrides it; of an IPv6 address, its
-// network, because that is what is given to one owner.
+// domainOf returns the registrable domain of an origin's host. The host is the
+// address that is dialled, not a Host header that overrides it. For an IPv6
+// address it returns the network, because one owner is given a whole network.
 func domainOf(name string) string {
 	u, _ := origin.RobotsURL(name)
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is6() {
@@ -39,10 +40,11 @@ func domainOf(name string) string {
 	return key
 }
 
-// wildcard is the name of the entry that stands for a domain. No origin has it.
+// wildcard returns the name of the entry that stands for a domain. No origin
+// has such a name.
 func wildcard(domain string) string { return "*." + domain }
 
-// add files a held entry.
+// add adds a held entry to its domain.
 func (ds *domains) add(e *entry) {
 	name := domainOf(e.origin)
 	d := ds.byName[name]
@@ -74,7 +76,8 @@ func (ds *domains) remove(e *entry) {
 	heap.Fix(&ds.bySize, d.at)
 }
 
-// largest is the domain with the most held entries, nil if none has two.
+// largest returns the domain with the most held entries, or nil if none has
+// two.
 func (ds *domains) largest() *domain {
 	if len(ds.bySize) == 0 || ds.bySize[0].size < 2 {
 		return nil
@@ -82,7 +85,8 @@ func (ds *domains) largest() *domain {
 	return ds.bySize[0]
 }
 
-// restOf is the record of an entry that stands for a domain, until then.
+// restOf returns the record, valid until then, of an entry that stands for a
+// domain.
 func restOf(until time.Time) *record.Record {
 	return &record.Record{Failure: &record.Failure{Retry: until}}
 }

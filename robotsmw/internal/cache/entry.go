@@ -7,29 +7,29 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// entry is an origin in the cache. It is in the LRU list or in the heap, and
-// in neither while a fetch for it is under way: then it cannot be evicted.
+// An entry is an origin in the cache. It is in the LRU list or in the heap.
+// While a fetch for it is under way it is in neither, so it cannot be evicted.
 type entry struct {
 	origin     string
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
 	flight     *Flight                       // nil unless a fetch is under way
-	prev, next *entry                        // in the LRU list or, of an entry in the heap, among those of its domain
-	domain     *domain                       // of an entry in the heap; nil: it stands for a domain itself
+	prev, next *entry                        // in the LRU list; of an entry in the heap, in its domain's list
+	domain     *domain                       // set in the heap; nil there: the entry stands for a domain
 	at         int                           // 1 + index in the heap; 0: not there
 }
 
-// A domain is who registered the hosts of some origins, of which at least one
-// is held: see domains.
+// A domain is the list of held entries of one registrable domain. It has at
+// least one. See domains.
 type domain struct {
 	name string
 	held entry // sentinel of the list of its held entries
-	size int   // of that list
+	size int   // length of that list
 	at   int   // index in domains.bySize
 }
 
 const entryOverhead = 160 // the entry, its key's header and its map slot
 
-// cost is roughly what an entry takes in memory, in bytes.
+// cost returns roughly how many bytes of memory an entry takes.
 func (e *entry) cost() int64 {
 	n := entryOverhead + int64(len(e.origin))
 	if rec := e.rec.Load(); rec != nil {
@@ -38,7 +38,7 @@ func (e *entry) cost() int64 {
 	return n
 }
 
-// doc is the entry's robots.txt, nil if it has none.
+// doc returns the entry's robots.txt, or nil if it has none.
 func (e *entry) doc() *record.Document {
 	if rec := e.rec.Load(); rec != nil {
 		return rec.Doc
@@ -46,7 +46,7 @@ func (e *entry) doc() *record.Document {
 	return nil
 }
 
-// linkAfter links e, which is in no list, into one.
+// linkAfter links e, which is in no list, into a list behind prev.
 func (e *entry) linkAfter(prev *entry) {
 	e.prev, e.next = prev, prev.next
 	e.prev.next, e.next.prev = e, e

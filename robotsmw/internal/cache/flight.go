@@ -12,59 +12,60 @@ import (
 )
 
 const (
-	// ShortWait is how long a fetch may wait for its slot before that is no
-	// interval any more but a rest. From then on a good copy serves in its
-	// place.
+	// ShortWait is the longest wait of a fetch for its slot that counts as an
+	// interval. A longer wait counts as a rest, during which a good copy serves
+	// instead.
 	ShortWait = 10 * time.Second
 
-	// longWait is how long a fetch may wait for its slot with nobody waiting
-	// for it in turn, where more would be lost than the place in a queue.
+	// longWait is how long a fetch for which no caller waits may wait for its
+	// slot. A longer wait is given up, which costs only the place in a queue.
 	longWait = 10 * time.Minute
 )
 
-// A Flight is one fetch of an origin's robots.txt, shared by all who need it.
-// It belongs to none of them: a caller that gives up leaves it to the others.
+// A Flight is one fetch of an origin's robots.txt, shared by all callers that
+// need it. It belongs to none of them: a caller that gives up leaves it to the
+// others.
 //
-// When the last of them has left while it still waits for its first slot, it is
-// dropped: nothing was asked, so nothing is lost. Else it goes on by itself,
-// and what it finds is kept: if it has had a slot already, and if it is a
-// refresh, begun for nobody. Such a flight too is dropped where it would wait
+// If the last caller leaves while the flight waits for its first slot, the
+// flight is dropped: nothing was asked, so nothing is lost. If it has had a
+// slot already, or if it is a refresh, which no caller waits for, it goes on
+// and its result is kept. But such a flight is dropped too when it would wait
 // for more than [longWait].
 type Flight struct {
 	Origin    string
 	RobotsURL string
-	Prev      *record.Record // what was known before; nil: nothing
+	Prev      *record.Record // the record before it; nil: none
 
-	// Depth is how many flights stand before it: it was begun for a redirect
-	// of another, and so on. Who begins it sets it before it flies.
+	// Depth is how many flights stand before this one, each begun for a
+	// redirect of the one before. The caller that begins the flight sets it.
 	Depth int
 
-	// After, if not nil, is closed when the flight before it has left its place
-	// in its host's queue: that was dropped, and this one would stand behind
-	// it.
+	// After, if not nil, is closed when the flight that was dropped before this
+	// one has left its host's queue. This flight waits for that, or it would
+	// stand behind it in the queue.
 	After <-chan struct{}
 
-	done chan struct{} // closed at the end; then rec and err are set
+	done chan struct{} // closed at the end, when rec and err are set
 	rec  *record.Record
-	err  error // *politeness.DelayError: not tried at all
+	err  error // a *politeness.DelayError if nothing was asked
 
-	ctx  context.Context // ends when the flight is dropped
+	ctx  context.Context // done when the flight is dropped
 	drop context.CancelFunc
 
 	mu      sync.Mutex     // guards the fields below
-	waiting int            // callers that wait for it, and flights behind it
-	refresh bool           // it goes on without them
+	waiting int            // callers and flights that wait for it
+	refresh bool           // it goes on if none of them is left
 	begun   bool           // it has had a slot
 	dropped bool           // ctx has ended
-	copy    *record.Record // the latest before it, in memory or the Store
-	until   time.Time      // when the fetch's slot is expected; zero: it does not wait
-	instead *record.Record // what serves until then, if copy is good; it says so
+	copy    *record.Record // the latest record before it, in memory or the Store
+	until   time.Time      // when its slot is expected; zero: it waits for none
+	instead *record.Record // copy, marked as delayed, which serves until then if it is good
 	moved   chan struct{}  // closed when until changes
 
-	behind *Flight // the one whose end this one awaits, because of a redirect; guarded by queues.mu
+	behind *Flight // the flight that this one waits for because of a redirect; guarded by queues.mu
 }
 
-// newFlight makes a flight that its maker waits for.
+// newFlight returns a flight with one caller that waits for it.
 func newFlight(name string, prev *record.Record) *Flight {
 	f := &Flight{
 		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, waiting: 1,
@@ -74,18 +75,18 @@ func newFlight(name string, prev *record.Record) *Flight {
 	return f
 }
 
-// end tells all who wait.
+// end ends the flight and tells all that wait.
 func (f *Flight) end(rec *record.Record, err error) {
 	f.rec, f.err = rec, err
 	close(f.done)
-	f.drop() // nothing listens any more: it only frees the context
+	f.drop() // nothing listens any more; this frees the context
 }
 
-// Context ends when the flight is dropped.
+// Context returns a context that ends when the flight is dropped.
 func (f *Flight) Context() context.Context { return f.ctx }
 
-// Expect says when the fetch is expected to get its slot; the zero time, that
-// it has one.
+// Expect tells the flight when it will get its slot. The zero time means that
+// it has the slot.
 func (f *Flight) Expect(until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,16 +106,16 @@ func (f *Flight) Expect(until time.Time) {
 	f.settle()
 }
 
-// Found says that there is a later record than Prev, in the Store.
+// Found tells the flight of a record in the Store that is later than Prev.
 func (f *Flight) Found(rec *record.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.copy = rec
 }
 
-// Dropped returns, of a flight that was dropped, when it would have got its
-// slot; else nil. With again, it is for its maker to begin it again then: it is
-// a refresh.
+// Dropped returns, for a flight that was dropped, when it would have got its
+// slot; else nil. again says that the flight was a refresh, which its maker
+// should begin again at that time.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,10 +129,10 @@ func (f *Flight) delay() *politeness.DelayError {
 	return &politeness.DelayError{Host: origin.Host(f.Origin), Until: f.until}
 }
 
-// Leave is for one whom Begin gave the flight, and who does not wait for it.
+// Leave says that a caller that got the flight from Begin does not wait for it.
 func (f *Flight) Leave() { f.leave(false) }
 
-// GoOn is Leave, and lets the flight go on though nobody waits.
+// GoOn is like Leave, but the flight goes on even if nobody waits.
 func (f *Flight) GoOn() { f.leave(true) }
 
 func (f *Flight) leave(refresh bool) {
@@ -142,7 +143,8 @@ func (f *Flight) leave(refresh bool) {
 	f.settle()
 }
 
-// settle drops the flight if it waits for its slot in vain. f.mu is held.
+// settle drops the flight if nobody needs the slot that it waits for. f.mu is
+// held.
 func (f *Flight) settle() {
 	if f.waiting > 0 || f.dropped || f.until.IsZero() {
 		return
@@ -154,7 +156,7 @@ func (f *Flight) settle() {
 	f.drop()
 }
 
-// join lets one more wait, unless the flight is dropped.
+// join adds a caller that waits, unless the flight is dropped.
 func (f *Flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,9 +176,9 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 	return f.until, instead, f.moved
 }
 
-// Instead returns what serves in the flight's place while its host rests: the
-// good copy that was there before, marked as such; else nil. If it is not nil,
-// its caller does not wait any more, and the flight goes on.
+// Instead returns the good copy that serves while the flight's host rests,
+// marked as delayed; else nil. If it is not nil, the caller no longer waits,
+// and the flight goes on.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
@@ -185,9 +187,10 @@ func (f *Flight) Instead() *record.Record {
 	return instead
 }
 
-// Wait is for one whom Begin gave the flight. It ends with the flight; with the
-// context; at once if the flight cannot begin before the context's deadline; or
-// with the good copy that there was before, at once if the host rests.
+// Wait waits for a flight that Begin returned. It ends with the flight or the
+// context. It returns at once with a *politeness.DelayError if the flight
+// cannot begin before the context's deadline, and at once with the good copy
+// from before if the host rests.
 func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
@@ -216,10 +219,11 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues say which flight awaits which, so that none awaits itself.
+// queues record which flight waits for which, so that none waits for itself.
 type queues struct{ mu sync.Mutex }
 
-// Queue notes that f awaits other, unless other awaits f.
+// Queue notes that f waits for other and returns true. It returns false if
+// other already waits for f.
 func (q *queues) Queue(f, other *Flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,9 +236,9 @@ func (q *queues) Queue(f, other *Flight) bool {
 	return true
 }
 
-// WaitBehind is Wait for another flight, behind which f is queued: f goes on
-// when other has ended, and passes on to its own callers how long that will
-// take. If f is dropped meanwhile, the error is its delay.
+// WaitBehind makes f, which was queued behind other, wait for other's end. It
+// tells f's own callers how long that will take. If f is dropped meanwhile, the
+// error is its delay.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()
