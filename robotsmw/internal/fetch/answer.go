@@ -13,27 +13,27 @@ import (
 
 // An Answer is one response to a Question.
 type Answer struct {
-	Status      int         // 0: none came
-	Header      http.Header // the fields that say something about a robots.txt, as far as they are short
-	Body        []byte      // of a 2xx, decoded, at most one byte more than is read of a file
-	Conditional bool        // validators were sent
-	Refusal     string      // who answered in the site's place, and what; "": nobody did
+	Status      int         // 0: no response
+	Header      http.Header // the fields that matter for a robots.txt and are not too long
+	Body        []byte      // of a 2xx, decoded; at most one byte more than is read of a file
+	Conditional bool        // the request had validators
+	Refusal     string      // which bot wall answered instead of the site, and how; "": none
 }
 
-// longest is how many bytes of each header field are kept, and how many a URL
-// may have that a redirect leads to.
+// longest is the most bytes that are kept of a header field, and that the URL
+// of a redirect may have.
 const longest = 8 << 10
 
-// fields are those of a header that say something about a robots.txt.
+// fields are the header fields that matter for a robots.txt.
 var fields = [...]string{"Age", "Cache-Control", "Date", "Etag", "Expires", "Last-Modified", "Location", "Retry-After"}
 
-// essence returns what is kept of a header. It shares no memory with h: whoever
-// waits with an Answer in hand would hold the whole header otherwise, which may
-// be megabytes. A field that is longer than can be meant is left out.
+// essence returns the fields of a header that are kept. It shares no memory
+// with h, because an Answer that waits would otherwise keep the whole header,
+// which may be megabytes. A field that is unreasonably long is left out.
 func essence(h http.Header) http.Header {
 	kept := make(http.Header)
 	for _, name := range fields {
-		size := -1 // the commas are between
+		size := -1 // commas are only between values
 		for _, value := range h[name] {
 			if size += len(value) + 1; size > longest {
 				delete(kept, name)
@@ -45,13 +45,14 @@ func essence(h http.Header) http.Header {
 	return kept
 }
 
-// RetryAfter is how long the server asks to be left alone; 0: it does not say.
+// RetryAfter returns how long the server asks to be left alone; 0 if it does
+// not ask.
 func (a Answer) RetryAfter(now time.Time) time.Duration {
 	d, _ := politeness.RetryAfter(a.Header, now)
 	return d
 }
 
-// StatusText is the status for people, such as "status 503 Service
+// StatusText returns the status as text, such as "status 503 Service
 // Unavailable".
 func (a Answer) StatusText() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s", a.Status, http.StatusText(a.Status)))
@@ -67,9 +68,9 @@ func (a Answer) IsRedirect() bool {
 	return false
 }
 
-// Target is where a redirect leads that came from a URL, if that is somewhere
-// over http or https and not too long to be meant. User names and passwords are
-// not passed on.
+// Target returns where a redirect from that URL leads. It returns false if that
+// is not an http or https URL, or an unreasonably long one. User names and
+// passwords are removed.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {
@@ -94,8 +95,8 @@ func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	return u, true
 }
 
-// NamesHost reports whether a redirect says which host to ask, rather than
-// being relative to the one that answered.
+// NamesHost reports whether a redirect names the host to ask, rather than being
+// relative to the host that answered.
 func (a Answer) NamesHost() bool {
 	u, err := url.Parse(a.Header.Get("Location"))
 	return err == nil && u.Host != ""

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// decoded is the body without its content coding. Whoever reads it does so
-// until ctx ends at most, and of [longestCoded] bytes of coded input. What a
-// Base has decoded already is as Base hands it on.
+// decoded returns the body without its content coding. Reading it ends when ctx
+// does, or after [longestCoded] bytes of coded input. A body that Base has
+// decoded already is returned as it is.
 func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
@@ -26,7 +26,7 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	}
 	r := bufio.NewReader(&coded{ctx, resp.Body, longestCoded + 1})
 	switch _, err := r.Peek(1); {
-	case err == io.EOF: // nothing at all, in whatever coding
+	case err == io.EOF: // an empty body, in any coding
 		return strings.NewReader(""), nil
 	case err != nil:
 		return nil, err
@@ -54,7 +54,7 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 }
 
 // codingOf returns the content coding of a body in lower case, "" if it has
-// none. More than one is an error: nobody has a use for two, but for a body
+// none. More than one coding is an error: nobody needs two, except for a body
 // that takes long to decode.
 func codingOf(h http.Header) (coding string, err error) {
 	for _, line := range h.Values("Content-Encoding") {
@@ -72,12 +72,12 @@ func codingOf(h http.Header) (coding string, err error) {
 	return coding, nil
 }
 
-// longestCoded is how many bytes of coded input are read, however few come of
-// them: 4 MiB, eight times what is read of a file.
+// longestCoded is how many bytes of coded input are read, however few bytes
+// they decode to: 4 MiB, eight times what is read of a file.
 const longestCoded = 4 << 20
 
-// A coded body is the input of a decoder, which may ask for a lot of it before
-// it hands on a byte: a gzip can consist of empty members.
+// A coded body is the input of a decoder. It is limited because a decoder may
+// read a lot before it returns a byte: a gzip can consist of empty members.
 type coded struct {
 	ctx  context.Context
 	body io.Reader

@@ -1,9 +1,8 @@
-// Package fetch asks a server for a robots.txt: one question, and its answer,
-// decoded. It tells the site's answer from a wall's. It follows no redirect and
-// knows no records: what the site's answer means is for package load to say.
+// Package fetch asks a server for a robots.txt: one question and its decoded
+// answer. It tells the site's answer from a bot wall's. It follows no redirects
+// and knows no records: package load decides what the answer means.
 //
-// It keeps little of an answer, and reads little of it: a server may be
-// hostile.
+// It reads and keeps little of an answer, because a server may be hostile.
 package fetch
 
 import (
@@ -21,46 +20,47 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// longestLook is how long the page of an error may take, whose status decides
-// if it has no mark of a wall.
+// longestLook is how long reading the page of an error may take. The page is
+// read only for marks of a bot wall; without one the status decides.
 const longestLook = 5 * time.Second
 
-// A Client asks. It is safe for concurrent use.
+// A Client asks servers. It is safe for concurrent use.
 type Client struct {
 	Base      http.RoundTripper
 	UserAgent string
-	Timeout   time.Duration // of each question, without its wait for a slot
+	Timeout   time.Duration // for each question, not counting its wait for a slot
 }
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // nil: it is not given up
+	Context context.Context // ends the question early; nil: nothing does
 
 	URL  *url.URL
-	Host string // to ask with; "": the URL's own
+	Host string // Host header; "": the URL's own
 
 	// The validators of the copy at hand; "": none.
 	ETag         string
 	LastModified string
 
-	// Expect is told when the question's slot is due, and the zero time when
-	// it waits no more. Nil: nobody is.
+	// Expect is called with the time at which the question will get its slot,
+	// and with the zero time when it no longer waits. May be nil.
 	Expect func(until time.Time)
 
-	// Granted is told when the question has its slot, if it had to ask for one.
-	// An error takes the question back. Nil: nobody is.
+	// Granted is called when the question has its slot, if it had to ask for
+	// one. An error cancels the question. May be nil.
 	Granted func() error
 
-	// Answered is told what the answer is made of: the response, whose Body is
-	// closed, what was read of that, decoded but for the page of an error that
-	// is not 4xx, and why there is no answer, or no whole one. Nil: nobody is.
+	// Answered is called with the response, whose Body is closed, with the part
+	// of the body that was read, and with the error if there is no answer or no
+	// whole one. The body is decoded, except for an error page that is not 4xx.
+	// May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
-// Ask sends one request and reads its body if that is a robots.txt. The
-// request is the same whoever asks: no cookie, no header of a caller's, no
-// context of a caller's. Its time runs from the end of its wait for a slot.
-// With an error, the Answer has what came before it.
+// Ask sends one request and reads its body if that is a robots.txt. The request
+// does not depend on the caller: it has no cookie, header or context value of
+// theirs. Timeout runs from the end of the wait for a slot. With an error, the
+// Answer has what came before it.
 func (c *Client) Ask(q Question) (ans Answer, err error) {
 	parent := q.Context
 	if parent == nil {
@@ -96,8 +96,8 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
-			// As http.Transport asks by itself; but then it undoes the coding,
-			// too, and takes for it what time it wants.
+			// http.Transport would send this by itself, but then it would also
+			// decode the body, without a limit of time.
 			"Accept-Encoding": {"gzip"},
 		},
 	}).WithContext(ctx)
@@ -111,7 +111,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	}
 
 	var resp *http.Response
-	var begin []byte // of the body, as far as it decides
+	var begin []byte // the beginning of the body, as far as needed
 	var short bytes.Buffer
 	if q.Answered != nil {
 		defer func() {
@@ -145,11 +145,11 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		begin = ans.Body
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
 		timer.Reset(min(timeout, longestLook))
-		begin, _ = read(ctx, resp, refusal.Window) // as much of the page as can be had
+		begin, _ = read(ctx, resp, refusal.Window) // as much of the page as there is
 	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
-		// A short body read to its end leaves the connection to the pages. The
-		// body of a 101 is the connection itself, which has no end and obeys no
-		// context.
+		// If a short body is read to its end, the connection can be reused. The
+		// body of a 101 is the connection itself, which has no end and ignores
+		// the context.
 		io.CopyN(&short, resp.Body, resp.ContentLength+1)
 	}
 	ans.Refusal = refusalOf(resp, begin)
@@ -159,7 +159,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	return ans, nil
 }
 
-// read reads most bytes of a decoded body at most. With an error, it returns
+// read returns up to most bytes of a decoded body. With an error, it returns
 // what came before it.
 func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) {
 	body, err := decoded(ctx, resp)
@@ -169,7 +169,8 @@ func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) 
 	return io.ReadAll(io.LimitReader(body, most))
 }
 
-// causeOf says why a request failed: our own time limit, if that was it.
+// causeOf returns why a request failed: the cause of ctx's end if it has ended,
+// else err.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -10,13 +10,14 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// refusalOf returns who answered in the site's place, and what, such as "AWS
-// WAF: challenge (202, x-amzn-waf-action: challenge)". It returns nothing if
-// the answer is the site's own word on its robots.txt. begin is the beginning
-// of the body, as far as that was read.
+// refusalOf returns which bot wall answered instead of the site, and how, such
+// as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
+// the answer is the site's own about its robots.txt. begin is the beginning of
+// the body, as far as it was read.
 //
-// RFC 9309 has no word on walls. One that answers for robots.txt says nothing
-// of the site's rules, so the file is unreachable (§2.3.1.4), not missing.
+// RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
+// nothing about the site's rules, so the file is unreachable (§2.3.1.4), not
+// missing.
 func refusalOf(resp *http.Response, begin []byte) string {
 	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
@@ -24,8 +25,8 @@ func refusalOf(resp *http.Response, begin []byte) string {
 	r, found := refusal.OfPage(resp, begin)
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
-		return "" // the status says it all: see robotsmw
-	case found && (r.Sure || !success || html || len(text) == 0): // a text of rules outweighs a guess
+		return "" // the status decides: see robotsmw
+	case found && (r.Sure || !success || html || len(text) == 0): // text that may be rules overrides a guess
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
 		return "status 206 Partial Content, and nobody asked for a part"

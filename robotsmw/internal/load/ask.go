@@ -16,10 +16,10 @@ import (
 )
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the next
-// record of the answer (RFC 9309 §2.3.1). body is the robots.txt, if one was
-// fetched now. lock, if not nil, is held while anything is asked. The error is
-// a *politeness.DelayError or [store.ErrElsewhere]: nothing was asked, so
-// nothing is known.
+// record from the answer (RFC 9309 §2.3.1). body is the robots.txt if one was
+// fetched now. lock, if not nil, is held during each request. The error is a
+// *politeness.DelayError or [store.ErrElsewhere]. It means that nothing was
+// asked, so nothing is known.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -34,8 +34,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	for hops := 0; ; hops++ {
 		ans, err := l.put(f, u, host, prev, lock)
 		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
-			// The answer is about our question, not about the file: ask
-			// plainly.
+			// The answer is about our validators, not about the file. Ask
+			// without them.
 			ans, err = l.put(f, u, host, nil, lock)
 		}
 		now := time.Now()
@@ -80,14 +80,15 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 			case other != nil:
 				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
 			}
-			// That origin gets no flight of its own now: ask it here.
+			// That origin gets no flight of its own now, so this flight asks
+			// it.
 		}
 		u = next
 	}
 }
 
-// put puts one question of a flight, with the validators that prev has for it.
-// Of a flight that was dropped, the error is its delay.
+// put sends one question of a flight, with the validators that prev has for it.
+// If the flight was dropped, the error is its delay.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {
@@ -123,21 +124,21 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 	return d
 }
 
-// isDelay reports that the limiter refused the wait: nothing was sent, so
-// nothing is known of the origin.
+// isDelay reports whether the limiter refused the wait. Then nothing was sent,
+// and nothing is known of the origin.
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
 }
 
-// rests reports whether a limiter's refusal is for long, and prev serves
-// meanwhile.
+// rests reports whether a limiter refused for a long time, during which prev
+// serves.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
 }
 
-// accepted is the record of a 2xx answer.
+// accepted returns the record of a 2xx answer.
 func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time) *record.Record {
 	src := record.Source{
 		Host:         host,
@@ -157,7 +158,7 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 	return rec
 }
 
-// withoutFile is the record of an origin that has no robots.txt to read.
+// withoutFile returns the record of an origin without a robots.txt.
 func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
 	return &record.Record{
 		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(min(hops, 255)), Status: int16(status),
@@ -165,9 +166,10 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 	}
 }
 
-// redirected is the record of an origin whose robots.txt redirects to that
-// of another: what the other has, for as long as the other has it, stale or
-// not; and where that cannot be had anew, its next try is this one's too.
+// redirected returns the record of an origin whose robots.txt redirects to that
+// of another origin. It has what other has, fresh or stale, until other's
+// expires. If other could not be fetched, the next try of this origin is when
+// other's is.
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
@@ -192,8 +194,8 @@ func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, s
 	}
 }
 
-// isOriginFile reports whether u is the robots.txt of an origin, as that
-// origin's own fetch would ask for it.
+// isOriginFile reports whether u and host are what an origin's own fetch of its
+// robots.txt would ask for. name is that origin.
 func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	name, err := origin.Of(u, host)
 	if err != nil || l.overrides[name] != nil {
@@ -203,7 +205,7 @@ func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	return name, host == ownHost && u.Path == own.Path && u.RawPath == "" && u.RawQuery == "" && !u.ForceQuery
 }
 
-// requestKey is the same for all spellings of one request.
+// requestKey returns the same key for all spellings of a request.
 func requestKey(u *url.URL, host string) string {
 	name, _ := origin.Of(u, host)
 	return name + " " + u.RequestURI()

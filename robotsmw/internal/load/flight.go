@@ -13,8 +13,8 @@ import (
 
 var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without a result")
 
-// launch runs a flight to its end. Whatever happens in Base, the flight
-// ends: a panic there counts as a failed fetch.
+// launch runs a flight to its end in a goroutine. A panic in Base counts as a
+// failed fetch, so the flight always ends.
 func (l *Loader) launch(f *cache.Flight) {
 	go func() {
 		var rec *record.Record
@@ -38,7 +38,7 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// refresh begins a fetch that nobody waits for, unless one is under way.
+// refresh begins a fetch that no caller waits for, unless one is under way.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started, err := l.cache.Begin(name, now, true)
 	switch {
@@ -51,16 +51,16 @@ func (l *Loader) refresh(name string, now time.Time) {
 	}
 }
 
-// refreshKnown is refresh for an origin that may have been forgotten.
+// refreshKnown is refresh for an origin that is still in the cache.
 func (l *Loader) refreshKnown(name string) {
 	if l.cache.Get([]byte(name)) != nil {
 		l.refresh(name, time.Now())
 	}
 }
 
-// obtain has the record from the Store if somebody else has fetched it, else
-// from the origin. keep, to be called when the callers have their answer,
-// puts it into the Store.
+// obtain gets the record from the Store if another member has fetched it, else
+// from the origin. keep stores it; call keep once the callers have their
+// answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		rec, _, err = l.ask(f, f.Prev, nil)
@@ -70,8 +70,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	for tries := 1; ; tries++ {
 		prev := f.Prev
 		if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
-			// One whose refresh is due is fit for those who wait; the next
-			// check begins the refresh.
+			// A record that is due for a refresh is good enough for callers
+			// that wait. The next check begins the refresh.
 			now := time.Now()
 			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
 				l.recalled(f, stored)
@@ -80,8 +80,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			prev = stored
 			f.Found(stored)
 		}
-		// A flight for which another waits must not wait for a lock: the other
-		// has a lock too, for which the holder of this one may be waiting.
+		// A flight that another flight waits for must not wait for a lock. The
+		// other holds a lock too, and the holder of this one may wait for that.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)
@@ -101,11 +101,11 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how often a fetch that had to wait for its slot, and found then
-// that another member fetches, waits for what that finds.
+// maxTries is how many times a fetch waits for another member's result. It
+// waits when its slot comes and another member is already fetching.
 const maxTries = 3
 
-// askLocked is ask. If that panics, it releases the lock.
+// askLocked calls ask, and releases the lock if that panics.
 func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	panicked := true
 	defer func() {
@@ -118,13 +118,14 @@ func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Loc
 	return rec, body, err
 }
 
-// follow has the record of another origin, whose robots.txt is where f was
-// redirected to: from the cache, or by joining or starting that origin's own
-// fetch, so that a file which many origins point to is fetched once.
-// loop reports that the other origin in turn waits for f; neither record nor
-// error, that f has to ask there itself: there is no room to keep the other's
-// record, or redirects have led from flight to flight so often that a chain
-// without an end must be feared.
+// follow returns the record of another origin, to whose robots.txt f was
+// redirected. It takes it from the cache, or joins or starts that origin's own
+// fetch, so that a file that many origins point to is fetched once.
+//
+// loop says that the other origin itself waits for f. If follow returns neither
+// a record nor an error nor loop, f has to ask there itself: there is no room
+// for the other's record, or so many redirects have led from flight to flight
+// that the chain may have no end.
 func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
 	known := l.cache.Get([]byte(name))
@@ -134,8 +135,8 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 	if f.Depth >= l.cfg.MaxRedirects {
 		return nil, false, nil
 	}
-	// A refresh of the other's that is due comes first: the record that f
-	// makes of it would be due at once.
+	// If the other's record is due for a refresh, that comes first: the record
+	// that f makes from it would be due at once.
 	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil

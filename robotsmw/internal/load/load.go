@@ -1,15 +1,14 @@
-// Package load gets the record of an origin from wherever it is at hand:
-// memory, the Store, or the origin itself, and asks there once however many
-// wait. It is the only package that knows the parts, and joins them in one
-// direction:
+// Package load gets the record of an origin from memory, from the Store, or
+// from the origin itself, which it asks once however many callers wait. It is
+// the only package that knows the other parts. It joins them in one direction:
 //
 //	Load → cache → (a flight:) store → fetch → record → cache, store
 //
-// load.go is what callers use; flight.go is one fetch from its begin to its
-// end; ask.go puts the questions to the servers and makes a record of the
-// answers; loader.go has what they share. Each uses those after it, but for one
-// call: a redirect to the robots.txt of another origin begins that origin's own
-// flight, so ask.go calls flight.go (follow).
+// load.go is what callers use. flight.go runs one fetch from beginning to end.
+// ask.go asks the servers and makes records from their answers. loader.go has
+// what these share. Each file uses only those after it, with one exception: a
+// redirect to the robots.txt of another origin begins that origin's own flight,
+// so ask.go calls follow in flight.go.
 package load
 
 import (
@@ -21,14 +20,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Override is the record of an origin whose robots.txt is overridden, else nil.
+// Override returns the record of an origin whose robots.txt is overridden, else
+// nil.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record, and the time at which it is fit for use. If
-// it is not at hand, Load fetches it, or waits for the fetch that is under way,
-// until ctx ends. A good copy serves while that waits for a host that rests.
-// The error is ctx's, wrapped, or a *politeness.DelayError. An override is not
-// loaded: see Override.
+// Load returns the origin's record and the time at which it is valid. If the
+// record is not at hand, Load fetches it or waits for the fetch under way,
+// until ctx ends. If that fetch has to wait for a host that rests, a good copy
+// serves instead. The error is ctx's, wrapped, or a *politeness.DelayError.
+// Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
 	rec := l.cache.Get(name)
@@ -61,12 +61,14 @@ func (l *Loader) Forget(name string) {
 	}
 }
 
-// Size counts the origins in memory, and the bytes that they take, roughly.
+// Size returns how many origins are in memory, and roughly how many bytes they
+// take.
 func (l *Loader) Size() (origins int, bytes int64) { return l.cache.Size() }
 
-// wait has the origin's record fetched and waits for it.
+// wait begins a fetch of the origin's robots.txt, or joins one, and waits for
+// it.
 func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.Record, error) {
-	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
+	if err := ctx.Err(); err != nil { // no caller would wait for the fetch
 		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
 	rec, f, started, err := l.cache.Begin(name, now, false)

@@ -12,34 +12,34 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// Config says how a Loader loads. The functions are told what happens, in the
-// middle of it; each may be nil.
+// Config has the settings of a Loader. Its functions are called during requests
+// to report events. Each may be nil.
 type Config struct {
-	Base         http.RoundTripper // carries the questions
-	UserAgent    string            // that they are asked under
-	Timeout      time.Duration     // of each, without its wait for a slot
-	Kind         *record.Kind      // its Documents are this Loader's
-	Store        store.Store       // nil: memory alone
-	Override     map[string]string // by origin: the robots.txt to obey in place of the one served
+	Base         http.RoundTripper // makes the requests
+	UserAgent    string            // of the requests
+	Timeout      time.Duration     // of each request, not counting its wait for a slot
+	Kind         *record.Kind      // its Documents belong to this Loader
+	Store        store.Store       // nil: memory only
+	Override     map[string]string // by origin: the robots.txt to obey instead of the one served
 	MaxRedirects int
 	MaxOrigins   int
 	MaxBytes     int64
-	Logger       *slog.Logger // of panics in Base
+	Logger       *slog.Logger // logs panics in Base
 
 	Looked      func(context.Context, Lookup)
 	Fetched     func(Fetch)
-	Recalled    func(Fetch) // a stored record, in place of a fetch
+	Recalled    func(Fetch) // a stored record is used instead of a fetch
 	Asked       func(robotsURL string, resp *http.Response, body []byte, err error)
 	StoreFailed func(op string, err error)
 }
 
-// A Lookup is what came of looking for an origin's record.
+// A Lookup is the result of looking for an origin's record in memory.
 type Lookup string
 
-// The lookups, as robotsmw tells them.
+// The lookups, as robotsmw reports them.
 const (
 	Hit     Lookup = "hit"     // in memory, fresh
-	Stale   Lookup = "stale"   // in memory, past its lifetime or unreachable; the next try is not due
+	Stale   Lookup = "stale"   // in memory; expired or unreachable, and the next try is not due
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten
@@ -47,8 +47,8 @@ const (
 
 // A Fetch is one fetch of a robots.txt, redirects included.
 type Fetch struct {
-	URL      string         // of its robots.txt
-	Record   *record.Record // what is known now
+	URL      string         // of the origin's robots.txt
+	Record   *record.Record // the record after the fetch
 	Renewed  bool           // 304: the copy at hand was confirmed
 	Bytes    int            // of the body, decoded
 	Duration time.Duration  // to the last byte, including the wait for a slot
@@ -63,7 +63,7 @@ type Loader struct {
 	store     *store.Keeper // nil: none
 }
 
-// New makes a Loader.
+// New returns a Loader.
 func New(cfg Config) *Loader {
 	l := &Loader{
 		cfg:       cfg,

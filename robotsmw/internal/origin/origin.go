@@ -1,18 +1,18 @@
-// Package origin names what a robots.txt governs. It turns a URL into an
-// origin, and an origin into where its robots.txt is:
+// Package origin names what a robots.txt applies to. It turns a URL into its
+// origin, and an origin into the URL of its robots.txt:
 //
 //	http://Example.COM:80/page  →  "http://example.com"  →  http://example.com/robots.txt
 //
 // An origin is written as "https://example.com:8443": scheme and host in lower
-// case, the host in ASCII (IDNA), without a trailing dot, the port only where
-// it is not the scheme's default. http and https are two origins (RFC 9309
-// §2.3: the rules apply to the authority that served them). A request whose
-// Host header overrides the host of its URL is an origin of its own, written
+// case, the host in ASCII (IDNA), without a trailing dot, the port only if it
+// is not the scheme's default. http and https are two origins (RFC 9309 §2.3:
+// the rules apply to the authority that served them). A request whose Host
+// header overrides the host of its URL is an origin of its own, written
 // "http://127.0.0.1:8080 example.com": its robots.txt is fetched at the same
 // address with that Host.
 //
-// The form of a host is package politeness's, so that rules and pace agree.
-// What is sent (sent.go) is made to agree with both.
+// Hosts have the form that package politeness gives them, so that rules and
+// pace agree. Requests are sent in a form that agrees with both (sent.go).
 package origin
 
 import (
@@ -29,11 +29,12 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Applies reports whether robots.txt applies to URLs of the scheme, in any
-// case.
+// Applies reports whether robots.txt applies to URLs of the scheme. The scheme
+// may be in any case.
 func Applies(scheme string) bool { return prefixOf(scheme) != "" }
 
-// prefixOf is the beginning of the origins of a scheme: "" if there are none.
+// prefixOf returns how the origins of a scheme begin, or "" if robots.txt does
+// not apply to it.
 func prefixOf(scheme string) string {
 	switch scheme {
 	case "http":
@@ -59,9 +60,9 @@ func defaultPort(prefix string) string {
 	return "21"
 }
 
-// Append appends the origin of u to buf, and nothing if robots.txt does not
-// apply to its scheme; host is the request's Host, if it has one. It allocates
-// nothing for a plain host, so that a cached origin can be looked up for free.
+// Append appends the origin of u to buf, or nothing if robots.txt does not
+// apply to its scheme. host is the request's Host; "": the URL's own. A plain
+// host costs no allocation, so a cached origin can be looked up without one.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	prefix := prefixOf(u.Scheme)
 	if prefix == "" {
@@ -89,8 +90,8 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 
 // appendHost appends a host and its port in the canonical form of an origin.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
-	// Nearly always it is a name of the plain kind, which only needs to be in
-	// lower case, or an IPv4 address in its one form.
+	// Nearly always the host is a plain name that only needs to be in lower
+	// case, or an IPv4 address in its one form.
 	plain := append(buf, hostport...)
 	host := plain[len(buf):]
 	for i, b := range host {
@@ -108,12 +109,13 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	return appendOddHost(buf, prefix, hostport)
 }
 
-// maxLabel is the length of a name that has no label too long, in bytes.
+// maxLabel is the most bytes of a DNS label. A shorter name has no label that
+// is too long.
 const maxLabel = 63
 
-// mayBeNumber reports whether a host may be an IPv4 address in another form than
-// its one, such as 127.1: those end in a digit, maybe a hexadecimal one, and
-// their last label begins with one.
+// mayBeNumber reports whether a host may be an IPv4 address that is not in its
+// one form, such as 127.1. Such a host ends in a digit, maybe a hexadecimal
+// one, and its last label begins with a digit.
 func mayBeNumber(host []byte) bool {
 	if host[len(host)-1] > 'f' { // as .com and .org do
 		return false
@@ -125,8 +127,8 @@ func mayBeNumber(host []byte) bool {
 	return err != nil
 }
 
-// plainHost has the bytes of a host of the plain kind, each in lower case; else
-// 0.
+// plainHost maps the bytes of a plain host to lower case, and all other bytes
+// to 0.
 var plainHost = func() (lower [256]byte) {
 	for _, b := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-._") {
 		lower[b] = b
@@ -137,10 +139,10 @@ var plainHost = func() (lower [256]byte) {
 	return lower
 }()
 
-// appendOddHost is appendHost for hosts of any kind. The host's name is
-// politeness's, so that rules and pace agree about it.
+// appendOddHost is appendHost for any host. It takes the host's name from
+// politeness, so that rules and pace agree about it.
 func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
-	if len(hostport) > 2048 { // HostKey says what is too long; this is not worth a look at each byte
+	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
 	}
 	host, port := splitPort(hostport)
@@ -161,9 +163,8 @@ func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	case strings.IndexByte(name, ':') >= 0:
 		buf = append(append(append(buf, '['), name...), ']')
 	default:
-		// An IPv4-mapped address. It is paced as the IPv4 address that it
-		// stands for, but a server is told another Host, and may have other
-		// rules.
+		// An IPv4-mapped address has the pace of the IPv4 address. But the
+		// server is sent another Host, so the rules may differ.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
 	if port, err = canonicalPort(prefix, port); err != nil {
@@ -175,8 +176,8 @@ func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	return buf, nil
 }
 
-// canonicalPort returns a port as a number without leading zeros, and "" for
-// the default of the scheme, which is told by its prefix.
+// canonicalPort returns a port as a number without leading zeros, or "" for the
+// default port of the scheme with that prefix.
 func canonicalPort(prefix, port string) (string, error) {
 	if port == "" {
 		return "", nil
@@ -194,7 +195,7 @@ func canonicalPort(prefix, port string) (string, error) {
 	return n, nil
 }
 
-// quoted is a host as an error has room for it.
+// quoted returns a host in quotes, cut to a length that suits an error.
 func quoted(host string) string {
 	if len(host) > 300 {
 		host = strings.ToValidUTF8(host[:300], "") + "…"
@@ -202,8 +203,8 @@ func quoted(host string) string {
 	return strconv.Quote(host)
 }
 
-// splitPort splits "host:port"; a port may be empty, and a colon inside
-// brackets belongs to an IPv6 address.
+// splitPort splits "host:port". The port may be empty. A colon inside brackets
+// belongs to an IPv6 address.
 func splitPort(hostport string) (host, port string) {
 	i := strings.LastIndexByte(hostport, ':')
 	if i < 0 || strings.IndexByte(hostport[i:], ']') >= 0 {
@@ -217,9 +218,9 @@ func isCanonicalPort(prefix, port string) bool {
 	return err == nil && port != "" && canonical == port
 }
 
-// isWritable reports whether an origin can have the name: politeness leaves
-// what IDNA forbids as it is, a space ends the name, and brackets are around an
-// address.
+// isWritable reports whether the name can stand in an origin. politeness leaves
+// names that IDNA forbids unchanged, so they may contain non-ASCII bytes, a
+// space, which ends a name in an origin, or brackets, which enclose an address.
 func isWritable(name string) bool {
 	for i := range len(name) {
 		switch b := name[i]; {
@@ -230,14 +231,14 @@ func isWritable(name string) bool {
 	return true
 }
 
-// Of is Append as a string.
+// Of returns the origin that Append appends, as a string.
 func Of(u *url.URL, host string) (string, error) {
 	b, err := Append(nil, u, host)
 	return string(b), err
 }
 
-// Parse reads an origin as a person writes it: "https://example.com",
-// with or without a slash at its end.
+// Parse parses an origin as a person writes it: "https://example.com", with or
+// without a final slash.
 func Parse(name string) (string, error) {
 	u, err := url.Parse(name)
 	if err != nil {
@@ -249,14 +250,14 @@ func Parse(name string) (string, error) {
 	return Of(u, "")
 }
 
-// RobotsTxt is the URL of the robots.txt of an origin, as a string.
+// RobotsTxt returns the URL of an origin's robots.txt as a string.
 func RobotsTxt(origin string) string {
 	u, _ := RobotsURL(origin)
-	return u.String() // which escapes the zone of an IPv6 address
+	return u.String() // escapes the zone of an IPv6 address
 }
 
-// OfRobotsTxt is the way back from RobotsTxt: ok is false if robotsURL is not
-// where the robots.txt of an origin is.
+// OfRobotsTxt is the inverse of RobotsTxt. ok is false if robotsURL is not the
+// robots.txt of an origin.
 func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
 	if !ok {
@@ -266,14 +267,14 @@ func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	return origin, err == nil
 }
 
-// Host is the host of an origin, for messages.
+// Host returns the host of an origin, for messages.
 func Host(origin string) string {
 	_, authority, _ := strings.Cut(origin, "://")
 	return authority
 }
 
-// robotsURL is where the robots.txt of an origin is, and the Host header to
-// ask with ("" for the URL's own).
+// RobotsURL returns the URL of an origin's robots.txt, and the Host header to
+// send ("": the URL's own).
 func RobotsURL(origin string) (u *url.URL, host string) {
 	at, host, _ := strings.Cut(origin, " ")
 	scheme, authority, _ := strings.Cut(at, "://")

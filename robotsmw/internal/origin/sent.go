@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// SentHost returns the Host to send with a request to u of the named origin,
-// whose own Host is host: the one that the origin's robots.txt is fetched with.
-// It is "" where net/http sends that by itself.
+// SentHost returns the Host header to send with a request to u. name is the
+// request's origin and host its own Host. The result is the Host that the
+// origin's robots.txt is fetched with, or "" if net/http sends that anyway.
 func SentHost(name []byte, u *url.URL, host string) string {
 	if host == "" {
 		host = u.Host
@@ -24,16 +24,17 @@ func SentHost(name []byte, u *url.URL, host string) string {
 	return string(own)
 }
 
-// SentURL returns the URL to send a request to that was made for u: u itself,
-// but where that has a path without a leading slash. There net/http would send
-// none either, and to a proxy a path ".b.example/" as part of the host's name.
+// SentURL returns the URL to send a request for u to. That is u, unless its
+// path has no leading slash. net/http would send such a path as it is, and a
+// proxy would take a path ".b.example/" for part of the host's name. So SentURL
+// adds the slash.
 func SentURL(u *url.URL) *url.URL {
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u
 	}
 	sent := *u
 	if path := u.EscapedPath(); isAbsolute(path) {
-		sent.Opaque = path // which no host is put before
+		sent.Opaque = path // net/http puts no host before it
 		return &sent
 	}
 	sent.Path = "/" + u.Path
@@ -43,10 +44,10 @@ func SentURL(u *url.URL) *url.URL {
 	return &sent
 }
 
-// CheckTarget reports a request to u, whose own Host is host, with a target
-// that names another origin. A target in absolute form counts for more than the
-// Host header (RFC 9112 §3.2.2), so the request would be decided by the rules
-// of one host and answered by another.
+// CheckTarget returns an error if the target of a request to u, whose own Host
+// is host, names another origin. A target in absolute form overrides the Host
+// header (RFC 9112 §3.2.2), so one host's rules would decide the request and
+// another host would answer it.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil
@@ -77,7 +78,7 @@ func CheckTarget(u *url.URL, host string) error {
 	return nil
 }
 
-// Path returns what of a request target the rules are about: the path and the
+// Path returns the part of a request target that rules match: the path and the
 // query, from its first slash on.
 func Path(target string) string {
 	if !isAbsolute(target) {
@@ -90,8 +91,8 @@ func Path(target string) string {
 	return ""
 }
 
-// HasPlainTarget reports whether the request target of u is a path, as nearly
-// always: CheckTarget has nothing to look at.
+// HasPlainTarget reports whether the request target of u is a path, as it
+// nearly always is. Then CheckTarget has nothing to check.
 func HasPlainTarget(u *url.URL) bool {
 	return u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') && (u.RawPath == "" || u.RawPath[0] == '/')
 }

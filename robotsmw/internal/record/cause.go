@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// longestCause is how many bytes of what went wrong are kept. A server can
-// write megabytes into a status line, which then stand in an error.
+// longestCause is how many bytes of an error's text are kept. A server can
+// write megabytes into a status line, and they end up in an error.
 const longestCause = 300
 
-// causeOf returns a text as a Failure keeps it: printable, at most longestCause
-// bytes long, and sharing no memory with the text. White space is a space in
-// it.
+// causeOf returns a text in the form that a Failure keeps: printable, with
+// spaces for all white space, at most longestCause bytes long, and sharing no
+// memory with text.
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))
-	fits := 0 // how much of the cause leaves room for more
+	fits := 0 // how many bytes leave room for more
 	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
@@ -31,7 +31,7 @@ func causeOf(text string) string {
 		}
 		cause = utf8.AppendRune(cause, r)
 	}
-	if len(cause) == 0 { // an error without words: with one, whoever reads it knows that it failed
+	if len(cause) == 0 { // without any words the record would not seem to have failed
 		return "no reason given"
 	}
 	return string(cause)

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// storedRecord is the first line of a stored value, as JSON; the body of the
-// robots.txt follows, as it was served, so that a crawler with other product
+// storedRecord is the first line of a stored value, as JSON. The body of the
+// robots.txt follows as it was served, so that a crawler with other product
 // tokens can use it too.
 type storedRecord struct {
 	Version      int            `json:"v"`
@@ -46,11 +46,13 @@ type storedFailure struct {
 
 const storedVersion = 1
 
-// longestSource bounds what a stored value says it is from: a URL that was
-// followed has 8 KiB at most, and a host some hundred bytes.
+// longestSource is the most bytes that the URL and Host in a stored value may
+// have. A URL that was followed has at most 8 KiB, and a host some hundred
+// bytes.
 const longestSource = 16 << 10
 
-// Encode is the stored form of an origin's record and of the body it came from.
+// Encode returns the stored form of an origin's record and of the body that it
+// was made from.
 func Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
 		Version: storedVersion, Origin: name, Status: int(rec.Status), Redirects: int(rec.Hops),
@@ -74,18 +76,18 @@ func Encode(name string, rec *Record, body []byte) []byte {
 		s.Failure = &storedFailure{f.Since, f.Last, f.Count, f.Status, f.Cause, f.Retry}
 	}
 	head, err := json.Marshal(s)
-	if err != nil { // a year beyond 9999: no such time comes from a clock
+	if err != nil { // a year beyond 9999, which no clock returns
 		panic(err)
 	}
 	return append(append(head, '\n'), body...)
 }
 
-// Decode reads a stored value of an origin and trusts nothing in it: it must be
-// of this origin, its body must have the hash it says, and no lifetime or pause
-// may be longer than one that this package would have given. elsewhere returns
-// the body stored for another origin, whose file this one shares; nil if it is
-// not there. If the error is fs.ErrNotExist, a part of the record was not
-// there.
+// Decode decodes a stored value of an origin and trusts nothing in it. The
+// value must be for this origin, its body must have the hash that it states,
+// and no lifetime or pause may be longer than this package would give.
+// elsewhere returns the body stored for another origin whose file this one
+// shares; nil if it is missing. If the error is fs.ErrNotExist, a part of the
+// record is missing.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
@@ -147,8 +149,8 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 	return rec, nil
 }
 
-// Body is the robots.txt in a stored value if it has the hash; nil if it is not
-// there. An empty one is not nil.
+// Body returns the robots.txt in a stored value if it has that hash, else nil.
+// An empty robots.txt is not nil.
 func Body(value []byte, hash [sha256.Size]byte) []byte {
 	_, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok || sha256.Sum256(body) != hash {
@@ -157,8 +159,9 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 	return body
 }
 
-// Validator is a validator fit to be sent back, else "". A server may refuse
-// a header of some kilobytes with a 4xx, which would read as "no robots.txt".
+// Validator returns s if it is fit to be sent back as a validator, else "". A
+// server may refuse a header of some kilobytes with a 4xx, which would read as
+// "no robots.txt".
 func Validator(s string) string {
 	const longest = 1 << 10
 	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {

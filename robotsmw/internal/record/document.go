@@ -8,18 +8,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Document is what a crawler needs of a robots.txt, and none of its text
-// unless Options.KeepFiles asks for it.
-// Origins with the same file share one: many sites leave the file that came
-// with their software as it is.
+// A Document is what a crawler needs of a robots.txt. It keeps the text only
+// with Options.KeepFiles. Origins with the same file share one Document: many
+// sites leave the file that came with their software unchanged.
 type Document struct {
 	Hash     [sha256.Size]byte
-	Size     int // of the body, in bytes
+	Size     int // size of the body in bytes
 	Rules    *robotstxt.Rules
 	Sitemaps []string
 	File     *robotstxt.File // nil without Options.KeepFiles
 
-	cached int // origins in the cache that have it; guarded by Documents.mu
+	cached int // how many origins in the cache have it; guarded by Documents.mu
 }
 
 // newDocument parses a body for the tokens of the crawler.
@@ -30,13 +29,13 @@ func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile 
 		d.File = f
 	}
 	if s := f.Sitemaps(); len(s) > 0 {
-		// A copy, because what Sitemaps gives are parts of the text.
+		// Copy them, because Sitemaps returns parts of the text.
 		d.Sitemaps = strings.Split(strings.Join(s, "\n"), "\n")
 	}
 	return d
 }
 
-// Cost is roughly what a document takes in memory, in bytes.
+// Cost returns roughly how many bytes of memory a document takes.
 func (d *Document) Cost() int64 {
 	n := 160 + d.Rules.Size()
 	for _, s := range d.Sitemaps {
@@ -48,13 +47,14 @@ func (d *Document) Cost() int64 {
 	return int64(n)
 }
 
-// Documents are those in the cache, by their hash.
+// Documents are the documents in the cache, by hash.
 type Documents struct {
 	mu     sync.Mutex
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// of is the document of a body with that hash: one in the cache, or a new one.
+// of returns the document of a body with that hash, from the cache or a new
+// one.
 func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
@@ -65,8 +65,8 @@ func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, ke
 	return newDocument(hash, body, tokens, keepFile)
 }
 
-// Add notes that one more origin in the cache has the document, and returns
-// by how much that makes the cache grow.
+// Add notes that one more origin in the cache has the document, and returns how
+// many bytes the cache grows by.
 func (ds *Documents) Add(d *Document) int64 {
 	if d == nil {
 		return 0
@@ -85,7 +85,7 @@ func (ds *Documents) Add(d *Document) int64 {
 	return d.Cost()
 }
 
-// Remove is the opposite of Add.
+// Remove undoes one Add, and returns how many bytes the cache shrinks by.
 func (ds *Documents) Remove(d *Document) int64 {
 	if d == nil {
 		return 0
@@ -101,8 +101,8 @@ func (ds *Documents) Remove(d *Document) int64 {
 	return d.Cost()
 }
 
-// Held is how many origins the books say have the document, and Len how many
-// documents there are: for an audit.
+// Held returns how many origins are counted for the document. It is for an
+// audit, like Len, which returns how many documents there are.
 func (ds *Documents) Held(d *Document) int {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()

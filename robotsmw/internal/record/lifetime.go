@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and
-// lets the cache control of RFC 9111 say how long; these bounds keep a
-// site's headers from asking for a fetch a second, or for a rule that never
-// changes.
+// RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and lets
+// the cache control of RFC 9111 set the time. Within these limits a site's
+// headers can neither demand a fetch each second nor a rule that never changes.
 const (
 	MinLifetime  = 5 * time.Minute
 	MaxLifetime  = 24 * time.Hour
-	LoopLifetime = time.Hour // after a redirect loop: probably a mistake that will be mended
+	LoopLifetime = time.Hour // after a redirect loop, which is probably a mistake and will be mended
 )
 
-// Lifetime is how long from now a response with the header h, received now,
-// may be used (RFC 9111 §4.2), between 5 minutes and 24 hours. stated
-// reports whether the header says anything about it; without a word it is 24
-// hours. s-maxage is not for us: a crawler's cache is a private one.
+// Lifetime returns how long a response with the header h, received now, may be
+// used from now on (RFC 9111 §4.2): between 5 minutes and 24 hours. stated
+// reports whether the header says anything about it; if not, the lifetime is 24
+// hours. s-maxage does not apply, because a crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	cc := parseCacheControl(h.Values("Cache-Control"))
 	switch {
@@ -34,20 +33,21 @@ func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 			date = now
 		}
 		expires, err := http.ParseTime(h.Get("Expires"))
-		if err != nil { // "0" and its like: already expired (RFC 9111 §5.3)
+		if err != nil { // "0" and the like: already expired (RFC 9111 §5.3)
 			return MinLifetime, true
 		}
 		d = expires.Sub(date)
 	default:
 		return MaxLifetime, false
 	}
-	// Only a positive d can have an age taken off without wrapping around:
-	// some servers send an Expires of the year 1.
+	// The age may be subtracted only if d is not negative, or d could wrap
+	// around: some servers send an Expires of the year 1.
 	return min(max(max(d, 0)-currentAge(h, now), MinLifetime), MaxLifetime), true
 }
 
-// currentAge is the age of a response on its arrival (RFC 9111 §4.2.3): what
-// caches on the way say in Age, or what its Date says, whichever is more.
+// currentAge returns the age of a response on its arrival (RFC 9111 §4.2.3):
+// the Age that caches on the way set or the time since its Date, whichever is
+// more.
 func currentAge(h http.Header, now time.Time) time.Duration {
 	var age time.Duration
 	if s, ok := deltaSeconds(strings.TrimSpace(h.Get("Age"))); ok {
@@ -60,8 +60,8 @@ func currentAge(h http.Header, now time.Time) time.Duration {
 }
 
 type cacheControl struct {
-	noStore   bool // or no-cache: both ask for a fetch each time, and get the minimum
-	invalid   bool // a max-age that is no number, or two that differ (RFC 9111 §4.2.1: treat as stale)
+	noStore   bool // or no-cache: both ask for a fetch each time and get MinLifetime
+	invalid   bool // a max-age that is no number, or two that differ: treat as stale (RFC 9111 §4.2.1)
 	hasMaxAge bool
 	maxAge    time.Duration
 }
@@ -75,8 +75,8 @@ func parseCacheControl(lines []string) cacheControl {
 			case "no-store":
 				cc.noStore = true
 			case "no-cache":
-				// With field names (no-cache="Set-Cookie") it is about
-				// those fields alone.
+				// With field names (no-cache="Set-Cookie") it applies only to
+				// those fields.
 				cc.noStore = cc.noStore || value == ""
 			case "max-age":
 				d, ok := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
@@ -90,8 +90,8 @@ func parseCacheControl(lines []string) cacheControl {
 	return cc
 }
 
-// deltaSeconds reads a whole number of seconds; one too large for a
-// time.Duration is the largest (RFC 9111 §1.2.2).
+// deltaSeconds parses a whole number of seconds. A number that is too large
+// gives the longest Duration (RFC 9111 §1.2.2).
 func deltaSeconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -105,9 +105,9 @@ func deltaSeconds(s string) (time.Duration, bool) {
 
 const maxDuration = time.Duration(1<<63 - 1)
 
-// nextTry is how long to wait after the nth failed fetch in a row (n ≥ 1):
-// what the server asked for, else 1 minute doubling up to 1 hour. A wait
-// asked for is cut to 24 hours, as a copy's lifetime is.
+// nextTry returns how long to wait after the nth failed fetch in a row (n ≥ 1):
+// what the server asked for, up to 24 hours; else 1 minute, doubling up to 1
+// hour.
 func nextTry(n int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, MaxLifetime)
@@ -119,9 +119,9 @@ func nextTry(n int, retryAfter time.Duration) time.Duration {
 	return min(first<<(n-1), longest)
 }
 
-// passed reports whether t is over. It asks both clocks that a time.Time may
-// hold: the monotonic one stands still while a machine sleeps, and the wall
-// clock can be set back.
+// passed reports whether t is over by either clock of a time.Time: the
+// monotonic clock stands still while a machine sleeps, and the wall clock can
+// be set back.
 func passed(t, now time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }

@@ -1,8 +1,9 @@
-// Package record holds what is known of an origin: its rules or that there are
-// none, for how long that holds, what failed since, and when the next fetch may
-// be tried. A Record never changes; each answer of a server makes a new one of
-// the one before. Encode and Kind.Decode are its stored form. Nothing here does
-// I/O or waits, and each question is asked with the time it is asked at.
+// Package record holds what is known of an origin: its rules, or that there are
+// none, how long that holds, what has failed since, and when the next fetch may
+// be tried. A Record never changes. Each answer of a server makes a new one
+// from the one before. Encode and Kind.Decode convert to and from its stored
+// form. Nothing here does I/O or waits, and each method that needs the time
+// takes it as an argument.
 package record
 
 import (
@@ -13,11 +14,12 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ThirtyDays is when an origin that could never be reached may be treated as
-// one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps records.
+// ThirtyDays is after what time an origin that could never be reached may be
+// treated as one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps
+// records.
 const ThirtyDays = 30 * 24 * time.Hour
 
-// clockSkew is how far the clocks of those who share a Store may be apart.
+// clockSkew is how far apart the clocks of members that share a Store may be.
 const clockSkew = time.Minute
 
 // A State is what is known of an origin's robots.txt.
@@ -31,29 +33,29 @@ const (
 	Override                 // Options.Override
 )
 
-// A Record is what is kept of an origin. It never changes once it is shared: a
-// new fetch makes a new one.
+// A Record is what is known of one origin. It never changes once it is shared:
+// a new fetch makes a new one.
 type Record struct {
 	URL     string // of the origin's robots.txt; "" for an override
 	State   State
-	Hops    uint8     // redirects on the way
-	Status  int16     // of the response that State follows from; 0: none
+	Hops    uint8     // redirects followed
+	Status  int16     // status of the response that State follows from; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, from the URL's own host and without a validator
+	Source  *Source   // nil: the origin's own /robots.txt, asked with the URL's own host, without a validator
 	Fetched time.Time
 	Expires time.Time
-	Failure *Failure // nil: the latest fetch went well
+	Failure *Failure // nil: the latest fetch succeeded
 }
 
-// A Source is where a document came from, and what revalidates it there.
+// A Source is where a document came from, and the validators for it there.
 type Source struct {
 	URL          string // of the file, if not the origin's own /robots.txt
-	Host         string // that was asked for it, if not the URL's own
+	Host         string // the Host that was sent, if not the URL's own
 	ETag         string
 	LastModified string
 }
 
-// From is never nil.
+// From returns the record's Source, and an empty one for nil.
 func (r *Record) From() *Source {
 	if r.Source == nil {
 		return new(Source)
@@ -63,21 +65,22 @@ func (r *Record) From() *Source {
 
 // A Failure is a run of failed fetches.
 type Failure struct {
-	Since  time.Time // of the first
-	Last   time.Time // of the latest
+	Since  time.Time // of the first failure
+	Last   time.Time // of the latest failure
 	Count  int
 	Status int       // 0: no response
-	Cause  string    // what went wrong last
+	Cause  string    // what went wrong the last time
 	Retry  time.Time // when the next fetch may be tried
 
-	// Delay: nothing failed, but a limiter refused the wait for the host
-	// that the origin redirects to. Nil: it failed.
+	// Delay is not nil if nothing failed, but a limiter refused the wait for
+	// the host that the origin redirects to.
 	Delay *politeness.DelayError
 }
 
-// Validates is the source whose validators may be sent to url, with host as the
-// request's Host ("": the URL's own): a validator is for where it came from
-// alone, and one URL is another file at each virtual host. Nil: none.
+// Validates returns the source whose validators may be sent to url, with host
+// as the request's Host ("": the URL's own). A validator is only for the place
+// that it came from, and one URL is a different file at each virtual host. nil:
+// there is none.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
@@ -88,8 +91,8 @@ func (r *Record) Validates(url, host string) *Source {
 	return nil
 }
 
-// InForce is the state that decides now. A good copy outlives failures; that
-// there was no robots.txt is believed for its lifetime alone.
+// InForce returns the state that decides now. A good copy holds in spite of
+// failures. That there was no robots.txt holds only for its lifetime.
 func (r *Record) InForce(now time.Time) State {
 	if r.State != Good && r.Failure != nil && r.Expired(now) {
 		return None
@@ -97,9 +100,9 @@ func (r *Record) InForce(now time.Time) State {
 	return r.State
 }
 
-// Expired reports whether the answer's lifetime is over. A record that says
-// it was fetched in the future was written under another clock: its age is
-// not known, so it is over too.
+// Expired reports whether the record's lifetime is over. A record from the
+// future was written by another clock. Its age is unknown, so it counts as
+// expired.
 func (r *Record) Expired(now time.Time) bool {
 	switch r.State {
 	case Override:
@@ -110,8 +113,8 @@ func (r *Record) Expired(now time.Time) bool {
 	return passed(r.Expires, now) || r.Fetched.After(now.Add(clockSkew))
 }
 
-// refreshable reports whether four fifths of the lifetime are over: a fetch
-// in the background then spares every caller the wait at its end.
+// refreshable reports whether four fifths of the lifetime are over. A fetch in
+// the background then saves every caller the wait at its end.
 func (r *Record) refreshable(now time.Time) bool {
 	if r.State == Override {
 		return false
@@ -119,8 +122,8 @@ func (r *Record) refreshable(now time.Time) bool {
 	return passed(r.Fetched.Add(r.Expires.Sub(r.Fetched)/5*4), now)
 }
 
-// Waiting reports whether fetches fail and the next try is not due. A
-// failure in the future is another clock's: its next try is due.
+// Waiting reports whether fetches fail and the next try is not due. A failure
+// from the future was written by another clock, so its next try is due.
 func (r *Record) Waiting(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
@@ -143,10 +146,9 @@ func (r *Record) Use(now time.Time) Use {
 	return UseFetch
 }
 
-// calm reports, of nearly every record that is fresh and at little cost, that
-// it is: by both clocks of passed it was fetched already, and need not be
-// refreshed. It counts in whole seconds, and leaves the last of them to the
-// others.
+// calm reports at little cost that a record is fresh and needs no refresh, by
+// both clocks of passed. It finds nearly all such records. It counts whole
+// seconds and leaves the last second to the other checks.
 func (r *Record) calm(now time.Time) bool {
 	fetched, s := r.Fetched.Unix(), now.Unix()
 	calm := (r.Expires.Unix()-fetched)/5*4 - 1
@@ -158,16 +160,16 @@ type Use uint8
 
 const (
 	UseFetch      Use = iota // wait for a fetch
-	UseFresh                 // as it is
-	UseStale                 // as it is: past its lifetime, or unreachable, and the next try is not due
-	UseAndRefresh            // as it is, and start a fetch in the background
+	UseFresh                 // use it as it is
+	UseStale                 // use it as it is: it is expired or unreachable, and the next try is not due
+	UseAndRefresh            // use it as it is, and start a fetch in the background
 )
 
 // AsIs reports whether no fetch is due.
 func (u Use) AsIs() bool { return u == UseFresh || u == UseStale }
 
-// Renewed is the record after a 304: the same file for another lifetime. A
-// 304 that says nothing of it repeats the lifetime that the file had.
+// Renewed returns the record after a 304: the same file for another lifetime.
+// If the 304 does not state a lifetime, it is as long as before.
 func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	next := *r
 	d, stated := Lifetime(h, now)
@@ -178,8 +180,8 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	return &next
 }
 
-// Failed is the record after one more failed fetch: what was good stays,
-// until a fetch goes well.
+// Failed returns the record after one more failed fetch. What was good stays
+// until a fetch succeeds.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
 	next := &Record{URL: url}
 	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: causeOf(cause)}
@@ -194,8 +196,8 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 	return next
 }
 
-// AfterError is the record after a fetch that ended in err: Failed, or
-// Delayed if err is a limiter's refusal.
+// AfterError returns the record after a fetch that ended in err: Delayed if err
+// is a limiter's refusal, else Failed.
 func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
@@ -203,8 +205,8 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 	return r.Failed(url, now, status, err.Error(), retryAfter)
 }
 
-// Delayed is the record after a fetch that a limiter did not let go on beyond
-// a redirect: the origin is not asked again before that limiter's time.
+// Delayed returns the record after a fetch that a limiter did not let follow a
+// redirect. The origin is not asked again before the limiter's time.
 func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError) *Record {
 	next := r.Failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
 	next.Failure.Count--
@@ -212,7 +214,8 @@ func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError
 	return next
 }
 
-// Postponed is the limiter's refusal, if that is all there is to say now.
+// Postponed returns the limiter's refusal if nothing else is known now, else
+// nil.
 func (r *Record) Postponed(now time.Time) error {
 	if f := r.Failure; f != nil && f.Delay != nil && r.InForce(now) == None {
 		return f.Delay
@@ -220,12 +223,12 @@ func (r *Record) Postponed(now time.Time) error {
 	return nil
 }
 
-// NewerThan reports whether r tells more than other: both may be nil.
+// NewerThan reports whether r is newer than other. Both may be nil.
 func (r *Record) NewerThan(other *Record) bool {
 	return r != nil && (other == nil || r.checked().After(other.checked()))
 }
 
-// checked is when the origin was last asked.
+// checked returns when the origin was last asked.
 func (r *Record) checked() time.Time {
 	if r.Failure != nil {
 		return r.Failure.Last
@@ -233,7 +236,7 @@ func (r *Record) checked() time.Time {
 	return r.Fetched
 }
 
-// Cost is roughly what a record takes in memory, in bytes, without the
+// Cost returns roughly how many bytes of memory a record takes, without the
 // document that it may share.
 func (r *Record) Cost() int64 {
 	n := 160 + len(r.URL)

@@ -9,30 +9,30 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// ErrElsewhere says that another member of the fleet fetches the robots.txt, or
-// has just done so.
+// ErrElsewhere says that another member of the fleet is fetching the robots.txt
+// or has just fetched it.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
-// A Lock is the right to fetch an origin's robots.txt, of one member of a fleet
-// at a time. It does not last for as long as a host may rest, so it is given
-// back while its holder waits for the host (Release), and taken anew when the
-// host may be asked (Take). It is safe for concurrent use.
+// A Lock is the right to fetch an origin's robots.txt, which one member of a
+// fleet has at a time. It does not last as long as a host may rest. So its
+// holder gives it back while it waits for the host (Release), and takes it
+// again when the host may be asked (Take). It is safe for concurrent use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
-	prev    *record.Record // what the fetch is to replace
+	prev    *record.Record // the record that the fetch is to replace
 	patient bool
 
-	mu     sync.Mutex // guards the two below; held while the Store is asked
-	unlock func()     // nil: it is not held
+	mu     sync.Mutex // guards unlock and taken; held during calls of the Store
+	unlock func()     // nil: the lock is not held
 	taken  time.Time
 }
 
-// Lock makes sure that only one member of a fleet fetches: it returns when this
-// one may, or with the record that another has meanwhile stored, newer than
-// prev. A holder that died is waited for until its lock expires; without
-// patience no holder is waited for, and two members may fetch. The Lock is
-// never nil.
+// Lock makes sure that only one member of a fleet fetches. It returns when this
+// member may, or with the record, newer than prev, that another has stored
+// meanwhile. It waits for a holder that died until that one's lock expires.
+// Without patience it waits for no holder, and two members may fetch. The Lock
+// is never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {
@@ -58,17 +58,17 @@ func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.R
 	}
 }
 
-// Release gives the lock back, for good or until Take.
+// Release gives up the lock, for good or until Take.
 func (l *Lock) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release()
 }
 
-// Take sees to it that the lock lasts for as long as a question takes, before
-// one is asked: it takes it anew if it was given back, or for so much as slack.
-// The error is ErrElsewhere. A lock without patience goes without, as
-// Keeper.Lock does.
+// Take makes sure, before a question is asked, that the lock lasts until the
+// answer. It takes the lock anew if it was released, or is older than slack.
+// The error is ErrElsewhere. A Lock without patience goes on without the lock,
+// as in Keeper.Lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil
@@ -116,8 +116,8 @@ func (l *Lock) release() {
 	l.keeper.report("unlock", err)
 }
 
-// stored is what another member has stored meanwhile, if that makes the fetch
-// needless.
+// stored returns the record that another member has stored meanwhile if that
+// makes the fetch needless, else nil.
 func (l *Lock) stored() *record.Record {
 	rec := l.keeper.Get(l.name)
 	if rec.NewerThan(l.prev) && rec.Use(time.Now()).AsIs() {

@@ -1,7 +1,7 @@
-// Package store puts records into a Store, and shields the crawl from a Store
-// that fails, hangs or lies. None of its calls returns an error or takes longer
-// than two seconds (Lock: than the lock lasts); what goes wrong is told to a
-// function, and costs a fetch.
+// Package store puts records into a Store and shields the crawl from a Store
+// that fails, hangs or lies. No call but Lock takes longer than two seconds;
+// Lock takes no longer than a lock lasts. Faults of the Store are not returned
+// but reported to a function. They cost a fetch.
 package store
 
 import (
@@ -19,57 +19,57 @@ import (
 
 const (
 	timeout    = 2 * time.Second  // for each call
-	pauseAfter = 10 * time.Second // without calls, after one that did not end in time
+	pauseAfter = 10 * time.Second // without calls, after a call that did not end in time
 )
 
-// A Store is robotsmw.Store, whose doc says what it must do.
+// A Store is a robotsmw.Store; its doc says what it must do.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
 	Delete(ctx context.Context, key string) error
 }
 
-// A Locker is robotsmw.Locker, which a Store may be too.
+// A Locker is a robotsmw.Locker. A Store may also be one.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
 
-// A Keeper puts records into a Store and gets them back, and shields the
-// crawl from whatever the Store does.
+// A Keeper stores and reads records, and shields the crawl from whatever the
+// Store does.
 type Keeper struct {
 	store   Store
-	locker  Locker // nil: the Store is none
+	locker  Locker // nil: the Store is not a Locker
 	lockTTL time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
 	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
-	forgets atomic.Int64 // how often Forget was called
+	forgets atomic.Int64 // how many times Forget was called
 }
 
-// New makes the Keeper of a Store, whose records are read as kind says. lockTTL
-// is how long a lock lasts whose holder has died: longer than a question takes,
-// by what it may wait for its slot without giving the lock back (see [Lock]).
-// failed is told what the Store did wrong, and at which of "get", "put",
-// "delete", "lock" and "unlock".
+// New returns the Keeper of a Store, whose records are read as kind says.
+// lockTTL is how long the lock of a holder that died lasts. It must exceed the
+// time of a question by the wait for a slot during which the lock is kept (see
+// [Lock]). failed is called with what the Store did wrong, and with one of
+// "get", "put", "delete", "lock" and "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
 	return k
 }
 
-// Forget deletes the origin's record. What a fetch under way has learnt is
-// not kept: see Put.
+// Forget deletes the origin's record. The result of a fetch under way is not
+// stored: see Put.
 func (k *Keeper) Forget(name string) {
 	k.forgets.Add(1)
 	k.delete(name)
 }
 
-// Forgotten counts the calls of Forget, for Put.
+// Forgotten returns how many times Forget was called, for Put.
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
-// Put stores what a fetch found that began when Forgotten was forgotten. If any
-// origin was forgotten since, nothing stays in the Store: that may cost a
-// fetch.
+// Put stores the result of a fetch. forgotten is what Forgotten returned when
+// the fetch began. If any origin was forgotten since, nothing is stored, which
+// may cost a fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
 	if k.forgets.Load() != forgotten {
 		return
@@ -79,7 +79,7 @@ func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int
 	}
 }
 
-// Get is the stored record, or nil.
+// Get returns the stored record, or nil.
 func (k *Keeper) Get(name string) *record.Record {
 	value := k.getValue(name)
 	if value == nil {
@@ -107,20 +107,20 @@ func (k *Keeper) getValue(name string) []byte {
 	return value
 }
 
-// put stores a record with the body it came from. A record that was renewed,
-// or whose fetch failed, has no body with it: that is the one stored before.
-// One that shares the robots.txt of another origin is stored without: the
-// body is with that origin.
+// put stores a record with the body that it was made from. A record that was
+// renewed, or whose fetch failed, comes without a body, so the body that was
+// stored before stays. A record that shares the robots.txt of another origin is
+// stored without a body, which is stored with that origin.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // it is about a limiter, not about the origin
+		return // the record is about a limiter, not about the origin
 	}
 	if rec.State == record.Good {
 		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
 			body = nil
 		} else if body == nil {
 			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
-				return // it is not there any more; the next start fetches it
+				return // the body is gone; the next start fetches it
 			}
 		}
 	}
@@ -135,8 +135,8 @@ func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	k.report("put", err)
 }
 
-// bodyOf is the stored robots.txt of an origin if it has the hash; nil if it
-// is not there.
+// bodyOf returns the stored robots.txt of an origin if it has that hash, else
+// nil.
 func (k *Keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
 	return record.Body(k.getValue(name), hash)
 }
@@ -156,8 +156,8 @@ func (k *Keeper) report(op string, err error) {
 
 var errStorePaused = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
-// try calls the Store in a goroutine of its own, so that one which hangs
-// and does not obey its context, or panics, costs its time limit and no more.
+// try calls the Store in a goroutine. So a call that hangs and ignores its
+// context, or that panics, costs no more than its time limit.
 func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()
