@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// DirectoryPath is where an origin has its keys (draft section 8.1). The URL in
-// Signature-Agent usually ends with it.
+// DirectoryPath is the path under which an origin publishes its keys (draft
+// section 8.1). The URL in Signature-Agent usually ends with it.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns what is covered of Signature-Agent, and the field.
+// agentComponent returns the component of Signature-Agent that a signature
+// covers, and the value of the field.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {
@@ -20,8 +21,8 @@ func agentComponent(label, agent string, legacy bool) (covered component, header
 	return component{`"signature-agent";key="` + label + `"`, value}, label + "=" + value
 }
 
-// checkAgent says why a URL cannot stand in Signature-Agent (draft section
-// 5.2.1).
+// checkAgent returns an error if a URL cannot stand in Signature-Agent (draft
+// section 5.2.1).
 func checkAgent(agent string) error {
 	u, err := url.Parse(agent)
 	switch {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Asked says in words which signature a response asks for (Accept-Signature,
-// RFC 9421 §5.1), and which part of that [Transport] does not give. "" is for a
-// response without the field. A server asks with a 401 or 403 for a signature,
-// and with a 429 for a fresh one (draft section 5.3).
+// Asked describes the signature that a response asks for (Accept-Signature, RFC
+// 9421 §5.1), and which parts of it [Transport] does not send. It returns ""
+// for a response without the field. With a 401 or 403 a server asks for a
+// signature, and with a 429 for a fresh one (draft section 5.3).
 //
 // The text is one line of printable ASCII, 600 bytes at most.
 func Asked(resp *http.Response) string {
@@ -33,7 +33,7 @@ func Asked(resp *http.Response) string {
 
 const maxAsked = 600
 
-// ask puts one wish into words.
+// ask describes one member of Accept-Signature.
 func ask(m member) string {
 	if !m.isList {
 		return "asks for a signature without saying of what"
@@ -62,7 +62,7 @@ func ask(m member) string {
 			if p.value != `"ed25519"` && p.value != isTrue {
 				missing = append(missing, "alg="+printable(p.value))
 			}
-		default: // nonce among them
+		default: // such as nonce
 			missing = append(missing, p.key)
 		}
 	}

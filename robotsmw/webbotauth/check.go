@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// A DirectoryReport is what a verifier makes of a key directory.
+// A DirectoryReport is what a verifier would find in a key directory.
 type DirectoryReport struct {
-	// Keys are those that a verifier can use, in the directory's order.
+	// Keys are the keys that a verifier can use, in the directory's order.
 	Keys []DirectoryKey
-	// Problems say what is wrong, in the order in which a verifier meets it.
-	// Nil: nothing is.
+	// Problems say what is wrong, in the order in which a verifier finds it.
+	// Nil: nothing is wrong.
 	Problems []string
 }
 
@@ -28,22 +28,22 @@ type DirectoryReport struct {
 type DirectoryKey struct {
 	ID     string // see [KeyID]
 	Public ed25519.PublicKey
-	// Until is when the longest of the key's valid signatures of the
-	// directory ends. Zero: it has none.
+	// Until is when the last of the key's valid signatures of the directory
+	// expires. Zero: it has none.
 	Until time.Time
 }
 
-// The limits of a verifier (draft section 6.7).
+// The limits that verifiers set (draft section 6.7).
 const (
 	maxDirectory = 64 << 10
 	maxFetch     = 10 * time.Second
 )
 
-// CheckDirectory asks a URL for its keys, once, and says what a verifier would
-// find wrong with the answer (draft section 5.5 and appendix B): its status,
-// its media type, the keys, the signatures, and how long it may be cached. It
-// follows no redirect, as verifiers do not. Base makes the request; nil:
-// http.DefaultTransport. A request that fails is a problem, too.
+// CheckDirectory requests a URL once and reports what a verifier would find
+// wrong with the answer (draft section 5.5 and appendix B): its status, its
+// media type, the keys, the signatures, and how long it may be cached. Like
+// verifiers, it follows no redirect. Base makes the request; nil:
+// http.DefaultTransport. A request that fails is a problem too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
 	var r DirectoryReport
 	if err := checkAgent(rawURL); err != nil {
@@ -58,7 +58,7 @@ func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) 
 		return r
 	}
 	req.Header.Set("Accept", directoryType)
-	req.Header.Set("Accept-Encoding", "identity") // Content-Digest is of what is sent
+	req.Header.Set("Accept-Encoding", "identity") // Content-Digest is computed over the coded body
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -81,7 +81,7 @@ func (r *DirectoryReport) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// check judges the answer to a request.
+// check reports what is wrong with the answer to a request.
 func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
@@ -109,7 +109,8 @@ func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []b
 	r.checkCaching(resp.Header, now)
 }
 
-// checkKeys reads the JWK Set. It reports whether there is one.
+// checkKeys parses the JWK Set. It reports whether there is one with a usable
+// key.
 func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
@@ -130,7 +131,7 @@ func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) 
 	return true
 }
 
-// checkJWK reads a key, and keeps it if it can be used.
+// checkJWK parses key number n, and keeps it if it can be used.
 func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, now time.Time) {
 	var key struct {
 		Kty, Crv, Kid, X, Use, Alg, D string
@@ -180,7 +181,7 @@ func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 	r.Keys = append(r.Keys, DirectoryKey{ID: id, Public: public})
 }
 
-// checkSignatures looks for a signature by each key (draft appendix B.1).
+// checkSignatures looks for a valid signature by each key (draft appendix B.1).
 func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	r.checkDigest(resp.Header, body)
 	inputs, errInput := parseDictionary(fieldValue(resp.Header, signatureInputField))
@@ -191,7 +192,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 	}
 	for _, input := range inputs {
 		if tag, _ := input.param("tag"); tag != `"`+directoryTag+`"` {
-			continue // for another purpose
+			continue // a signature for another purpose
 		}
 		until, key, why := r.verify(req, resp, input, find(values, input.key), now)
 		if why != "" {
@@ -211,7 +212,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	field := fieldValue(h, contentDigestField)
 	if field == "" {
-		return // a signature that covers it says so
+		return // a signature that covers the field will fail
 	}
 	members, err := parseDictionary(field)
 	if err != nil {
@@ -225,8 +226,8 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	}
 }
 
-// verify tries one signature. It returns when it ends and whose it is, or why
-// it is not valid.
+// verify checks one signature. It returns when the signature expires and its
+// key, or why it is not valid.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
 		return until, nil, "it does not say what it covers"
@@ -272,7 +273,7 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 	return until, key, ""
 }
 
-// coveredBy works out the values of the components that a signature covers.
+// coveredBy returns the components that a signature covers, with their values.
 func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)
 	for _, it := range list {
@@ -316,8 +317,8 @@ func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok 
 	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
 }
 
-// checkCaching compares how long the answer may be kept with how long its
-// signatures hold.
+// checkCaching reports signatures that expire before the answer does in a
+// cache.
 func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	kept, ok := maxAge(h, now)
 	if !ok {
@@ -331,8 +332,8 @@ func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	}
 }
 
-// maxAge returns for how much longer a cache may keep an answer (RFC 9111
-// §4.2), if the answer says so.
+// maxAge returns how much longer a cache may keep an answer (RFC 9111 §4.2), if
+// the answer says so.
 func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -371,8 +372,8 @@ func dateOf(n json.Number) (time.Time, bool) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable shortens what a stranger wrote, and leaves out what a terminal
-// would obey.
+// printable returns a foreign text in printable ASCII, and at most about 200
+// bytes of it, so that it cannot control a terminal.
 func printable(text string) string {
 	text = string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -17,43 +17,43 @@ import (
 // directoryType is the media type of a directory at DirectoryPath.
 const directoryType = "application/http-message-signatures-directory+json"
 
-// directoryTag is the tag of a signature by which a key proves that it belongs
-// to the directory.
+// directoryTag is the tag of a signature with which a key proves that it
+// belongs to the directory.
 const directoryTag = "http-message-signatures-directory"
 
-// A Directory answers verifiers that ask for the crawler's keys. It is an
-// http.Handler, to be put at [DirectoryPath] behind TLS.
+// A Directory serves the crawler's public keys to verifiers. It is an
+// http.Handler for [DirectoryPath], behind TLS.
 //
-// It publishes the public halves as a JWK Set, and signs each answer with each
-// of the keys (draft appendix B), which Cloudflare demands. To have no private
-// key on the web server, make the answer elsewhere, with [Directory.Response].
+// It publishes the keys as a JWK Set, and signs each answer with each of them
+// (draft appendix B), which Cloudflare demands. To keep private keys off the
+// web server, make the answer elsewhere with [Directory.Response].
 //
-// To change keys: publish the old and the new one; sign with the new one once
-// the answers that lacked it have left the caches; take the old one out when
-// its last signature has expired.
+// To change keys, publish the old and the new key. When answers without the new
+// key have left the caches, sign with the new key. When the old key's last
+// signature has expired, remove the old key.
 //
 // Directory is safe for concurrent use. Its fields must not be changed after
 // its first use.
 type Directory struct {
 	private
 
-	// Authority is the host that the keys belong to, with a port that is not
-	// 443: "bot.example". A request for another is answered with 421, or its
-	// owner would seem to vouch for the keys. Required.
+	// Authority is the host that the keys belong to, with its port unless that
+	// is 443: "bot.example". A request for another host is answered with 421,
+	// or that host's owner would seem to vouch for the keys. Required.
 	Authority string
 
-	// Keys are published and sign, in this order. See [ReadKey]. One is
-	// required, two are usual while keys change, ten are the most.
+	// Keys are published and sign, in this order. See [ReadKey]. There must be
+	// one; two are usual while keys change; ten are the most.
 	Keys []ed25519.PrivateKey
 
-	// Validity is how long the signatures of an answer hold: whole seconds.
-	// An answer may be cached for half of it, and an hour at most. 0: 24
+	// Validity is how long the signatures of an answer hold, in whole seconds.
+	// An answer may be cached for half of that, and for an hour at most. 0: 24
 	// hours.
 	Validity time.Duration
 }
 
-// ServeHTTP answers GET and HEAD. It answers 500, with the reason, if the
-// Directory's fields are wrong.
+// ServeHTTP answers GET and HEAD. If the Directory's fields are wrong, it
+// answers 500 with the reason.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := d.authority()
 	if err != nil {
@@ -81,10 +81,10 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// Response makes the answer of the directory as of a time: the header fields
-// that belong to it, and the body. A web server without the keys may serve both
-// as they are, for half of Validity: an answer that is cached then still has
-// valid signatures when the cache drops it. An error says which field is wrong.
+// Response returns the directory's answer as of a time: the header fields and
+// the body. A web server without the keys may serve both unchanged for half of
+// Validity. An answer that is cached at the end of that time still has valid
+// signatures when the cache drops it. An error says which field is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {
@@ -117,11 +117,11 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	return header, body, nil
 }
 
-// maxKeys is how many keys a directory has at most: verifiers bound it, too
+// maxKeys is the most keys that a directory may have. Verifiers set a limit too
 // (draft section 6.7).
 const maxKeys = 10
 
-// authority returns the host as @authority has it.
+// authority returns Authority in the form of @authority.
 func (d *Directory) authority() (string, error) {
 	if d.Authority == "" || strings.ContainsAny(d.Authority, "/@?# ") {
 		return "", fmt.Errorf("webbotauth: Directory.Authority %q: write the host alone, as in bot.example", d.Authority)
@@ -138,8 +138,8 @@ type jwk struct {
 	Use string `json:"use"`
 }
 
-// signedDirectory makes a directory, and the fields that prove the possession
-// of its keys.
+// signedDirectory returns the body of a directory, and the header fields that
+// prove possession of its keys.
 func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires time.Time) (http.Header, []byte) {
 	var set struct {
 		Keys []jwk `json:"keys"`
@@ -150,7 +150,7 @@ func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires ti
 	}
 	body, err := json.Marshal(set)
 	if err != nil {
-		panic(err) // strings alone can be encoded
+		panic(err) // a struct of strings can always be encoded
 	}
 	digest := contentDigest(body)
 	var inputs, signatures []string

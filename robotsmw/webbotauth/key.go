@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// KeyID returns the name of a key: the JWK SHA-256 thumbprint, in base64url
-// (RFC 7638 §3, RFC 8037 appendix A.3). It is the keyid of every signature and
-// the kid in the directory.
+// KeyID returns the ID of a key: its JWK SHA-256 thumbprint in base64url (RFC
+// 7638 §3, RFC 8037 appendix A.3). It is the keyid of every signature and the
+// kid in the directory.
 func KeyID(public ed25519.PublicKey) string {
 	h := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
 	return base64.RawURLEncoding.EncodeToString(h[:])
@@ -29,8 +29,8 @@ func KeyID(public ed25519.PublicKey) string {
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
 // writes it, or a JWK (RFC 8037). It is an error if anybody but the owner may
-// read or change the file (on systems with such modes), or if the key is one
-// that a standard prints. No error contains any of the file's content.
+// read or change the file (on systems with such modes), or if the key is
+// printed in a standard. No error contains any of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
@@ -47,10 +47,10 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// maxKeyFile is more than a key can have.
+// maxKeyFile is more bytes than a key file can have.
 const maxKeyFile = 16 << 10
 
-// readPrivate reads a file that is its owner's alone.
+// readPrivate reads a file that only its owner may read and change.
 func readPrivate(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -72,7 +72,7 @@ func readPrivate(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }
 
-// The errors of parseKey say nothing that depends on the key.
+// The errors of parseKey reveal nothing of the key.
 var (
 	errNoKey      = errors.New("it is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: make one with openssl genpkey -algorithm ed25519")
 	errNotEd25519 = errors.New("it is not of Ed25519: make one with openssl genpkey -algorithm ed25519")
@@ -80,7 +80,7 @@ var (
 	errMismatch   = errors.New("its public part is not that of its private part")
 )
 
-// parseKey reads a key in PKCS#8 or JWK.
+// parseKey parses a private key in PKCS#8 or JWK.
 func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
 		return parseJWK(data)
@@ -108,7 +108,7 @@ func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// parseJWK reads a private key in JSON (RFC 8037 §2).
+// parseJWK parses a private key in JSON (RFC 8037 §2).
 func parseJWK(data []byte) (ed25519.PrivateKey, error) {
 	var jwk struct{ Kty, Crv, D, X string }
 	if json.Unmarshal(data, &jwk) != nil {
@@ -137,7 +137,7 @@ func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
 	return ed25519.PublicKey(key[ed25519.SeedSize:])
 }
 
-// checkKey says why a key must not sign.
+// checkKey returns an error if a key must not sign.
 func checkKey(key ed25519.PrivateKey) error {
 	if len(key) == 0 {
 		return errors.New("there is none: read one with ReadKey")
@@ -154,21 +154,21 @@ func checkKey(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// testKeys are keys whose private half is printed in a standard, by their ID.
-// They must not be used (draft section 6.8).
+// testKeys are keys whose private part is printed in a standard, by ID. They
+// must not be used (draft section 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",
 }
 
-// private keeps the fields of a struct that holds keys out of logs and errors:
-// whoever prints or encodes it gets a word.
+// private keeps a struct that holds keys out of logs and errors: printing or
+// encoding the struct gives isPrivate.
 type private struct{}
 
 const isPrivate = "(private)"
 
-// Format prints a word, whatever the verb: a key must not get into a log.
+// Format prints isPrivate for any verb, to keep keys out of logs.
 func (private) Format(f fmt.State, _ rune) { io.WriteString(f, isPrivate) }
 
-// MarshalText returns a word: a key must not get into a log.
+// MarshalText returns isPrivate, to keep keys out of logs.
 func (private) MarshalText() ([]byte, error) { return []byte(isPrivate), nil }

@@ -18,8 +18,8 @@ func authority(req *http.Request) (string, error) {
 	return normalHost(host)
 }
 
-// normalHost returns a host with its port as @authority has it: as net/http
-// sends it, in lower case, without the port of https.
+// normalHost returns a host with its port in the form of @authority: as
+// net/http sends it, in lower case, without the port of https.
 func normalHost(host string) (string, error) {
 	host, err := sentHost(host)
 	if err != nil {
@@ -30,9 +30,9 @@ func normalHost(host string) (string, error) {
 	return strings.TrimSuffix(host, ":"), nil
 }
 
-// sentHost returns the Host that net/http sends for a host. That of a name in
-// another script is not what was asked for, nor that of an address with a zone,
-// so net/http is asked what it is.
+// sentHost returns the Host header that net/http sends for host. For a
+// non-ASCII name or an address with a zone the two differ, so net/http is
+// asked.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
 		return host, nil
@@ -51,10 +51,10 @@ func sentHost(host string) (string, error) {
 }
 
 // path returns @path of a request that is about to be sent: the path of its
-// target as it goes over the wire, escapes and all (RFC 9421 §2.2.6).
+// target as it is sent, with its escapes (RFC 9421 §2.2.6).
 func path(req *http.Request) string {
 	target, _, _ := strings.Cut(req.URL.RequestURI(), "?")
-	if after, absolute := strings.CutPrefix(target, req.URL.Scheme+"://"); absolute { // an Opaque
+	if after, absolute := strings.CutPrefix(target, req.URL.Scheme+"://"); absolute { // the URL has an Opaque part
 		_, target, _ = strings.Cut(after, "/")
 		target = "/" + target
 	}

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// A component is what a signature covers: its identifier as Signature-Input
-// lists it, and its value.
+// A component is a part of a message that a signature covers: its identifier as
+// in Signature-Input, and its value.
 type component struct{ id, value string }
 
-// signatureBase returns what is signed (RFC 9421 §2.5), and the member of
-// Signature-Input that describes it. params are its parameters, serialized.
+// signatureBase returns the text that is signed (RFC 9421 §2.5), and the member
+// of Signature-Input that describes it. params are that member's parameters,
+// serialized.
 func signatureBase(covered []component, params string) (base, input string) {
 	var b, list strings.Builder
 	b.Grow(512)
@@ -40,8 +41,8 @@ func sign(key ed25519.PrivateKey, label string, covered []component, params stri
 	return label + "=" + input, label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
 }
 
-// lifetime returns the parameters that say from when to when, in seconds, a
-// signature holds.
+// lifetime returns the parameters for the times between which a signature is
+// valid.
 func lifetime(created, expires time.Time) string {
 	return ";created=" + strconv.FormatInt(created.Unix(), 10) + ";expires=" + strconv.FormatInt(expires.Unix(), 10)
 }

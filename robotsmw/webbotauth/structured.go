@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// What is read of Structured Fields (RFC 9651): dictionaries, whose members are
-// items or lists of them. A bare item is kept as its own serialization, so that
-// a signature's base is made of it by joining.
+// This file parses the Structured Fields (RFC 9651) that signatures use:
+// dictionaries whose members are items or lists of items. A bare item is kept
+// in serialized form, so that a signature base is made by joining.
 
-// A member is one of a dictionary.
+// A member is a member of a dictionary.
 type member struct {
 	key    string
 	isList bool
 	list   []item // if isList
-	item          // else; its parameters are the list's, too
+	item          // if not isList; a list uses its params too
 }
 
 // An item is a bare item, serialized, and its parameters.
@@ -34,8 +34,8 @@ type param struct{ key, value string }
 // isTrue is the serialized Boolean that a key without a value stands for.
 const isTrue = "?1"
 
-// fieldValue returns the value of a field as RFC 9421 §2.1 has it: its lines,
-// trimmed and joined.
+// fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
+// and joined.
 func fieldValue(h http.Header, name string) string {
 	lines := slices.Clone(h.Values(name))
 	for i, line := range lines {
@@ -67,7 +67,7 @@ func (it item) param(key string) (value string, ok bool) {
 // String serializes an item (RFC 9651 §4.1.3).
 func (it item) String() string { return it.bare + paramsText(it.params) }
 
-// text serializes the value of a member, without its key.
+// text serializes a member's value, without its key.
 func (m member) text() string {
 	if !m.isList {
 		return m.item.String()
@@ -128,8 +128,8 @@ func bytesOf(bare string) (data []byte, ok bool) {
 
 var errStructured = errors.New("no dictionary of structured fields")
 
-// parseDictionary reads a dictionary (RFC 9651 §4.2.2). An empty text is one
-// without members.
+// parseDictionary parses a dictionary (RFC 9651 §4.2.2). An empty text is a
+// dictionary without members.
 func parseDictionary(text string) (members []member, err error) {
 	r := reader{s: strings.Trim(text, " ")}
 	for r.s != "" && !r.bad {
@@ -157,8 +157,8 @@ func parseDictionary(text string) (members []member, err error) {
 	return members, nil
 }
 
-// A reader holds what is left to read. Each method takes something from the
-// beginning of s, or sets bad.
+// A reader holds the text that is left to parse. Each method takes something
+// from the beginning of s, or sets bad.
 type reader struct {
 	s   string
 	bad bool
@@ -180,7 +180,7 @@ func (r *reader) skip(c byte) bool {
 	return true
 }
 
-// while takes the bytes that are of a kind.
+// while takes the leading bytes for which kind returns true.
 func (r *reader) while(kind func(byte) bool) string {
 	n := 0
 	for n < len(r.s) && kind(r.s[n]) {
@@ -291,8 +291,8 @@ func (r *reader) bareItem() string {
 	return r.fail()
 }
 
-// number takes an Integer of up to 15 digits, or a Decimal of up to 12 and
-// three.
+// number takes an Integer of up to 15 digits, or a Decimal of up to 12 digits
+// and up to three after the point.
 func (r *reader) number() string {
 	minus := r.skip('-')
 	whole := r.while(isDigit)
@@ -337,7 +337,7 @@ func (r *reader) quoted() string {
 
 func (r *reader) byteSequence() string {
 	text, rest, ok := strings.Cut(r.s[1:], ":")
-	if !ok || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
+	if !ok || strings.ContainsAny(text, "\r\n") { // the decoder would skip them
 		return r.fail()
 	}
 	// A sender may have left out the padding (RFC 9651 §4.2.7).
@@ -381,7 +381,8 @@ func (r *reader) displayString() string {
 	return `%"` + displayText(decoded) + `"`
 }
 
-// displayText escapes what a Display String has to (RFC 9651 §4.1.11).
+// displayText escapes the bytes that a Display String must escape (RFC 9651
+// §4.1.11).
 func displayText(decoded []byte) string {
 	var b strings.Builder
 	for _, c := range decoded {

@@ -10,17 +10,17 @@ import (
 )
 
 // A Transport is an http.RoundTripper that signs requests (draft section 5.2,
-// RFC 9421). Put it below the pace and below retries, around the
-// http.Transport, so that each attempt, each redirect hop and the fetches of
-// robots.txt are signed as they are sent: robotsmw.Options.Base is the place.
+// RFC 9421). Put it below pace and retries, around the http.Transport, so that
+// each attempt, each redirect hop and each fetch of robots.txt is signed as it
+// is sent. In robotsmw that place is Options.Base.
 //
-// A signature covers @authority, @method, @path and Signature-Agent. It
-// does not cover the query or the body. What is sent as Host is @authority: in
-// lower case, and without the port of https.
+// A signature covers @authority, @method, @path and Signature-Agent. It does
+// not cover the query or the body. The Host header is sent as @authority has
+// it: in lower case, without the port of https.
 //
-// A request over plain http is sent without one (draft section 6.1). So is a
-// request that has a Signature, Signature-Input or Signature-Agent of its own:
-// that is left alone, and the first one is logged.
+// A request over plain http is not signed (draft section 6.1). A request that
+// already has a Signature, Signature-Input or Signature-Agent is sent
+// unchanged, and the first such request is logged.
 //
 // The request is never changed, and the response is Base's own. Transport is
 // safe for concurrent use. It must not be copied, nor its fields be changed,
@@ -31,27 +31,28 @@ type Transport struct {
 	// Base makes the requests. Nil: http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Key signs. See [ReadKey]. Required: without one, or with a test key of
-	// RFC 9421, every request over https is an error.
+	// Key signs the requests. See [ReadKey]. Required: without a key, or with a
+	// test key of RFC 9421, every request over https is an error.
 	Key ed25519.PrivateKey
 
-	// Agent is the URL in Signature-Agent: https, and where verifiers find the
-	// key, for example
+	// Agent is the URL in Signature-Agent, an https URL where verifiers find
+	// the key, for example
 	// "https://bot.example/.well-known/http-message-signatures-directory".
 	// Required.
 	Agent string
 
-	// Validity is how long a signature holds: whole seconds, 24 hours at most.
-	// 0: five minutes.
+	// Validity is how long a signature is valid, in whole seconds, 24 hours at
+	// most. 0: five minutes.
 	Validity time.Duration
 
-	// LegacyAgent sends Signature-Agent as one string, as the drafts before
-	// draft-meunier-web-bot-auth-architecture-04 have it. Agent is then the
-	// origin alone, "https://bot.example", to which verifiers add
-	// [DirectoryPath]. Cloudflare's documents of July 2026 ask for this form,
-	// and say that verification fails where a member of a dictionary is
-	// covered. False: a dictionary with one member, which the draft demands.
-	// Cloudflare's own library takes both forms; that its network does is
+	// LegacyAgent sends Signature-Agent as one string, as in the drafts before
+	// draft-meunier-web-bot-auth-architecture-04. Agent is then the origin
+	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
+	// False sends a dictionary with one member, which the draft demands.
+	//
+	// Cloudflare's documents of July 2026 ask for the string, and say that
+	// verification fails if a member of a dictionary is covered. Cloudflare's
+	// own library accepts both forms. That its network accepts both is
 	// reported, not documented. Amazon and Google do not say.
 	LegacyAgent bool
 
@@ -61,20 +62,20 @@ type Transport struct {
 
 	prepare sync.Once
 	fixed   fixed
-	err     error // why nothing can be signed
+	err     error // why requests cannot be signed
 	foreign sync.Once
 }
 
-// fixed is what is the same in every request.
+// fixed holds what is the same in every request.
 type fixed struct {
-	agent     component // the last that is covered
+	agent     component // the last covered component
 	header    string    // Signature-Agent
-	params    string    // after created and expires
+	params    string    // parameters after created and expires
 	validity  time.Duration
 	signature ed25519.PrivateKey
 }
 
-// label names our signature, and our member of Signature-Agent.
+// label is the name of our signature, and of our member of Signature-Agent.
 const label = "sig1"
 
 // The fields of a signed request.
@@ -93,7 +94,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	signed, err := t.sign(req)
 	if err != nil {
 		if req.Body != nil {
-			req.Body.Close() // the RoundTripper contract: also on errors
+			req.Body.Close() // a RoundTripper closes the body on errors too
 		}
 		return nil, err
 	}
@@ -104,8 +105,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections passes the call on to Base, if that has the method.
-// http.Client.CloseIdleConnections needs it.
+// CloseIdleConnections calls the method of Base, if it has one.
+// http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -119,9 +120,9 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// isForeign reports whether a request carries somebody else's signature. A
-// second one beside it could not be told from theirs, nor could their fields be
-// changed without breaking it.
+// isForeign reports whether a request already carries a signature. A second
+// signature beside it could not be told from the first, and changing its fields
+// would break it.
 func (t *Transport) isForeign(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
 		if _, ok := req.Header[name]; !ok {
@@ -140,7 +141,7 @@ func (t *Transport) isForeign(req *http.Request) bool {
 	return false
 }
 
-// sign returns the request with a signature, as of now.
+// sign returns a copy of the request with a signature as of now.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	t.prepare.Do(func() { t.fixed, t.err = t.check() })
 	if t.err != nil {
@@ -159,7 +160,7 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	}, lifetime(now, now.Add(t.fixed.validity))+t.fixed.params)
 
 	signed := req.WithContext(req.Context())
-	signed.Host = host // some verifiers take it as it comes
+	signed.Host = host // some verifiers do not normalize the Host
 	signed.Header = make(http.Header, len(req.Header)+3)
 	for name, values := range req.Header {
 		signed.Header[name] = values[:len(values):len(values)]
@@ -170,10 +171,11 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	return signed, nil
 }
 
-// maxValidity is what the draft recommends as the longest (section 5.2).
+// maxValidity is the longest validity that the draft recommends (section 5.2).
 const maxValidity = 24 * time.Hour
 
-// check says what is wrong with the fields, and works out what does not change.
+// check returns an error if the fields are wrong, else what is the same in
+// every request.
 func (t *Transport) check() (fixed, error) {
 	if err := checkKey(t.Key); err != nil {
 		return fixed{}, fmt.Errorf("webbotauth: Transport.Key: %w", err)
