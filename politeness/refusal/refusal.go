@@ -128,14 +128,32 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 // findPage returns the first sign that a body of which begin is the beginning
 // shows, and whose length is known to be no less than that; nil is none.
 func findPage(status int, begin []byte, length int64) *pageSign {
-	begin = begin[:min(len(begin), Window)]
-	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
-	for _, s := range signsOf(status).pages {
+	text := begin[:min(len(begin), Window)]
+	if len(text) > 0 && text[0] != '<' { // nearly always it is
+		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
+	}
+	of := signsOf(status)
+	if of.sieved && !mayHaveMark(text, max(length, int64(len(text)))) {
+		return nil
+	}
+	for _, s := range of.pages {
 		if (s.atMost == 0 || length <= int64(s.atMost)) && s.isIn(text) {
 			return s
 		}
 	}
 	return nil
+}
+
+// mayHaveMark reports whether a body of so many bytes, of which text is the
+// beginning, may show one of the signs that count with any status.
+func mayHaveMark(text []byte, length int64) bool {
+	switch {
+	case length > longPage || len(text) == 0 || text[0] != '<':
+		return false
+	case length > shortPage:
+		return longMarks.hasAny(text)
+	}
+	return shortMarks.hasAny(text)
 }
 
 func (s *headerSign) refusal(resp *http.Response, value string) Refusal {

@@ -117,6 +117,7 @@ func TestOfPage(t *testing.T) {
 		{"Anubis' challenge, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' challenge, with a byte order mark", 200, "\ufeff\r\n" + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' denial, with status 200", 200, denialOfAnubis, "Anubis", Block},
+		{"Anubis' denial, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + denialOfAnubis, "Anubis", Block},
 		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
 		{"Imperva's incident", 200, incidentOfImperva, "Imperva", Block},
 		{"Imperva's script alone", 200, scriptOfImperva, "Imperva", Challenge},
@@ -295,8 +296,10 @@ func TestGoodAnswersAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Of(resp) }); n > 0 {
 		t.Errorf("Of: %v allocations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { OfPage(resp, page) }); n > 0 {
-		t.Errorf("OfPage: %v allocations", n)
+	for _, size := range []int{2 << 10, 8 << 10, len(page)} {
+		if n := testing.AllocsPerRun(100, func() { OfPage(resp, page[:size]) }); n > 0 {
+			t.Errorf("OfPage, %d bytes: %v allocations", size, n)
+		}
 	}
 }
 
@@ -352,7 +355,7 @@ func BenchmarkOf(b *testing.B) {
 			Of(resp)
 		}
 	})
-	for _, size := range []int{2 << 10, 8 << 10, 15<<10 - 1, Window} {
+	for _, size := range []int{2 << 10, shortPage, 8 << 10, longPage, Window} {
 		b.Run(fmt.Sprintf("Page/%d", size), func(b *testing.B) {
 			for b.Loop() {
 				OfPage(resp, page[:size])

@@ -8,6 +8,7 @@ type statusSigns struct {
 	status int
 	fields []*fieldSigns
 	pages  []*pageSign
+	sieved bool // all of pages count with any status
 }
 
 // fieldSigns are signs of one header field that follow each other, so that it
@@ -38,6 +39,31 @@ var byStatus = func() []statusSigns {
 	return all
 }()
 
+// The marks of the signs that count with any status: of all of them, and of
+// those that a page longer than shortPage may have.
+var (
+	shortMarks = newSieve(shortStride, sievedMarks(0))
+	longMarks  = newSieve(longStride, sievedMarks(shortPage))
+)
+
+// sievedMarks returns the longest mark of each sign that counts with any status
+// and a page of more bytes than that.
+func sievedMarks(more int) (all []string) {
+	for _, s := range pageSigns {
+		if len(s.statuses) > 0 || s.atMost <= more {
+			continue
+		}
+		longest := ""
+		for _, m := range s.marks {
+			if len(m.text) > len(longest) {
+				longest = m.text
+			}
+		}
+		all = append(all, longest)
+	}
+	return all
+}
+
 func newStatusSigns(status int) statusSigns {
 	of := statusSigns{status: status}
 	counts := func(statuses []int) bool { return len(statuses) == 0 || slices.Contains(statuses, status) }
@@ -53,9 +79,11 @@ func newStatusSigns(status int) statusSigns {
 		}
 		of.fields[n-1].signs = append(of.fields[n-1].signs, s)
 	}
+	of.sieved = true
 	for i := range pageSigns {
 		if s := &pageSigns[i]; counts(s.statuses) {
 			of.pages = append(of.pages, s)
+			of.sieved = of.sieved && len(s.statuses) == 0
 		}
 	}
 	return of

@@ -101,19 +101,35 @@ var headerSigns = [...]headerSign{
 		"RFC 6585 §4"},
 }
 
+// shortPage is how long, in bytes, a page may be that is looked through for the
+// shortest of the marks that count with any status. In one that is longer, and
+// no longer than longPage, only marks are looked for that are long enough for a
+// look that costs little. One that is longer still is no such wall's page.
+const (
+	shortPage = 4 << 10
+	longPage  = 11 << 10
+)
+
 // pageSigns are tried from the first to the last. Scripts that walls put on
 // good pages (Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
 // Imperva's _Incapsula_Resource) are signs only with the status, or the length,
-// of a page that has nothing else. A sign that counts with any status has a
-// length, so that a long page costs nothing.
+// of a page that has nothing else. A sign that counts with any status is sieved
+// for: it begins with "<", is no longer than longPage, and has a mark of at
+// least 21 bytes, or of at least 39 if it may be longer than shortPage.
+//
+// Anubis' own pages have 4 to 5 KiB, and more only where the site adds to them.
 var pageSigns = [...]pageSign{
-	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), 15 << 10,
+	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
-	{"Anubis", Block, nil, "<", marks(`="/.within.website/x/cmd/anubis/`), 15 << 10,
+	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge" type="application/json"`), longPage,
+		"TecharoHQ/anubis, web/index.templ"},
+	{"Anubis", Block, nil, "<", marks(`="/.within.website/x/cmd/anubis/`), shortPage,
 		"TecharoHQ/anubis, lib/http.go"},
+	{"Anubis", Block, nil, "<", marks(`="/.within.website/x/cmd/anubis/static/`), longPage,
+		"TecharoHQ/anubis, web/index.templ"},
 	{"SiteGround", Challenge, nil, "<", marks(`http-equiv="refresh"`, "/.well-known/sgcaptcha/"), 2 << 10,
 		"seen in eight repositories"},
-	{"Imperva", Block, nil, "<", marks("Incapsula incident ID"), 4 << 10,
+	{"Imperva", Block, nil, "<", marks("Incapsula incident ID"), shortPage,
 		"seen in frizman21/f-trellis#162"},
 	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "noindex"), 2 << 10,
 		"seen in frizman21/f-trellis#162"},
