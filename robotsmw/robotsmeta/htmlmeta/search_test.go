@@ -24,15 +24,15 @@ func checkNextM(t *testing.T, b []byte, from int) {
 }
 
 // A tag is found wherever it stands among the bytes that are skipped at once,
-// with another tag before it and without.
+// with other tags before it, near to it or not, and without.
 func TestNextM_AtEveryOffset(t *testing.T) {
-	for size := range stretch + 80 {
-		if size > 100 && size < stretch-10 {
+	for size := range maxStretch {
+		if size > 150 && size < maxStretch-3 {
 			continue
 		}
 		for at := range size {
 			for _, tag := range []string{"<m", "<M", "<n", "m<", "<"} {
-				for _, begin := range []string{"", "<p"} {
+				for _, begin := range []string{"", "<p", strings.Repeat("<p>", 30), "<" + strings.Repeat("-", near+1) + "<"} {
 					b := bytes.Repeat([]byte("x"), size)
 					copy(b, begin)
 					copy(b[at:], tag)
