@@ -1,15 +1,15 @@
-// Package diskstore keeps robots.txt records in a directory, so that a crawl
-// which starts again does not fetch what is still fresh:
+// Package diskstore keeps robots.txt records in a directory, so that a
+// restarted crawl does not fetch what is still fresh:
 //
 //	store, err := diskstore.Open(filepath.Join(cacheDir, "robots"))
 //	...
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
-// Any number of processes on one machine may share the directory. A value is
-// written to a file of its own and renamed into place, so a reader sees a
-// whole value or none, and a process that is killed in the middle leaves
-// nothing but a temporary file, which a later one removes. The directory is
-// bounded: see Store.MaxBytes.
+// Any number of processes on one machine may share the directory. Each value is
+// written to a temporary file and renamed into place, so a reader sees a whole
+// value or none. A process that is killed meanwhile leaves only the temporary
+// file, which a later process removes. The size of the directory is limited:
+// see Store.MaxBytes.
 package diskstore
 
 import (
@@ -36,14 +36,14 @@ import (
 // A Store is a directory of values. Make one with Open. It is a
 // robotsmw.Store and a robotsmw.Locker, and safe for concurrent use.
 type Store struct {
-	// MaxBytes bounds the directory: after the first Put, and whenever an
-	// eighth of the bound has been written, what has outlived its time is
-	// removed and then, until the bound holds, what was written longest
-	// ago. 0: 1 GiB; negative: no bound. Set it before the first use.
+	// MaxBytes limits the size of the directory. After the first Put, and
+	// whenever an eighth of the limit has been written, expired values are
+	// removed, then the oldest values until the limit holds. 0: 1 GiB;
+	// negative: no limit. Set it before the first use.
 	MaxBytes int64
 
 	dir      string
-	written  atomic.Int64 // bytes since the last sweep; what the first Put finds is not known
+	written  atomic.Int64 // bytes written since the last sweep
 	started  atomic.Bool
 	sweeping atomic.Bool
 }
@@ -54,12 +54,13 @@ const (
 	lockSuffix      = ".lock"
 	tempPrefix      = "tmp-"
 
-	// tempAge is when a temporary file's writer is taken for dead.
+	// tempAge is the age at which the writer of a temporary file is taken for
+	// dead.
 	tempAge = time.Hour
 )
 
-// Open is the Store in the directory dir, which is made if it is not there,
-// readable by its owner alone.
+// Open returns the Store in the directory dir. If dir does not exist, it is
+// created so that only its owner can read it.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("diskstore: the directory's name is empty: name one, such as filepath.Join(os.UserCacheDir(), \"mybot\")")
@@ -74,13 +75,13 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// A value's file begins with when it expires (Unix nanoseconds, 8 bytes,
-// big-endian) and the length of its key (2 bytes), then come key and value.
+// The file of a value begins with its expiry time (Unix nanoseconds, 8 bytes,
+// big-endian) and the length of its key (2 bytes). The key and the value
+// follow.
 const headerSize = 8 + 2
 
-// Get is the value of the key. A miss, or a value that has outlived its
-// time, is an error that is fs.ErrNotExist; a file that is no value of this
-// key is another.
+// Get returns the value of the key. A missing or expired value is an error that
+// is fs.ErrNotExist, and so is a file that does not hold a value of this key.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -104,8 +105,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return data[n:], nil
 }
 
-// Put writes the value, to be kept for ttl. A value of more than 16 MiB less
-// its key is refused.
+// Put writes the value, to be kept for ttl. It refuses a key of more than
+// 65,535 bytes, and a value whose file would have more than 16 MiB.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	return nil
 }
 
-// limit is the bound in bytes.
+// limit returns the limit in bytes.
 func (s *Store) limit() int64 {
 	switch {
 	case s.MaxBytes == 0:
@@ -142,7 +143,7 @@ func (s *Store) limit() int64 {
 	return s.MaxBytes
 }
 
-// sweepInBackground lets nobody wait while the whole directory is looked at.
+// sweepInBackground sweeps the directory while no caller waits.
 func (s *Store) sweepInBackground() {
 	if s.sweeping.CompareAndSwap(false, true) {
 		go func() {
@@ -155,9 +156,9 @@ func (s *Store) sweepInBackground() {
 	}
 }
 
-// write puts data under the name at one stroke. It is not forced to the
-// disk: after a power cut a record may be missing, and costs a fetch; one
-// that is damaged does not pass for a record.
+// write replaces the file of that name by data, in one step. It does not sync
+// the disk: after a power cut a record may be missing or damaged. A damaged
+// record is not taken for a record, so each costs a fetch.
 func (s *Store) write(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -191,8 +192,8 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// TryLock locks the key for the processes that share the directory. The
-// lock is a file that holds its owner's mark and when it ends.
+// TryLock locks the key for the processes that share the directory. The lock is
+// a file with its expiry time and a random mark of its owner.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -214,8 +215,8 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 	return nil, false, nil
 }
 
-// create makes the lock file whole, or fails with fs.ErrExist: a link, unlike
-// a rename, does not replace what is there.
+// create creates the whole lock file in one step, or fails with fs.ErrExist: a
+// link, unlike a rename, does not replace a file.
 func (s *Store) create(name string, mark []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -228,13 +229,13 @@ func (s *Store) create(name string, mark []byte) error {
 	return os.Link(temp, name)
 }
 
-// breakLock removes a lock that has ended.
+// breakLock removes a lock that has expired.
 func (s *Store) breakLock(name string) bool {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
 		return ended(mark) && s.take(name, mark)
-	case errors.Is(err, fs.ErrNotExist): // it is gone, or it never was a lock
+	case errors.Is(err, fs.ErrNotExist): // the file is gone, or never was a lock
 		return s.take(name, nil)
 	}
 	return false
@@ -246,11 +247,10 @@ func (s *Store) unlock(name string, mark []byte) {
 	}
 }
 
-// take removes the lock file if it still holds the mark. The file is first
-// renamed to a name of its own, so that of several takers one succeeds. If it
-// turns out to be another's new lock, made since its mark was read, it is put
-// back; should a third take the lock in that instant, two hold it, and a
-// robots.txt is fetched twice.
+// take removes the lock file if it still holds the mark. It first renames the
+// file to a unique name, so only one of several callers succeeds. If the file
+// turns out to be a new lock of another owner, it is put back. If a third takes
+// the lock in that moment, two hold it, and a robots.txt is fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -264,12 +264,13 @@ func (s *Store) take(name string, mark []byte) bool {
 	return true
 }
 
-// ended reports whether the lock of a mark is over. What is no mark is none.
+// ended reports whether the lock with this mark has expired. A malformed mark
+// has.
 func ended(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
 
-// path is where a key's file is: named by the key's hash, in one of 256
+// path returns the name of a key's file: the key's hash, in one of 256
 // directories.
 func (s *Store) path(key, suffix string) string {
 	h := sha256.Sum256([]byte(key))
@@ -277,8 +278,8 @@ func (s *Store) path(key, suffix string) string {
 	return filepath.Join(s.dir, name[:2], name[2:]+suffix)
 }
 
-// sweep removes what is of no use any more, and the oldest values until the
-// bound holds.
+// sweep removes what is no longer needed, then the oldest values until the
+// limit holds.
 func (s *Store) sweep() {
 	limit := s.limit()
 	var values []value
@@ -286,7 +287,7 @@ func (s *Store) sweep() {
 	now := time.Now()
 	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // what cannot be read now is looked at next time
+			return nil // unreadable now; the next sweep tries again
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -297,7 +298,7 @@ func (s *Store) sweep() {
 			if now.Sub(info.ModTime()) > tempAge {
 				os.Remove(path)
 			}
-		case strings.HasSuffix(d.Name(), lockSuffix): // of a holder that died
+		case strings.HasSuffix(d.Name(), lockSuffix): // perhaps the lock of a holder that died
 			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := value{path, info.Size(), info.ModTime()}
@@ -323,20 +324,20 @@ func (s *Store) sweep() {
 	}
 }
 
-// value is a file as the sweep met it.
+// A value is a file that the sweep has found.
 type value struct {
 	path    string
 	size    int64
 	written time.Time
 }
 
-// remove removes the file, unless it has been written anew since.
+// remove removes the file unless it has been written again since.
 func (v value) remove() bool {
 	info, err := os.Stat(v.path)
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
-// outlived reports whether the value in a file has outlived its time.
+// outlived reports whether the value in a file has expired.
 func outlived(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {
@@ -350,15 +351,15 @@ func outlived(path string, now time.Time) bool {
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
 }
 
-// Files of more bytes are not ours: a mark has 16, and a value is refused by
-// Put.
+// Larger files are not ours: a mark has 16 bytes, and Put refuses larger
+// values.
 const (
 	maxFile = 16 << 20
 	maxMark = 16
 )
 
-// readFile returns what a regular file of at most so many bytes holds. Anything
-// else in its place is a miss.
+// readFile returns the content of a regular file of at most so many bytes.
+// Anything else in its place is a miss.
 func readFile(name string, most int64) ([]byte, error) {
 	f, err := openFile(name, most)
 	if err != nil {
@@ -372,8 +373,8 @@ func readFile(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// openFile opens a regular file of at most so many bytes. It does not block: to
-// open a FIFO that nobody writes to would take for ever.
+// openFile opens a regular file of at most so many bytes. It does not block,
+// because opening a FIFO that nobody writes to would take for ever.
 func openFile(name string, most int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

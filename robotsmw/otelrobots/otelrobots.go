@@ -8,8 +8,8 @@
 //		Limiter:   &politeness.Limiter{Observer: pace},
 //	})
 //
-// The instruments, all with few attribute values and none that names a host,
-// so that a crawl of millions of hosts makes no more series than one of ten:
+// These are the instruments. No attribute names a host and each has few values,
+// so a crawl of millions of hosts makes no more series than a crawl of ten:
 //
 //	robots.decisions      {decision}  by robots.reason and robots.allowed
 //	robots.fetches        {fetch}     by robots.outcome and http.response.status_code
@@ -33,10 +33,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// New makes the instruments, and the observers that count with them: one for
-// robotsmw.Options, one for a politeness.Limiter. Both are safe for concurrent
-// use, and robotsmw.Join and politeness.Join put others beside them. The error
-// is the meter's.
+// New creates the instruments and the observers that feed them: one for
+// robotsmw.Options and one for a politeness.Limiter. Both are safe for
+// concurrent use. robotsmw.Join and politeness.Join combine them with others.
+// The error is the meter's.
 func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	if meter == nil {
 		return nil, nil, errors.New("otelrobots: the meter is nil: use otel.Meter(\"yourcrawler\")")
@@ -104,7 +104,7 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	return robots, pace, nil
 }
 
-// outcomeOf is what a fetch of robots.txt came to (RFC 9309 §2.3.1).
+// outcomeOf returns the outcome of a fetch of robots.txt (RFC 9309 §2.3.1).
 func outcomeOf(f robotsmw.Fetch) string {
 	switch {
 	case f.Cause != "":

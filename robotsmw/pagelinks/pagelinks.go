@@ -1,5 +1,5 @@
-// Package pagelinks lists the links of an HTML page, and which of them a polite
-// crawler follows.
+// Package pagelinks lists the links of an HTML page and says which of them a
+// polite crawler may follow.
 //
 //	resp, err := client.Get("https://example.com/")
 //	…
@@ -10,28 +10,29 @@
 //	}
 //
 // [Read] reads and closes the body of a response. [FromDocument] takes a page
-// that was parsed already.
+// that is parsed already.
 //
 // # What keeps a link from being followed
 //
-//   - the page says nofollow or none, in a header or a meta: then none of its
-//     links is followed, its refresh included;
+//   - the page says nofollow or none, in a header or a meta. Then none of its
+//     links is followed, nor its refresh;
 //   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
 //   - robots.txt disallows it, if there is a [Options.Checker].
 //
-// rel="ugc" and rel="sponsored" do not: they say who placed the link. A crawler
-// that leaves such links out looks at [Link].UGC and Sponsored.
+// rel="ugc" and rel="sponsored" do not: they only say who placed the link. A
+// crawler that wants to skip such links checks [Link].UGC and Sponsored.
 //
-// A page may hold two links to one URL. It is followed if either may be. That a
-// page says nofollow does not forbid the URL: another page may link to it too.
+// If a page has two links to one URL, the URL is followed if either link may
+// be. A nofollow does not forbid the URL itself: another page may link to it
+// too.
 //
 // # What counts as a link
 //
 // <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in
 // <noscript>, not in <template>. Addresses are resolved against the first <base
 // href>; fragments are dropped; schemes other than http and https are left out.
-// Where that makes a page's addresses longer by more than 64 MiB together, the
-// rest of its links is left out, and [Page].Truncated says so.
+// If that lengthens the addresses of a page by more than 64 MiB in all, the
+// rest of its links is left out, and [Page].Truncated is true.
 package pagelinks
 
 import (
@@ -46,42 +47,43 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options says how links are judged. The zero value asks no robots.txt.
+// Options are the settings for judging links. The zero value does not ask
+// robots.txt.
 type Options struct {
-	// Checker asks the robots.txt of each link that nothing else excludes. It
-	// may fetch and wait. Nil: robots.txt is not asked, and keeps no link out
-	// of Queue.
+	// Checker checks the robots.txt of each link that nothing else excludes. It
+	// may fetch and wait. Nil: robots.txt is not asked and excludes no link
+	// from Queue.
 	Checker *robotsmw.Checker
 
-	// FollowRelNoFollow follows links that say rel="nofollow", which Google
-	// calls a hint. False: they are left out.
+	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
+	// hint. False: they are left out.
 	FollowRelNoFollow bool
 
-	// MaxBytes bounds what Read takes of a body, for a crawler of servers that
-	// it does not know. What follows is left unread, and Page.Truncated says
-	// so. 0: 16 MiB. Negative: no limit.
+	// MaxBytes is how many bytes Read takes of a body, to protect a crawler
+	// from servers that it does not know. The rest is left unread, and
+	// Page.Truncated is true. 0: 16 MiB. Negative: no limit.
 	MaxBytes int
 }
 
-// A Page is what a page links to.
+// A Page is an HTML page with its links.
 type Page struct {
-	URL       *url.URL      // the page's own
-	Base      *url.URL      // what its links are relative to
+	URL       *url.URL      // the page's own URL
+	Base      *url.URL      // the URL that its links are relative to
 	Says      robotsmw.Page // what the page says about itself
 	Links     []Link        // in the order of the page
-	Refresh   *Refresh      // where the page sends its reader; nil: nowhere
+	Refresh   *Refresh      // where the page redirects by refresh; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
 	Licenses  []*url.URL    // <link rel="license">: terms, of RSL 1.0 or others
 	Truncated bool          // Read stopped at Options.MaxBytes, or Base made the links too long
 
 	opts  Options
-	added int // how much longer Base has made addresses, in bytes
+	added int // how many bytes Base has added to addresses
 }
 
-// maxAdded is how much longer a base may make the addresses of one page, all
-// together. It is as much as 600,000 links of a hundred bytes more each, and as
-// 64 links of a megabyte: a page could otherwise take as much memory as it has
-// bytes, squared.
+// maxAdded is how many bytes a base may add to the addresses of one page in
+// all. That is enough for 600,000 links that get a hundred bytes longer, or for
+// 64 that get a megabyte longer. Without a limit, a page of n bytes could take
+// memory for n² bytes.
 const maxAdded = 64 << 20
 
 // A Link is one link of a page.
@@ -94,29 +96,30 @@ type Link struct {
 	PageNoFollow             bool // the page says nofollow
 	NoFollow, UGC, Sponsored bool // the link's rel says so
 
-	// What robots.txt says. Checked is false if there is no Checker, if page or
-	// link exclude the URL already, or if the Checker gave Err instead of a
-	// Decision.
+	// The result of the robots.txt check. Checked is false if there is no
+	// Checker, if page or link exclude the URL already, or if the Checker
+	// returned Err instead of a Decision.
 	Checked  bool
 	Decision robotsmw.Decision
 	Err      error
 }
 
-// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too;
-// the page's own if the page reloads.
+// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too.
+// If the page reloads itself, URL is the page's own and not in Links.
 type Refresh struct {
 	Delay time.Duration
 	URL   *url.URL
 }
 
-// FromDocument returns the links of the page doc, which was had from the
-// address u and says about itself what robotsmw.PageDirectives tells. doc is
-// not changed. The error is ctx's, if it ended while a Checker waited.
+// FromDocument returns the links of the page doc, which came from the address
+// u. says is what robotsmw.PageDirectives returned for it. doc is not changed.
+// The error is ctx's, if it ended while a Checker waited.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
 	p.collect(doc.Selection)
-	// Parsed as by a browser that runs scripts, a <noscript> holds text.
+	// In a document that is parsed like a browser with scripts does, <noscript>
+	// contains text.
 	doc.Find("noscript").Each(func(_ int, s *goquery.Selection) {
 		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
 			return
@@ -150,13 +153,13 @@ func (p *Page) Follows(l Link) bool {
 	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
 }
 
-// wants reports whether what page and link say lets l be followed.
+// wants reports whether page and link allow l to be followed.
 func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
-// check asks robots.txt about each URL that nothing else excludes: no server is
-// bothered for the others.
+// check asks robots.txt about each URL that nothing else excludes. So no server
+// is asked for the others.
 func (p *Page) check(ctx context.Context) error {
 	var urls []*url.URL
 	index := map[string]int{}
@@ -183,7 +186,7 @@ func (p *Page) check(ctx context.Context) error {
 
 func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
 
-// findBase takes the first <base> that has an href (WHATWG HTML §4.2.3).
+// findBase sets Base to the first <base> that has an href (WHATWG HTML §4.2.3).
 func (p *Page) findBase(s *goquery.Selection) {
 	s.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if inTemplate(s) {
@@ -221,7 +224,7 @@ func (p *Page) collect(root *goquery.Selection) {
 			p.Refresh = &Refresh{Delay: delay, URL: u}
 			address = to
 			if to == "" {
-				return // it reloads
+				return // the page reloads itself
 			}
 		case "link":
 			u := p.resolve(address)
@@ -253,7 +256,7 @@ type relation struct{ text string }
 
 func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
 
-// has reports whether a rel holds a word, in any case. Words are parted by
+// has reports whether a rel has a word, in any case. Words are separated by
 // white space, and on many pages by commas.
 func (r relation) has(word string) bool {
 	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
@@ -264,8 +267,8 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve is resolve against the page's Base, for as long as that has not made
-// its addresses too long.
+// resolve resolves an address against the page's Base, until that has made the
+// page's addresses too long.
 func (p *Page) resolve(address string) *url.URL {
 	if p.added > maxAdded {
 		p.Truncated = true
@@ -279,7 +282,7 @@ func (p *Page) resolve(address string) *url.URL {
 }
 
 // resolve returns the absolute URL of an address as written in a page, without
-// its fragment, or nil for one that does not lead to a page.
+// its fragment. It returns nil for an address that does not lead to a page.
 func resolve(base *url.URL, address string) *url.URL {
 	address = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(strings.Trim(address, " \t\r\n\f"))
 	u, err := base.Parse(address)
@@ -287,13 +290,13 @@ func resolve(base *url.URL, address string) *url.URL {
 		return nil
 	}
 	u.Fragment, u.RawFragment = "", ""
-	// A space would end the target on the request line, and net/http leaves it
-	// in a query (WHATWG URL §1.3 has none there).
+	// A space would end the target on the request line, and net/http does not
+	// escape one in a query. WHATWG URL §1.3 allows none there.
 	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
 	return u
 }
 
-// refreshOf reads <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
+// refreshOf parses <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
 // HTML §4.2.5.3, less strictly).
 func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {

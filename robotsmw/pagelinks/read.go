@@ -17,15 +17,15 @@ import (
 
 const defaultMaxBytes = 16 << 20
 
-// Read reads the HTML page in resp, which a robotsmw.Transport delivered,
-// closes its body, and returns its links. A response that has no HTML has none,
-// and is not read; nor is one that is surely a refusal (robotsmw.Page.Refusal),
-// for its links are the wall's.
+// Read reads the HTML page in resp, which a robotsmw.Transport returned, closes
+// its body, and returns its links. A response without HTML is not read and has
+// no links. The same holds for a certain refusal (robotsmw.Page.Refusal),
+// because its links belong to a bot wall.
 //
-// The error is that of the body, or ctx's while a Checker waited; then the
-// links judged so far are returned with it. That a single link could not be
-// judged is in its Err. A body in a content coding is an error: a caller who
-// set Accept-Encoding undoes it and takes FromHTML.
+// The error is the body's, or ctx's while a Checker waited; then the links
+// judged so far are returned with it. If a single link could not be judged, its
+// Err says why. A body with a content coding is an error: a caller that sets
+// Accept-Encoding has to decode the body and call FromHTML.
 func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {
@@ -47,7 +47,7 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
-	resp.Body.Close() // what the page says is known now, as far as it ever will be
+	resp.Body.Close() // the body is read, so what the page says is known
 	truncated := limit > 0 && len(body) > limit
 	if truncated {
 		body = body[:limit]
@@ -59,8 +59,8 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	return p, err
 }
 
-// inUTF8 returns a page in UTF-16 as UTF-8. Others are returned as they are:
-// addresses and rel are found in every charset that contains ASCII.
+// inUTF8 converts a page in UTF-16 to UTF-8. It returns other pages as they
+// are: addresses and rel are readable in every charset that contains ASCII.
 func inUTF8(page []byte, contentType string) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	kind := strings.ToLower(contentType)

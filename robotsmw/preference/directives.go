@@ -6,7 +6,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// directives reads noai, noimageai and noml.
+// directives returns what noai, noimageai and noml say about a use.
 func (in Input) directives(use Use) (all []Statement) {
 	if general(use) != TrainAI {
 		return nil
@@ -31,8 +31,8 @@ func (in Input) directives(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: where, Line: r.Line, Raw: r.Raw})
 	}
-	// Of a page that says hundreds of things not all are kept as rules. They
-	// hold all the same.
+	// A page with hundreds of directives is not kept whole as rules, but its
+	// directives hold all the same.
 	add := func(signal Signal, said bool) {
 		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
 			all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: "header or meta", Raw: string(signal)})

@@ -1,5 +1,5 @@
-// Package preference reads what the owner of a page says about its use: for
-// search, for training AI, as input to AI.
+// Package preference reads what the owner of a page says about its use for
+// search, for training AI, or as input to AI.
 //
 //	in := preference.Input{
 //		Robots: decision.File(),              // the origin's robots.txt: robotsmw.Options.KeepFiles
@@ -14,9 +14,9 @@
 //	}
 //
 // The caller names a use and gets an [Answer], allow, deny or unknown, with the
-// evidence: who said so, where, in which words. Nothing is fetched here, and
-// nothing here keeps a crawler from fetching: that is robots.txt's part. What
-// to do about an unknown is the caller's decision, too.
+// evidence: which signal said so, where, in which words. This package fetches
+// nothing and keeps no crawler from fetching: that is for robots.txt. What to
+// do about an unknown is for the caller to decide.
 //
 // # What is read
 //
@@ -28,53 +28,54 @@
 //	policy tokens    robots.txt              Google-Extended and its like: names that no crawler sends
 //	RSL              a file of its own       rslstandard.org, if the caller has it
 //
-// [Input.Licenses] lists the addresses of RSL files; [ParseRSL] reads one that
+// [Input.Licenses] lists the addresses of RSL files. [ParseRSL] parses one that
 // the caller has fetched.
 //
-// noindex is not among these: it says what may be shown, and package robotsmeta
-// tells it.
+// noindex is not one of these signals: it says what may be shown. Package
+// robotsmeta reads it.
 //
 // # How statements combine
 //
-// Each signal is decided by its own rules, as the next section says; then the
-// signals add up: one that denies outweighs any that allow, and any that allows
-// outweighs silence.
+// Each signal is decided by its own rules, which the next section has. Then one
+// signal that denies outweighs all that allow, and one that allows outweighs
+// silence.
 //
 // # The rules of each
 //
-// Content-Usage in robots.txt stands in the group for our product token. Its
-// value is a Dictionary of Structured Fields (RFC 9651), before which a path
-// may stand. Of the lines whose path matches, those with the longest count;
-// among equals, and between robots.txt and header, n outweighs y. Lines for a
-// path that the crawler may not fetch say nothing. A value other than the
-// tokens y and n, and a line that is no Dictionary, say nothing. Of a key given
-// twice in one line the last counts.
+// Content-Usage in robots.txt is read from the group for our product token. Its
+// value is a Dictionary of Structured Fields (RFC 9651), with an optional path
+// before it. Of the lines whose path matches, those with the longest path
+// count. Among equals, and between robots.txt and header, n outweighs y. These
+// say nothing: lines for a path that the crawler may not fetch, a value other
+// than the tokens y and n, and a line that is no Dictionary. If a key is given
+// twice in one line, the last one counts.
 //
 // At most 256 such lines of a robots.txt are read. A Dictionary of more than 64
-// KiB says nothing.
+// KiB is ignored.
 //
-// Content-Signal is read likewise, but leniently: yes and no in any case, 1 and
-// 0, and without commas between. A key that has no meaning here, such as use,
-// says nothing about the uses here; [Input.Says] lists it.
+// Content-Signal is read in the same way, but leniently: yes and no in any
+// case, 1 and 0, and without commas. A key that this package does not know,
+// such as use, says nothing about the uses here. [Input.Says] lists it.
 //
-// TDMRep: tdm-reservation is 1 (reserved) or 0; any other value is none. A meta
-// supersedes the header, and the header the file, in which the first matching
-// location counts.
+// TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
+// meta overrides the header, and the header overrides the file. In the file the
+// first matching location counts.
 //
-// RSL: of the content elements whose url matches, as a pattern of robots.txt
-// does, those with the longest count; an empty url matches everything. A url of
-// another host than Input.Target's is not meant, if the target says its host.
-// Of usage the words all, ai-all, ai-train (also train-ai), ai-input and search
-// are known. What a licence prohibits is denied. What it permits is allowed if
-// it is free and for everybody. If it is paid for (by attribution, too), needs
-// a licence from a server, is limited to users or countries, or wants reports,
-// the answer is unknown, and the evidence names the condition. Within a licence
-// prohibits outweighs permits. Among the licences of a content there is a
-// choice, so one that permits outweighs those that prohibit. What no licence
-// names is not answered.
+// RSL: the url of a content element matches like a pattern of robots.txt, and
+// an empty url matches everything. Of the elements that match, those with the
+// longest url count. A url with another host than Input.Target does not match;
+// a target without a host matches any. The known usage words are all, ai-all,
+// ai-train (also train-ai), ai-input and search. What a licence prohibits is
+// denied. What it permits is allowed if it is free and for everybody. The
+// answer is unknown, and the evidence names the condition, if a payment
+// (attribution too) or a licence from a server is needed, if only some users or
+// countries may, or if reports are wanted. Within one licence prohibits
+// outweighs permits. A content element with several licences offers a choice,
+// so one that permits outweighs those that prohibit. Uses that no licence names
+// get no answer.
 //
-// A policy token is evaluated like a robot's name in robots.txt. If a group
-// names it, the verdict for the target is the owner's answer. If none does, the
-// "*" group can deny, but does not allow: it was not written with that token in
+// A policy token is looked up like a product token in robots.txt. If a group
+// names it, the verdict for the target is the owner's answer. If no group does,
+// the "*" group can deny but not allow: it was not written with that token in
 // mind.
 package preference

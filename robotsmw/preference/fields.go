@@ -6,14 +6,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A scoped is a field of robots.txt that may be limited to a path.
+// A scoped is the value of a robots.txt field that may be limited to a path.
 type scoped struct {
-	path string // as written; empty: no limit
-	text string // what follows it
+	path string // as written; empty: any path
+	text string // what follows the path
 	line int
 }
 
-// cutPath parts the value of a field: a path ends at the first space or tab.
+// cutPath splits the value of a field into path and rest. A path begins with
+// "/" and ends at the first space or tab.
 func cutPath(value string) (path, rest string) {
 	if !strings.HasPrefix(value, "/") {
 		return "", value
@@ -24,12 +25,12 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields bounds the fields of one name that are read in a robots.txt. Real
-// ones have a handful.
+// maxFields is how many fields of one name are read in a robots.txt. Real files
+// have a handful.
 const maxFields = 256
 
-// inForce returns the fields of our group that hold for the target: those with
-// the longest path that matches, several if they are equally long.
+// inForce returns the fields of our group that apply to the target: those with
+// the longest path that matches it, several if they are equally long.
 func (in Input) inForce(names ...string) []scoped {
 	if in.Robots == nil {
 		return nil
@@ -69,7 +70,7 @@ func isAny(f robotstxt.Field, names []string) bool {
 	return false
 }
 
-// pattern is the path that a field without one stands for.
+// pattern returns the path, and "/" if there is none.
 func (s scoped) pattern() string {
 	if s.path == "" {
 		return "/"

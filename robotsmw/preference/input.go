@@ -11,24 +11,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Input is what an owner has said where. Every field may be left empty.
+// Input is all that an owner may have said, and where. Every field may be
+// empty.
 type Input struct {
-	Robots *robotstxt.File // the origin's robots.txt; nil: there is none, or it is not asked
-	Tokens []string        // our product tokens, which select the group in it; none: the "*" group
+	Robots *robotstxt.File // the origin's robots.txt; nil: there is none, or it is not used
+	Tokens []string        // our product tokens, which select the group in Robots; none: the "*" group
 	Target string          // the page's path and query, or its URL; empty: "/"
 
 	Header http.Header           // of the response
-	Page   robotsmeta.Directives // what header and metas said, as robotsmw.PageDirectives gives it
+	Page   robotsmeta.Directives // what header and metas say: robotsmw.PageDirectives returns it
 
-	// PolicyTokens are names under which robots.txt may address a use, such as
-	// {TrainAI: {"Google-Extended"}}. None is built in: they are their
-	// inventors' and change from week to week.
+	// PolicyTokens are names by which robots.txt may address a use, such as
+	// {TrainAI: {"Google-Extended"}}. None is built in, because new ones appear
+	// and old ones change all the time.
 	PolicyTokens map[Use][]string
 
-	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: there is none, or it is not asked
+	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: none, or not used
 
-	// RSL are the files that Licenses names, by ParseRSL, as far as the caller
-	// has fetched them. None: there are none, or they are not asked.
+	// RSL are the files that Licenses lists, by ParseRSL, as far as the caller
+	// has fetched them. None: there are none, or they are not used.
 	RSL []*RSL
 }
 
@@ -49,21 +50,21 @@ type TDMRule struct {
 	Policy   string // the address of the terms; empty: none
 }
 
-// A Statement is one thing that was said.
+// A Statement is one thing that an owner has said.
 type Statement struct {
 	Use    Use    `json:"use"`
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // of robots.txt, the page or the RSL file, or among the header's lines of that field; 0: not known
-	Path   string `json:"path,omitempty"`   // what a line of robots.txt, of tdmrep.json or of an RSL file is limited to, as written; empty: nothing
+	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of the header line; 0: unknown
+	Path   string `json:"path,omitempty"`   // the path that the statement is limited to, as written; empty: none
 	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // the address of the terms: TDMRep's tdm-policy, RSL's custom or standard; empty: none
 }
 
-// String returns for example "deny by Content-Usage in robots.txt, line 2:
-// train-ai=n". What cannot be printed is replaced: the words are a stranger's,
-// and must not write to a terminal.
+// String returns, for example, "deny by Content-Usage in robots.txt, line 2:
+// train-ai=n". Characters that cannot be printed are replaced, because foreign
+// text must not control a terminal.
 func (s Statement) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s in %s", s.Answer, s.Signal, s.Where)

@@ -2,17 +2,17 @@ package preference
 
 import "strings"
 
-// A License is the address of terms for which an owner licenses the use of a
+// A License is the address of the terms on which an owner licenses the use of a
 // page (RSL 1.0).
 type License struct {
 	URL   string `json:"url"`   // as written
 	Where string `json:"where"` // "robots.txt" or "header"
-	Line  int    `json:"line"`  // of robots.txt, or among the header's lines of that field
+	Line  int    `json:"line"`  // line in robots.txt, or number of the header line
 }
 
-// Licenses returns the licences that robots.txt (License lines, for the whole
-// origin) and the header (Link with rel="license") name, up to 256 of them.
-// Those in the page itself are told by package pagelinks.
+// Licenses returns the licences that robots.txt names (License lines, for the
+// whole origin) and that the header names (Link with rel="license"), up to 256.
+// Package pagelinks lists those in the page itself.
 func (in Input) Licenses() (all []License) {
 	if in.Robots != nil {
 		for f := range in.Robots.Fields("License") {
@@ -53,7 +53,7 @@ func hasWord(s, word string) bool {
 	return false
 }
 
-// splitOutside splits s at each sep that stands neither in quotes nor in <>.
+// splitOutside splits s at each sep that is neither in quotes nor in <>.
 func splitOutside(s string, sep byte) (parts []string) {
 	start, quoted, angle := 0, false, false
 	for i := 0; i < len(s); i++ {

@@ -2,18 +2,18 @@ package preference
 
 import "fmt"
 
-// A Use is what a page is to be used for.
+// A Use is a purpose that a page may be used for.
 type Use string
 
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training on images: denied by noimageai, and by all that denies TrainAI
+	TrainAIImages Use = "train-ai-images" // training an AI model on images: denied by noimageai and by all that denies TrainAI
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 
-// general returns the use that a statement must be about to bear on use: what
-// holds for training holds for training on images.
+// general returns the use whose statements apply to use: what is said about
+// training applies to training on images.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI
@@ -25,7 +25,7 @@ func general(use Use) Use {
 type Answer uint8
 
 const (
-	Unknown Answer = iota // nothing was said, or nothing that can be read
+	Unknown Answer = iota // nothing readable was said
 	Allow
 	Deny
 )
@@ -41,10 +41,10 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// MarshalText is String.
+// MarshalText returns String as bytes.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote, so that a program can read the
+// UnmarshalText parses what MarshalText returns, so that a program can read the
 // verdicts in a log.
 func (a *Answer) UnmarshalText(text []byte) error {
 	for _, known := range []Answer{Unknown, Allow, Deny} {
@@ -56,7 +56,7 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	return fmt.Errorf("preference: %q is no answer: write unknown, allow or deny", text)
 }
 
-// A Signal is a way of saying it.
+// A Signal is a way in which an owner states an Answer.
 type Signal string
 
 const (
@@ -71,8 +71,8 @@ const (
 	ReallySimpleLicensing Signal = "RSL"
 )
 
-// Draft names the documents that a signal is read by, with their versions,
-// where they are drafts and may change. It is empty for the others.
+// Draft returns the documents, with versions, that define a signal if they are
+// drafts and may change, else "".
 func (s Signal) Draft() string {
 	switch s {
 	case ContentUsage:

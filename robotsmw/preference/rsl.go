@@ -11,24 +11,24 @@ import (
 )
 
 // An RSL is a file of RSL 1.0 (Really Simple Licensing): the terms for parts of
-// a site. ParseRSL makes one; the zero value says nothing. It is not changed by
-// being asked, and safe for concurrent use.
+// a site. ParseRSL returns one. The zero value says nothing. It is safe for
+// concurrent use.
 type RSL struct{ contents []rslContent }
 
 // An rslContent is one content element: terms for the URLs that match.
 type rslContent struct {
-	url      string // as written; empty: all that the file is about
-	server   string // a licence must be had from there, even if it is free
+	url      string // as written; empty: any URL
+	server   string // a server that grants the licence, even a free one; empty: none is needed
 	licenses []rslLicense
 }
 
-// An rslLicense is one license element. Whoever meets the terms of one of them
-// need not look at the others.
+// An rslLicense is one license element. It is enough to meet the terms of one
+// of them.
 type rslLicense struct {
 	terms   []rslTerm
-	payment string // its type; empty: free
-	address string // of the terms in full, for people
-	limited bool   // to some users or countries, or to those who report
+	payment string // the payment's type; empty: free
+	address string // the address of the full terms, for people
+	limited bool   // only for some users or countries, or only for those who report
 }
 
 // An rslTerm is one permits or prohibits element about usage.
@@ -40,15 +40,14 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // bytes of a file
-	maxRSLItems  = 1000    // content elements, and license and usage elements of one
+	maxRSLItems  = 1000    // content elements of a file; license or usage elements of one
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
-// ParseRSL reads a file of RSL 1.0, which the caller has fetched from one of
-// the addresses that [Input.Licenses] lists. What is unknown in it is skipped.
-// The error is that of a file of more than 1 MiB, of one that is no XML from
-// its beginning to its end, and of one that is no RSL: no part of it counts
-// then.
+// ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
+// the addresses that [Input.Licenses] lists. It skips unknown elements. It
+// returns an error, and no part of the file, if the file has more than 1 MiB,
+// is not XML from beginning to end, or is not RSL.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
 		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read", len(body), maxRSL)
@@ -79,10 +78,10 @@ func ParseRSL(body []byte) (*RSL, error) {
 	return file, nil
 }
 
-// An rslReader reads elements, each to its end.
+// An rslReader reads elements. Each method reads one to its end.
 type rslReader struct{ xml *xml.Decoder }
 
-// root takes the first start of an element.
+// root returns the start of the first element.
 func (r rslReader) root() (xml.StartElement, error) {
 	for {
 		token, err := r.xml.Token()
@@ -98,7 +97,7 @@ func (r rslReader) root() (xml.StartElement, error) {
 	}
 }
 
-// end takes what stands behind the root element, which is nothing of weight.
+// end reads what follows the root element, which must not be another element.
 func (r rslReader) end() error {
 	for {
 		token, err := r.xml.Token()
@@ -115,8 +114,8 @@ func (r rslReader) end() error {
 	}
 }
 
-// children calls f for each element in the present one, up to its end. f takes
-// the whole of it. Elements of other vocabularies are skipped.
+// children calls f for each child of the present element. f must read the whole
+// child. Elements of other vocabularies are skipped.
 func (r rslReader) children(f func(e xml.StartElement) error) error {
 	for {
 		token, err := r.xml.Token()
@@ -181,7 +180,7 @@ func (r rslReader) license() (l rslLicense, err error) {
 	})
 }
 
-// text takes the rest of the present element and returns the text in it.
+// text reads the rest of the present element and returns its text.
 func (r rslReader) text() (string, error) {
 	var b strings.Builder
 	for depth := 0; ; {
@@ -212,8 +211,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// inForce returns the content elements that match a target best: those whose
-// pattern is longest.
+// inForce returns the content elements that match a target and have the longest
+// pattern.
 func (f *RSL) inForce(target string) []rslContent {
 	var best []rslContent
 	for _, c := range f.contents {
@@ -235,8 +234,9 @@ func (f *RSL) inForce(target string) []rslContent {
 	return best
 }
 
-// pattern returns what a content's URL is as a pattern of robots.txt. It is
-// false for a URL of another host than the target's, where that tells its host.
+// pattern returns a content's URL as a pattern of robots.txt. It returns false
+// if the URL has another host than the target, provided that the target has
+// one.
 func (c rslContent) pattern(target string) (string, bool) {
 	switch {
 	case c.url == "":

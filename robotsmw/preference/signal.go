@@ -5,7 +5,7 @@ import "strings"
 // signalKeys are the keys of Content-Signal.
 var signalKeys = map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}
 
-// contentSignal reads Content-Signal.
+// contentSignal returns what Content-Signal says about a use.
 func (in Input) contentSignal(use Use) (all []Statement) {
 	key := signalKeys[general(use)]
 	if key == "" {
@@ -31,7 +31,8 @@ func (in Input) contentSignal(use Use) (all []Statement) {
 	return all
 }
 
-// unknownSignals returns what Content-Signal says by other keys.
+// unknownSignals returns what Content-Signal says by keys that are not known
+// here.
 func (in Input) unknownSignals() (all []Statement) {
 	in.eachSignal(func(text, where string, line int, path string) {
 		for name, value := range signals(text) {
@@ -57,9 +58,9 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 	}
 }
 
-// signals yields the names and values of a Content-Signal. They are parted by
-// commas; where they are parted by white space or semicolons alone, they are
-// told apart all the same, lest a "no" be lost.
+// signals yields the names and values in a Content-Signal. They are separated
+// by commas. White space and semicolons separate them too, so that no "no" is
+// missed.
 func signals(text string) func(yield func(name, value string) bool) {
 	const parts = ",; \t"
 	return func(yield func(name, value string) bool) {

@@ -8,11 +8,11 @@ import (
 )
 
 // A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2), as
-// written: a key that was given twice is there twice.
+// written: it may hold a key twice.
 type dictionary []member
 
-// A member is a key and what it stands for. Its value is an inner list, a
-// []item, or what an item may have as its value. Parameters are members, too.
+// A member is a key with its value: an inner list ([]item) or a bare item. A
+// parameter is a member too.
 type member struct {
 	key    string
 	value  any
@@ -30,16 +30,16 @@ type item struct {
 type (
 	token         string
 	displayString string
-	date          int64 // in seconds since 1970
-	decimal       int64 // in thousandths
+	date          int64 // seconds since 1970
+	decimal       int64 // thousandths
 )
 
-// maxDictionary bounds the text that is read as a Dictionary, in bytes. It is
-// many times what RFC 9651 §3 asks of a parser for any one part.
+// maxDictionary is the most bytes that are parsed as a Dictionary. It is many
+// times what RFC 9651 §3 asks of a parser for any one part.
 const maxDictionary = 64 << 10
 
-// token returns the value of a key, if that is a token. Of a key that was given
-// twice the last value counts.
+// token returns the value of a key if that is a token. If the key was given
+// twice, the last value counts.
 func (d dictionary) token(key string) (token, bool) {
 	for i := len(d) - 1; i >= 0; i-- {
 		if d[i].key == key {
@@ -50,8 +50,8 @@ func (d dictionary) token(key string) (token, bool) {
 	return "", false
 }
 
-// parseDictionary reads a field's value (RFC 9651 §4.2). It reports false for a
-// text with any fault in it, as the RFC demands: no part of that counts.
+// parseDictionary parses a field's value (RFC 9651 §4.2). It returns false if
+// there is any fault: the RFC demands that no part counts then.
 func parseDictionary(text string) (d dictionary, ok bool) {
 	if len(text) > maxDictionary {
 		return nil, false
@@ -61,11 +61,12 @@ func parseDictionary(text string) (d dictionary, ok bool) {
 }
 
 // A parser takes a Structured Field from the front of rest. Each method takes
-// what it is named after, and reports false if that is not what comes next;
-// nothing can be read after that.
+// what it is named after. It reports false if something else comes next; then
+// nothing more can be read.
 type parser struct{ rest string }
 
-// next returns the next byte, 0 at the end. No part of a field begins with a 0.
+// next returns the next byte, or 0 at the end. No part of a field begins with a
+// 0.
 func (p *parser) next() byte {
 	if p.rest == "" {
 		return 0
@@ -73,7 +74,7 @@ func (p *parser) next() byte {
 	return p.rest[0]
 }
 
-// skip takes a byte if it is what comes next.
+// skip takes c if that is the next byte.
 func (p *parser) skip(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
@@ -82,7 +83,7 @@ func (p *parser) skip(c byte) bool {
 	return true
 }
 
-// span takes the bytes that are so.
+// span takes the leading bytes for which is returns true.
 func (p *parser) span(is func(byte) bool) string {
 	n := 0
 	for n < len(p.rest) && is(p.rest[n]) {
@@ -93,7 +94,7 @@ func (p *parser) span(is func(byte) bool) string {
 	return taken
 }
 
-// dictionary is RFC 9651 §4.2.2. It takes all there is.
+// dictionary takes a Dictionary (RFC 9651 §4.2.2), which must be all of rest.
 func (p *parser) dictionary() (d dictionary, ok bool) {
 	for p.rest != "" {
 		m, ok := p.member()
@@ -110,7 +111,7 @@ func (p *parser) dictionary() (d dictionary, ok bool) {
 		}
 		p.rest = strings.TrimLeft(p.rest, " \t")
 		if p.rest == "" {
-			return nil, false // a comma that nothing follows
+			return nil, false // nothing follows the comma
 		}
 	}
 	return d, true
@@ -134,7 +135,7 @@ func (p *parser) member() (m member, ok bool) {
 	return m, ok
 }
 
-// innerList is RFC 9651 §4.2.1.2, without the list's own parameters.
+// innerList takes an Inner List (RFC 9651 §4.2.1.2) without its parameters.
 func (p *parser) innerList() (list []item, ok bool) {
 	if !p.skip('(') {
 		return nil, false
@@ -152,7 +153,7 @@ func (p *parser) innerList() (list []item, ok bool) {
 	}
 }
 
-// item is RFC 9651 §4.2.3.
+// item takes an Item (RFC 9651 §4.2.3).
 func (p *parser) item() (i item, ok bool) {
 	if i.value, ok = p.bareItem(); ok {
 		i.params, ok = p.parameters()
@@ -160,7 +161,7 @@ func (p *parser) item() (i item, ok bool) {
 	return i, ok
 }
 
-// bareItem is RFC 9651 §4.2.3.1.
+// bareItem takes a Bare Item (RFC 9651 §4.2.3.1).
 func (p *parser) bareItem() (value any, ok bool) {
 	switch c := p.next(); {
 	case c == '-' || isDigit(c):
@@ -181,7 +182,7 @@ func (p *parser) bareItem() (value any, ok bool) {
 	return nil, false
 }
 
-// parameters is RFC 9651 §4.2.3.2.
+// parameters takes Parameters (RFC 9651 §4.2.3.2).
 func (p *parser) parameters() (all []member, ok bool) {
 	for p.skip(';') {
 		p.rest = strings.TrimLeft(p.rest, " ")
@@ -199,7 +200,7 @@ func (p *parser) parameters() (all []member, ok bool) {
 	return all, true
 }
 
-// key is RFC 9651 §4.2.3.3.
+// key takes a key (RFC 9651 §4.2.3.3).
 func (p *parser) key() (string, bool) {
 	if c := p.next(); c != '*' && !isLower(c) {
 		return "", false
@@ -207,7 +208,7 @@ func (p *parser) key() (string, bool) {
 	return p.span(inKey), true
 }
 
-// number is RFC 9651 §4.2.4: an int64 or a decimal.
+// number takes an Integer, as an int64, or a Decimal (RFC 9651 §4.2.4).
 func (p *parser) number() (value any, ok bool) {
 	sign := ""
 	if p.skip('-') {
@@ -229,7 +230,7 @@ func (p *parser) number() (value any, ok bool) {
 	return decimal(n), err == nil
 }
 
-// string is RFC 9651 §4.2.5.
+// string takes a String (RFC 9651 §4.2.5).
 func (p *parser) string() (value any, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(p.rest); i++ {
@@ -252,11 +253,11 @@ func (p *parser) string() (value any, ok bool) {
 	return nil, false
 }
 
-// byteSequence is RFC 9651 §4.2.7. The padding may be missing, as the RFC
-// recommends, but not be wrong.
+// byteSequence takes a Byte Sequence (RFC 9651 §4.2.7). Its padding may be
+// missing, as the RFC recommends to accept, but not wrong.
 func (p *parser) byteSequence() (value any, ok bool) {
 	text, rest, closed := strings.Cut(p.rest[1:], ":")
-	if !closed || strings.ContainsAny(text, "\r\n") { // which the decoder would pass over
+	if !closed || strings.ContainsAny(text, "\r\n") { // the decoder would skip them
 		return nil, false
 	}
 	coding := base64.StdEncoding
@@ -268,7 +269,7 @@ func (p *parser) byteSequence() (value any, ok bool) {
 	return decoded, err == nil
 }
 
-// boolean is RFC 9651 §4.2.8.
+// boolean takes a Boolean (RFC 9651 §4.2.8).
 func (p *parser) boolean() (value any, ok bool) {
 	p.skip('?')
 	if p.skip('1') {
@@ -277,7 +278,7 @@ func (p *parser) boolean() (value any, ok bool) {
 	return false, p.skip('0')
 }
 
-// date is RFC 9651 §4.2.9.
+// date takes a Date (RFC 9651 §4.2.9).
 func (p *parser) date() (value any, ok bool) {
 	p.skip('@')
 	value, _ = p.number()
@@ -285,7 +286,7 @@ func (p *parser) date() (value any, ok bool) {
 	return date(seconds), ok
 }
 
-// displayString is RFC 9651 §4.2.10.
+// displayString takes a Display String (RFC 9651 §4.2.10).
 func (p *parser) displayString() (value any, ok bool) {
 	text, ok := strings.CutPrefix(p.rest, `%"`)
 	if !ok {

@@ -8,12 +8,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// maxTDMRules bounds the entries read.
+// maxTDMRules is how many entries are read.
 const maxTDMRules = 1000
 
-// ParseTDMRep reads a tdmrep.json, up to 1000 entries of it. Entries without a
-// location, or with a reservation other than 0 and 1, are left out. The error
-// is that of a file that is no JSON array.
+// ParseTDMRep parses a tdmrep.json, up to 1000 entries. It leaves out entries
+// without a location or with a reservation other than 0 and 1. A file that is
+// no JSON array is an error.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {
@@ -40,8 +40,8 @@ func ParseTDMRep(body []byte) (TDMRep, error) {
 	return rep, nil
 }
 
-// Match returns the first rule whose location matches a target, the page's path
-// and query. ok is false if none does.
+// Match returns the first rule whose location matches a target, which is the
+// page's path and query. ok is false if none does.
 func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
 	for _, rule := range r {
 		if matches(rule.Location, target) {
@@ -51,7 +51,7 @@ func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
 	return TDMRule{}, false
 }
 
-// reservation reads the value of tdm-reservation.
+// reservation parses the value of tdm-reservation.
 func reservation(value string) Answer {
 	switch strings.TrimSpace(value) {
 	case "1":
@@ -62,8 +62,8 @@ func reservation(value string) Answer {
 	return Unknown
 }
 
-// tdm reads TDMRep: a meta, else the header, else the file. Text and data
-// mining is what training begins with.
+// tdm returns what TDMRep says about a use: in a meta, else in the header, else
+// in the file. It speaks of text and data mining, which training begins with.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// rslUses are the uses that a word of RSL stands for. train-ai is what its
-// guides say for ai-train.
+// rslUses are the uses that a usage word of RSL stands for. RSL's guides write
+// train-ai for ai-train.
 var rslUses = map[string][]Use{
 	"all":      {Search, TrainAI, TrainAIImages, AIInput},
 	"ai-all":   {TrainAI, TrainAIImages, AIInput},
@@ -20,8 +20,9 @@ func (t rslTerm) isAbout(use Use) bool {
 	return slices.ContainsFunc(t.tokens, func(token string) bool { return slices.Contains(rslUses[token], use) })
 }
 
-// rsl reads the RSL files. Of the licences of a content any may be taken: so a
-// use is denied if one prohibits it and none permits it.
+// rsl returns what the RSL files say about a use. A content element offers a
+// choice of licences, so a use is denied if one licence prohibits it and none
+// permits it.
 func (in Input) rsl(use Use) (all []Statement) {
 	for _, f := range in.RSL {
 		if f == nil {
@@ -32,7 +33,7 @@ func (in Input) rsl(use Use) (all []Statement) {
 			for _, l := range c.licenses {
 				switch said := c.says(l, use); {
 				case len(said) == 0:
-				case said[0].Answer == Deny: // within a licence that outweighs
+				case said[0].Answer == Deny: // within a licence, prohibits outweighs permits
 					denied = append(denied, said...)
 				default:
 					permitted = append(permitted, said...)
@@ -47,9 +48,9 @@ func (in Input) rsl(use Use) (all []Statement) {
 	return all
 }
 
-// says returns what a licence says about a use: what prohibits it, or else what
-// permits it. A permission that wants something in return, or is not for
-// everybody, is no answer; but it is said.
+// says returns the terms of a licence that prohibit a use, or if there are
+// none, those that permit it. A permission under a condition, or not for
+// everybody, is returned as Unknown.
 func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
 	var permits []Statement
 	for _, t := range l.terms {

@@ -2,10 +2,10 @@ package preference
 
 import "strings"
 
-// contentUsage reads Content-Usage.
+// contentUsage returns what Content-Usage says about a use.
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
-	if key != "train-ai" && key != "search" { // the vocabulary has no other
+	if key != "train-ai" && key != "search" { // the vocabulary has no other use
 		return nil
 	}
 	say := func(text, where string, line int, path string) {
@@ -26,7 +26,7 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 			say(s.text, "robots.txt", s.line, s.path)
 		}
 	}
-	// The lines of a Dictionary are one (RFC 9651 §3.2).
+	// All header lines form one Dictionary (RFC 9651 §3.2).
 	if lines := in.Header.Values("Content-Usage"); len(lines) > 0 {
 		say(strings.Join(lines, ", "), "header", 1, "")
 	}

@@ -1,10 +1,10 @@
 package preference
 
-// A Verdict is the sum of what was said about one use.
+// A Verdict is the answer about one use, with all that was said about it.
 type Verdict struct {
 	Use      Use         `json:"use"`
 	Answer   Answer      `json:"answer"`
-	Evidence []Statement `json:"evidence,omitempty"` // all that bears on it, also what was outweighed
+	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use, also those outweighed
 }
 
 // String returns the statement that decided, or "unknown".
@@ -28,9 +28,9 @@ func (in Input) For(use Use) Verdict {
 	return v
 }
 
-// Says returns all that was said about the uses that have names here. What
-// Content-Signal says by a key without a meaning here, such as "use=reference",
-// is told as an Unknown about a use of that name.
+// Says returns all that was said about the uses of this package. What
+// Content-Signal says by a key that is not known here, such as "use=reference",
+// is returned as Unknown about a use of that name.
 func (in Input) Says() []Statement {
 	var all []Statement
 	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {

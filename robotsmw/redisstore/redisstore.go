@@ -6,22 +6,22 @@
 //	...
 //	robots, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
-// It takes any redis.UniversalClient: a single server, a sentinel, a
-// cluster. Redis 6.2 or later, and Valkey, will do.
+// Any redis.UniversalClient will do: a single server, Sentinel, a cluster. The
+// server must be Redis 6.2 or later, or Valkey.
 //
 // # What it does in Redis
 //
-// A record is a string under PREFIX + "robots:" + origin, and expires by
-// itself. The lock of a fetch under way is a string under PREFIX +
-// "robots-lock:" + origin, which expires too. An ACL user needs no more than
+// A record is a string with the key PREFIX + "robots:" + origin. The lock of a
+// fetch under way is a string with the key PREFIX + "robots-lock:" + origin.
+// Both expire by themselves. An ACL user needs no more than
 //
 //	+get +set +del +eval +evalsha ~PREFIXrobots*
 //
 // # When Redis is away
 //
 // The Store then returns errors, and the Checker that uses it fetches
-// robots.txt itself: verdicts stay right. Give the client short timeouts
-// (DialTimeout, ReadTimeout: 100 ms) so that noticing costs little.
+// robots.txt itself, so verdicts stay right. Give the client short timeouts
+// (DialTimeout, ReadTimeout: 100 ms), so that a failed call takes little time.
 package redisstore
 
 import (
@@ -42,8 +42,8 @@ type Store struct {
 	prefix string
 }
 
-// New is the Store that client reaches. All its keys begin with prefix, by
-// which several crawlers can share a server; "" is a prefix too.
+// New returns a Store in the Redis that client reaches. All its keys begin with
+// prefix, so several crawlers can share a server. The prefix may be "".
 func New(client redis.UniversalClient, prefix string) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("redisstore: the client is nil: give a redis.NewUniversalClient(…)")
@@ -54,8 +54,8 @@ func New(client redis.UniversalClient, prefix string) (*Store, error) {
 func (s *Store) valueKey(origin string) string { return s.prefix + "robots:" + origin }
 func (s *Store) lockKey(origin string) string  { return s.prefix + "robots-lock:" + origin }
 
-// Get is the value of the key. A miss is an error that is fs.ErrNotExist;
-// any other is the client's.
+// Get returns the value of the key. A miss is an error that is fs.ErrNotExist.
+// Any other error is the client's.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// Put keeps the value for ttl, at least a millisecond, which is the least
-// that Redis knows.
+// Put keeps the value for ttl. A ttl below a millisecond, the least that Redis
+// knows, is taken as one.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -93,19 +93,19 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// unlock deletes a lock only if it is still its holder's: it may have
-// expired, and have become another's.
+// unlock deletes a lock only if its holder still has it. It may have expired
+// and be held by another.
 var unlock = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
 	return redis.call('del', KEYS[1])
 end
 return 0`)
 
-// unlockTimeout limits the one call that nobody waits for with a context. A
-// lock that could not be freed expires.
+// unlockTimeout limits the call that frees a lock, which has no context. A lock
+// that could not be freed expires.
 const unlockTimeout = time.Second
 
-// TryLock takes the lock of the key for ttl, unless another holds it.
+// TryLock takes the lock of the key for ttl, unless another member holds it.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Site serves fixed pages by path. A text that begins with "<" is HTML, any
-// other is text/plain; other paths are 404. The query is ignored.
+// Site serves fixed pages by path. A page that begins with "<" is HTML, any
+// other is text/plain. Paths without a page are 404. The query is ignored.
 type Site map[string]string
 
 func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +30,8 @@ type Status int
 
 func (s Status) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s)) }
 
-// Reset resets the connection after having sent, with a status 200, the text
-// before it: none, and not even the header is sent.
+// Reset sends its text with status 200 and then resets the connection.
+// Reset("") sends nothing, not even a header.
 type Reset string
 
 func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -42,21 +42,21 @@ func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Raw writes these bytes, header and all, to the connection and closes it, for
-// what no well-behaved server sends: a bad status line, half a header, a bad
-// chunk, a body shorter than its Content-Length.
+// Raw writes its text, header included, to the connection and closes it. It is
+// for what no well-behaved server sends: a bad status line, half a header, a
+// bad chunk, a body shorter than its Content-Length.
 type Raw string
 
 func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(err) // not served by an Internet
+		panic(err) // the server is not an Internet
 	}
 	defer conn.Close()
 	io.WriteString(conn, string(r))
 }
 
-// Hang answers nothing until the client gives up.
+// Hang sends nothing until the client gives up.
 type Hang struct{}
 
 func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -64,9 +64,9 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle sends Chunk, again and again until the client gives up, pausing Every
-// time: a tarpit, or with no pause a body without end. With Times it stops
-// after so many chunks.
+// Trickle sends Chunk again and again until the client gives up, with a pause
+// of Every between: a tarpit, or with no pause an endless body. With Times it
+// stops after so many chunks.
 type Trickle struct {
 	Chunk string
 	Every time.Duration

@@ -9,25 +9,24 @@
 //	})
 //	client := &http.Client{Transport: &web}
 //
-// Give it to whatever is under test as its base transport, let it crawl, and
-// ask [Internet.Log] what the servers saw.
+// Give it to the crawler under test as its base transport, let it crawl, and
+// see in [Internet.Log] what the servers saw.
 //
 // # What is real
 //
-// Both ends are net/http's own: a request is written, parsed, answered and read
-// as it is on a socket, but through net.Pipe. So everything a handler can do
-// works as users know it: streaming, flushing, trailers, HEAD, 204 and 304, a
-// Content-Length that is found or broken, hijacking, 101, a context that ends
-// when the client goes away. Nothing is resolved, dialled or encrypted: https
-// is plain HTTP for which the handler sees a non-nil [http.Request.TLS].
-// Compression is never negotiated, and every request has a connection of its
-// own.
+// Client and server are net/http's own. A request is written, parsed, answered
+// and read as on a socket, but through net.Pipe. So everything a handler can do
+// works as usual: streaming, flushing, trailers, HEAD, 204 and 304, a right or
+// wrong Content-Length, hijacking, 101, a context that ends when the client
+// goes away. Nothing is resolved, dialled or encrypted: https is plain HTTP,
+// and the handler sees a non-nil [http.Request.TLS]. Compression is never
+// negotiated, and every request has its own connection.
 //
 // # Time
 //
-// It works inside [testing/synctest], where a crawl of hours runs in
-// milliseconds. Nothing runs between requests: the goroutines of a request end
-// with its response body and its handler, so a test may also check for leaks.
+// An Internet works inside [testing/synctest], where a crawl of hours runs in
+// milliseconds. The goroutines of a request end with its response body and its
+// handler, and there are no others, so a test may also check for leaks.
 package robotstest
 
 import (
@@ -54,30 +53,30 @@ type Internet struct {
 	server *http.Server
 
 	mu    sync.Mutex
-	hosts map[string]host // by address: see addresses
+	hosts map[string]host // by address: see func addresses
 	log   []*Request
 }
 
-// A host either answers or fails.
+// A host either answers (handler) or fails (err).
 type host struct {
 	handler http.Handler
 	err     error
 }
 
-// Request is what Internet saw of one call of RoundTrip.
+// Request is one call of RoundTrip as the Internet saw it.
 type Request struct {
 	Time   time.Time   // when RoundTrip was called
-	Method string      // never empty: GET is written out
-	URL    string      // as requested: absolute
-	Host   string      // the Host sent: the URL's, unless the request had its own
+	Method string      // never empty: "" is written as GET
+	URL    string      // as requested, absolute
+	Host   string      // the Host that was sent
 	Header http.Header // as given to RoundTrip, without what net/http adds
-	Status int         // of the response; 0 while there is none, and after an error
+	Status int         // of the response; 0 before it comes, and after an error
 	Err    error       // what RoundTrip returned
 }
 
 var _ http.RoundTripper = (*Internet)(nil)
 
-// Handle lets h answer for a host, replacing what answered before. The host is
+// Handle lets h answer for a host, in place of any handler before. The host is
 // written
 //
 //	example.com             http on port 80 and https on port 443
@@ -85,22 +84,22 @@ var _ http.RoundTripper = (*Internet)(nil)
 //	http://example.com      one scheme alone; with or without a port
 //
 // in any case, in ASCII (punycode), with IPv6 addresses in brackets. A host
-// which nobody handles does not exist: RoundTrip returns a *net.OpError which
-// wraps a *net.DNSError.
+// without a handler does not exist: RoundTrip returns a *net.OpError that wraps
+// a *net.DNSError.
 //
-// Handle panics if it cannot read the host, as http.ServeMux does with a bad
+// Handle panics if the host is malformed, as http.ServeMux does with a bad
 // pattern.
 //
-// The URL's host alone decides which handler is asked, as an address does. A
-// handler which serves several names tells them apart by [http.Request.Host],
-// as a server with virtual hosts does; an http.ServeMux with patterns such as
-// "b.example/robots.txt" does it by itself.
+// Only the URL's host decides which handler is called, like an address. A
+// handler for several names tells them apart by [http.Request.Host], like a
+// server with virtual hosts. An http.ServeMux with patterns such as
+// "b.example/robots.txt" does that by itself.
 func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
 
 // Fail makes every connection to a host, written as for [Internet.Handle],
-// fail: RoundTrip returns a *net.OpError which wraps err. syscall.ECONNREFUSED
-// is a server that is down; a *net.DNSError with IsTimeout a name server that
-// is.
+// fail: RoundTrip returns a *net.OpError that wraps err. Use
+// syscall.ECONNREFUSED for a server that is down, and a *net.DNSError with
+// IsTimeout for a name server that is down.
 func (in *Internet) Fail(name string, err error) { in.set(name, host{err: err}) }
 
 func (in *Internet) set(name string, h host) {
@@ -114,8 +113,8 @@ func (in *Internet) set(name string, h host) {
 	}
 }
 
-// Log returns the requests so far, in the order in which they began. Requests
-// that are under way are there, with Status 0.
+// Log returns the requests so far, in the order in which they began. It
+// includes requests under way, with Status 0.
 func (in *Internet) Log() []Request {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -131,8 +130,8 @@ func (in *Internet) Log() []Request {
 // when the request's context does.
 //
 // A handler that panics with http.ErrAbortHandler resets the connection:
-// RoundTrip, or the body if the header was flushed, returns a *net.OpError
-// which wraps syscall.ECONNRESET.
+// RoundTrip, or the body if the header was flushed, returns a *net.OpError that
+// wraps syscall.ECONNRESET.
 func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.start.Do(in.init)
 	seen := in.record(req)
@@ -179,7 +178,7 @@ func (in *Internet) init() {
 	}
 }
 
-// dial connects to the host at addr, "name:port", and lets the server serve the
+// dial connects to the host at addr, "name:port", and starts a server at the
 // other end.
 func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 	addr = strings.ToLower(addr)
@@ -204,7 +203,7 @@ func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 
 type connKey struct{}
 
-// serve hands a request to the handler of the host that was dialled.
+// serve calls the handler of the host that was dialled.
 func serve(w http.ResponseWriter, r *http.Request) {
 	conn := r.Context().Value(connKey{}).(*serverConn)
 	if conn.scheme == "https" {
@@ -223,8 +222,8 @@ type serverConn struct {
 	reset   *atomic.Bool
 }
 
-// clientConn tells a connection that was reset from one that was closed, which
-// a pipe does not.
+// clientConn distinguishes a connection that was reset from one that was
+// closed, which a pipe does not.
 type clientConn struct {
 	net.Conn
 	reset *atomic.Bool
@@ -260,8 +259,8 @@ func (pipeAddr) String() string  { return "pipe" }
 
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns what a host as written for Handle stands for:
-// "scheme://name:port", one or two of them.
+// addresses returns the one or two addresses that a host as written for Handle
+// stands for, each as "scheme://name:port".
 func addresses(name string) []string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
