@@ -6,10 +6,10 @@
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
 // Any number of processes on one machine may share the directory. Each value is
-// written to a temporary file and renamed into place, so a reader sees a whole
-// value or none. A process that is killed meanwhile leaves only the temporary
-// file, which a later process removes. The size of the directory is limited:
-// see Store.MaxBytes.
+// first written to a temporary file and renamed into place, so a reader sees a
+// whole value or none. A process that is killed meanwhile leaves only the
+// temporary file, which a later process removes. The size of the directory is
+// limited: see Store.MaxBytes.
 package diskstore
 
 import (

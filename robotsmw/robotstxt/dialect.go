@@ -2,44 +2,43 @@ package robotstxt
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
-// A Dialect is a way to read robots.txt files. [Parse] reads them by [RFC9309],
-// which is what a robot should do. The others are for people who have to know
-// how somebody else reads a file: what Googlebot will fetch, or what a file
-// from the nineties meant.
+// A Dialect is a way to read robots.txt files. [Parse] uses [RFC9309], as
+// robots should. The others show how somebody else reads a file: what Googlebot
+// will fetch, or what a file from the nineties meant.
 type Dialect uint8
 
 const (
-	// RFC9309 is the standard, with the decisions that package doc lists where
-	// the standard leaves some.
+	// RFC9309 is the standard. Where it leaves a choice, the package doc says
+	// what is decided.
 	RFC9309 Dialect = Dialect(syntax.RFC9309)
 
-	// Google is how Google's open-source parser answers when it is given a URL
-	// as it stands, bug for bug:
+	// Google is what Google's open-source parser answers for a URL as it is
+	// written, bug for bug:
 	//
-	//   - escapes in the URL are not looked into, and in a pattern only their
-	//     digits become upper-case: /%7Ejoe does not match /~joe, and %2A is no
+	//   - escapes in the URL are not decoded, and in a pattern only their
+	//     digits become upper case: /%7Ejoe does not match /~joe, and %2A is no
 	//     literal "*";
 	//   - /robots.txt is not exempt;
-	//   - a token ends before the first digit or dot, so that MJ12bot is never
-	//     named;
+	//   - a product token ends before the first digit or dot, so no group can
+	//     name MJ12bot;
 	//   - a field that begins with "allow" is an Allow;
 	//   - an Allow for /dir/index.html, or index.htm, also allows /dir/;
-	//   - what stands behind NUL, or behind the first 16,663 bytes of a line,
-	//     does not count.
+	//   - the part of a line after a NUL, or after its first 16,663 bytes, is
+	//     ignored.
 	Google Dialect = Dialect(syntax.Google)
 
 	// Koster1996 is the Internet-Draft of 15 November 1996, "A Method for Web
 	// Robots Control":
 	//
-	//   - records are separated by blank lines, which lines with a comment are
-	//     not;
+	//   - records are separated by blank lines; a line with a comment is not
+	//     blank;
 	//   - the first record that names the robot counts, else the first that
 	//     names "*"; nothing is merged;
 	//   - the first rule of the record that matches decides, not the most
 	//     specific;
 	//   - "*" and "$" are bytes like any others;
-	//   - the path is compared, without the query, and without escapes, except
-	//     that "%2F" is not "/".
+	//   - the path is compared without its query and with its escapes decoded,
+	//     except that "%2F" is not "/".
 	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 
@@ -56,6 +55,5 @@ func (d Dialect) String() string {
 	return "unknown dialect"
 }
 
-// Parse reads a robots.txt file as the dialect has it. See the function
-// [Parse].
+// Parse parses a robots.txt file in the dialect. See the function [Parse].
 func (d Dialect) Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.Dialect(d))} }

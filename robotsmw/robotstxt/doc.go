@@ -1,4 +1,4 @@
-// Package robotstxt reads robots.txt files and tells what a robot may fetch,
+// Package robotstxt parses robots.txt files and says what a robot may fetch,
 // and why.
 //
 //	file := robotstxt.Parse(body)
@@ -7,8 +7,8 @@
 //		…
 //	}
 //
-// It follows RFC 9309 and fetches nothing: package robotsmw does that, and
-// knows which file governs which URL.
+// It follows RFC 9309 and fetches nothing. Package robotsmw fetches the files,
+// and knows which file applies to which URL.
 //
 // # What a robots.txt file is
 //
@@ -27,22 +27,23 @@
 // # Lines
 //
 // A line is a field, a colon and a value. "#" begins a comment anywhere. White
-// space around the line, the field and the value does not count, nor does the
-// case of a field. Lines end with LF, CR LF or CR. A byte order mark at the
-// beginning is skipped, and NUL at the ends of a line is white space.
+// space around the line, the field and the value is ignored, and so is the case
+// of a field. Lines end with LF, CR LF or CR. A byte order mark at the
+// beginning is skipped, and NUL at the beginning or end of a line is white
+// space.
 //
-// Nothing in a file is an error: a line that is no field is skipped, and one
-// bad line costs no other. So [Parse] takes any bytes, among them the HTML
+// Nothing in a file is an error: a line that is no field is skipped, and a bad
+// line does not affect others. So [Parse] accepts any bytes, such as the HTML
 // pages that many servers send. Two words without a colon, and some frequent
 // misspellings ("Dissallow", "Useragent"), are read as they are meant. There is
 // no limit for a line, and for a file [MaxSize] bytes: lines that do not end
-// within them do not count. Package lint tells what is wrong with a file.
+// within them are ignored. Package lint says what is wrong with a file.
 //
 // # Groups
 //
-// User-agent lines that follow each other begin a group, and it goes on to the
-// next user-agent line after a rule. Blank lines do not part groups, and
-// neither do fields such as Crawl-delay or Sitemap, wherever they stand: in
+// A group begins with one or more user-agent lines. It ends before the next
+// user-agent line that comes after a rule. Blank lines do not end a group, and
+// neither do fields such as Crawl-delay or Sitemap. So in
 //
 //	User-agent: SlowBot
 //	Crawl-delay: 10
@@ -50,20 +51,21 @@
 //	User-agent: BadBot
 //	Disallow: /
 //
-// SlowBot is shut out, since nothing but a rule ends a group.
+// SlowBot may fetch nothing either, because nothing but a rule ends a group.
 //
-// A robot goes by its product token, "ExampleBot", which is compared without
-// regard to case and as a whole: a group for "Example" or for
-// "ExampleBotImages" is not for it, and one for "ExampleBot/1.0" is. It obeys
-// all groups that name it, taken together; if there is none, all groups for
-// "*", taken together; if there is none, there are no rules. The group for "*"
-// is never added to a robot's own. A group without rules allows everything.
+// A robot is named by its product token, "ExampleBot". It is compared as a
+// whole and ignoring case: a group for "Example" or for "ExampleBotImages" is
+// not for this robot, and one for "ExampleBot/1.0" is. It obeys all groups that
+// name it, taken together. If there are none, it obeys all groups for "*",
+// taken together. If there are none of these either, there are no rules. The
+// group for "*" is never added to a robot's own. A group without rules allows
+// everything.
 //
 // # Rules
 //
-// A rule matches a target, that is a path with its query, if the target begins
-// with the rule's pattern. In a pattern "*" stands for any bytes and "$", at
-// the end, for the end of the target:
+// A target is a path with its query. A rule matches a target that begins with
+// the rule's pattern. In a pattern "*" stands for any bytes, and "$" at the end
+// stands for the end of the target:
 //
 //	/fish       /fish, /fish.html, /fishing?for=salmon, but not /Fish or /catfish
 //	/*.pdf$     /a/b.pdf, but not /a/b.pdf?page=1
@@ -71,25 +73,25 @@
 //	fish        nothing: no target begins with "f"
 //
 // Of the rules that match, the one with the longest pattern decides, wherever
-// it stands; of two that are as long, Allow. If no rule matches, or only one
-// with an empty pattern, the target is allowed. A space inside a pattern is
-// %20. "/robots.txt" is always allowed.
+// it is in the group; of two that are as long, Allow. If no rule matches, or
+// only one with an empty pattern, the target is allowed. A space inside a
+// pattern is %20. "/robots.txt" is always allowed.
 //
 // # Escapes
 //
-// The same path can be written in many ways. Patterns and targets are therefore
+// The same path can be written in many ways. So patterns and targets are
 // compared in one form, in which a printable ASCII byte is never an escape and
-// any other always is one: /%7Ejoe is /~joe, and /ツ is /%E3%83%84. So "%2A" and
+// any other always is one: /%7Ejoe is /~joe, and /ツ is /%E3%83%84. "%2A" and
 // "%24" in a pattern are a literal "*" and "$". Only "%2F", "%3F", "%23" and
-// "%25" stay as they are, for an escaped "/" is not a separator: a rule for
-// /a%2Fb does not match /a/b. In the query they do not separate anything, and
-// "/" and "%2F" are the same, as are "?" and "%3F". The length that decides is
-// that of this form: an escape that remains one counts as three bytes.
+// "%25" stay as they are, because an escaped "/" is not a separator: a rule for
+// /a%2Fb does not match /a/b. In the query nothing is a separator, so there "/"
+// and "%2F" are the same, and so are "?" and "%3F". The longest pattern is the
+// longest in this form: an escape that remains one counts as three bytes.
 //
 // # Other fields
 //
-// [Rules.CrawlDelay] reads the Crawl-delay that many sites ask for, though no
-// standard has it. Robots of one group may have a delay each: in
+// [Rules.CrawlDelay] returns the Crawl-delay that many sites ask for, although
+// no standard defines it. Each robot of a group may have its own delay. In
 //
 //	User-agent: SlowBot
 //	Crawl-delay: 300
@@ -97,41 +99,44 @@
 //	Crawl-delay: 30
 //	Disallow: /cart
 //
-// the rule is for all of them, but only SlowBot waits for 300 seconds. A
+// the rule is for all robots, but only SlowBot waits for 300 seconds. A
 // Crawl-delay belongs to the user-agent lines since the previous one of its
-// group; if there are none, to that one's, and the larger value counts. That is
-// so in each dialect.
+// group. If there are no such lines, it belongs to the same ones as the
+// previous Crawl-delay, and the larger value counts. That is so in each
+// dialect.
 //
-// [File.Sitemaps] returns the sitemaps, which belong to no group. What else
-// stands in a file is there for those who know what to do with it, in
-// [File.GroupsFor] and [File.Fields], as written.
+// [File.Sitemaps] returns the sitemaps, which belong to no group.
+// [File.GroupsFor] and [File.Fields] return all other fields as written, for
+// programs that know what to do with them.
 //
 // # Other readings
 //
-// Not everybody reads files like this. [Google] and [Koster1996] are other
-// dialects, to find out what somebody else's robot makes of a file.
+// Not every robot reads files like this. [Google] and [Koster1996] are other
+// dialects, which show how other robots read a file.
 //
 // # Cost
 //
 // [Parse] goes through the file once, and [File.Rules] selects a group. Most
-// robots ask a site a handful of questions, and those are answered by trying
-// the rules one by one. A large group is compiled when the questions by then
-// have cost as much as that: from then on the time of [Rules.Allowed] and
-// [Rules.Match] depends on the target and hardly on the number of rules. So
-// some questions together never cost more than twice what they would have cost
-// the better way, and what one of them costs. They allocate nothing, but for
-// the one that compiles. Rules keep at most twice the bytes of their patterns,
-// and 200 more, and not the file. Only what [Match] gives back as written can
-// add to that: each user-agent line of the robot beyond the first, and each
-// pattern that has another form in memory.
+// robots ask a handful of questions about a site. These are answered by trying
+// the rules one by one. A large group is compiled once its questions have cost
+// as much as compiling does. After that the time of [Rules.Allowed] and
+// [Rules.Match] depends on the target and hardly on the number of rules. So any
+// number of questions together costs at most twice as much as in the better of
+// the two ways, plus one question. No question allocates memory, except the one
+// that compiles.
 //
-// Whoever owns a file may try to make it expensive. Rules without "*" cost no
-// more than a small multiple of the target's length, however many there are.
-// The others are tried at most once for each place at which the target has
-// something in common with them, in time in proportion to the target's length,
-// and there is an end to what all of them together may cost for one target:
-// 786,432 steps, and 16 for each byte of the target, of about a nanosecond
-// each. Beyond it the answer is no, for [TooMuchWork]. It takes a file made for
-// that: a group of 10,000 rules that ask for what the target has not, or has in
-// another order, costs a tenth.
+// Rules keep at most 200 bytes and twice the bytes of their patterns, and not
+// the file. Only text that [Match] returns as written can add to that: each
+// user-agent line of the robot after the first, and each pattern that is not
+// stored as it is written.
+//
+// The owner of a file may try to make it expensive. Rules without "*" cost at
+// most a small multiple of the target's length, however many there are. A rule
+// with "*" is tried at most once for each place where the target has something
+// in common with it, and a try takes time in proportion to the target's length.
+// All such rules together may cost 786,432 steps for one target and 16 for each
+// byte of it, of about a nanosecond each. Beyond that the target is disallowed,
+// with the reason [TooMuchWork]. Only a file made for the purpose gets there: a
+// group of 10,000 rules that require what the target lacks, or has in another
+// order, costs a tenth of it.
 package robotstxt

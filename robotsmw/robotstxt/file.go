@@ -8,37 +8,36 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// MaxSize is how much of a robots.txt file counts, in bytes: 500 KiB, the least
-// that RFC 9309 §2.5 lets a parser take. Of a longer body, [Parse] reads the
+// MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
+// RFC 9309 §2.5 allows as a parser's limit. Of a longer body, [Parse] reads the
 // lines that end within its first MaxSize bytes, so that a line cut in half
-// never becomes a shorter, wider rule. Give Parse more than MaxSize bytes when
-// there are more (one is enough): of a body of exactly MaxSize bytes the last
-// line is taken to be whole.
+// never becomes a shorter, wider rule. If a body is longer, give Parse at least
+// one byte more than MaxSize: of a body of exactly MaxSize bytes the last line
+// is taken to be whole.
 const MaxSize = syntax.MaxSize
 
-// A File is a parsed robots.txt file. It does not change after [Parse]: any
+// A File is a parsed robots.txt file. It does not change after [Parse], so any
 // number of goroutines may use it.
 //
-// A File keeps the file's text. The [Rules] taken from it do not, so that a
-// crawler which wants one robot's rules can keep those and drop the File.
+// A File keeps the file's text. The [Rules] taken from it do not, so a crawler
+// that wants one robot's rules can keep those and drop the File.
 type File struct{ syntax syntax.File }
 
-// Parse reads a robots.txt file. Any bytes will do: what is not a rule is
-// skipped, as RFC 9309 §2.3.1.5 wants, line by line, so that one bad line costs
-// no other. Package lint tells what was skipped. The body may be changed
-// afterwards.
+// Parse parses a robots.txt file. It accepts any bytes. Lines that it cannot
+// parse are skipped, as RFC 9309 §2.3.1.5 wants, and do not affect other lines.
+// Package lint says what was skipped. Parse does not keep body.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
-// Size returns how many bytes of memory the File keeps, for a cache that has to
-// know: its text, and what is known of each line. A file of very short lines
-// takes a dozen times its text.
+// Size returns how many bytes of memory the File takes, for use in a cache: its
+// text and the index of its lines. A file of very short lines takes a dozen
+// times its text.
 func (f *File) Size() int {
 	return int(unsafe.Sizeof(*f)) + len(f.syntax.Text) + cap(f.syntax.Records)*int(unsafe.Sizeof(syntax.Record{}))
 }
 
-// Lines yields the lines of the file with their numbers, counted from 1, as
-// they were sent but for their ends: what to show around the line that decided.
-// It is the part of the file that counts: at most [MaxSize] bytes, without a
+// Lines yields the lines of the file without their ends, with their numbers,
+// counted from 1. It can show the text around the line that decided. It yields
+// only the part of the file that counts: at most [MaxSize] bytes, without a
 // byte order mark.
 func (f *File) Lines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
@@ -70,13 +69,13 @@ type Field struct {
 	Line  int    // counted from 1
 }
 
-// Is reports whether a field goes by a name, without regard to case.
+// Is reports whether a field has a name, ignoring case.
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
-// Fields yields the lines that are neither a user-agent line nor a rule and
-// that go by one of some names, in order and wherever they stand; without a
-// name, all of them. What they mean no standard says: Host and License are
-// meant for the whole file, for example, wherever they stand.
+// Fields yields, in order, the lines that are neither a user-agent line nor a
+// rule and have one of the names; without names, all of them. No standard says
+// what they mean. Some, such as Host and License, are meant for the whole file
+// wherever they are.
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {

@@ -6,19 +6,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Group is a run of user-agent lines and what belongs to it, as the file has
-// it: not merged with others that name the same robot. [File.Rules] is what a
-// robot obeys.
+// A Group is a run of user-agent lines and what follows it, as in the file: it
+// is not merged with others that name the same robot. [File.Rules] returns what
+// a robot obeys.
 //
 // Not all Fields are for all UserAgents: a Crawl-delay belongs to some of them,
 // as [Rules.CrawlDelay] says.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
-	Fields     []Field // all other lines, Crawl-delay and Sitemap among them
+	Fields     []Field // all other lines, including Crawl-delay and Sitemap
 }
 
-// A UserAgent is one user-agent line: who a group is for.
+// A UserAgent is one user-agent line: it names a robot that a group is for.
 type UserAgent struct {
 	Value string // as written: "ExampleBot", "ExampleBot/1.0", "*"
 	Line  int    // counted from 1
@@ -27,11 +27,11 @@ type UserAgent struct {
 // A Rule is an Allow or a Disallow line.
 type Rule struct {
 	Kind    Kind
-	Pattern string // as written; "" is no rule to a robot
+	Pattern string // as written; robots ignore a rule with ""
 	Line    int    // counted from 1
 }
 
-// A Kind is what a rule says.
+// A Kind says whether a rule is an Allow or a Disallow.
 type Kind uint8
 
 const (
@@ -63,12 +63,12 @@ func (f *File) Groups() iter.Seq[Group] {
 }
 
 // GroupsFor yields the groups whose rules [File.Rules] returns for the same
-// tokens: those of the first token that some group names, else those for "*".
-// It is where a robot finds the fields that are meant for it and that no
+// tokens: the groups for the first token that some group names, else those for
+// "*". There a robot finds the fields that are meant for it and that no
 // standard defines, such as Request-rate, Visit-time, Clean-param, Noindex,
 // Content-Signal or Content-Usage.
 //
-// A Crawl-delay that is for other robots of a group is not among its Fields.
+// Its Fields leave out a Crawl-delay that is for other robots of the group.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -80,8 +80,8 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	}
 }
 
-// groupsFor appends the groups that are for a robot, and returns the token for
-// which they are.
+// groupsFor appends the groups that are for a robot, and returns the token that
+// they name.
 func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
 	var few [4]syntax.Token
 	tokens := few[:0]
@@ -91,8 +91,8 @@ func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.R
 	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
 }
 
-// group returns a stretch of records as a Group. With a token, the Crawl-delays
-// of other robots are left out.
+// group converts the records of a group to a Group. With a token, the
+// Crawl-delays of other robots are left out.
 func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
 	var delays syntax.DelayReader
 	if t != nil {

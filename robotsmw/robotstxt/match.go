@@ -6,22 +6,22 @@ import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 type Match struct {
 	Allowed bool
 	Reason  Reason
-	Kind    Kind        // whether the deciding rule is an Allow or a Disallow; NoRule where no rule decided
-	Pattern string      // the deciding rule's pattern as written in the file; "" where no rule decided
-	Line    int         // the deciding rule's line, counted from 1; 0 where no rule decided
-	Group   []UserAgent // the user-agent lines that name the robot; nil for none. Not to be changed
+	Kind    Kind        // the deciding rule's kind; NoRule if no rule decided
+	Pattern string      // the deciding rule's pattern as written in the file; "" if no rule decided
+	Line    int         // the deciding rule's line, counted from 1; 0 if no rule decided
+	Group   []UserAgent // the user-agent lines that name the robot; nil: none. Do not change it
 }
 
-// A Reason is what a Match rests on.
+// A Reason says why a Match is as it is.
 type Reason uint8
 
 const (
-	NoGroup     Reason = iota // no group is for this robot, nor for "*": allowed
+	NoGroup     Reason = iota // no group is for this robot or for "*": allowed
 	EmptyGroup                // the robot's group has no rules: allowed
 	NoMatch                   // none of the rules in the robot's group matches: allowed
 	ByRule                    // the most specific rule that matches decides: Match.Kind
 	IsRobotsTxt               // the target is /robots.txt, which is always allowed (RFC 9309 §2.2.2)
-	TooMuchWork               // the group was made to take more work than one target is worth (package doc, "Cost"): disallowed
+	TooMuchWork               // the rules take more work than one target is worth (package doc, "Cost"): disallowed
 )
 
 // String returns the reason in a few words.
@@ -44,12 +44,12 @@ func (r Reason) String() string {
 }
 
 // Allowed reports whether the robot may fetch a target: "/path?query" or an
-// absolute URL, escaped or not. Whatever names the host is not looked at: the
-// caller knows which file governs it. Neither Allowed nor Match allocates
-// memory, but once for a large group (package doc, "Cost").
+// absolute URL, escaped or not. The host in a URL is ignored: the caller knows
+// which file applies to it. Allowed and Match allocate no memory, except once
+// for a large group (package doc, "Cost").
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
-// Match is Allowed with the reason.
+// Match is like Allowed, and says why.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
 	switch rule, without := r.set.Decide(target); {

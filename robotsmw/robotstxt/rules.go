@@ -10,16 +10,16 @@ import (
 )
 
 // Rules are what one robot has to obey: the rules of its group, or of all its
-// groups taken together. They do not change: any number of goroutines may use
-// them. They keep what they need of the file, not the whole of it.
+// groups taken together. They do not change, so any number of goroutines may
+// use them. They keep the parts of the file that they need, not the whole file.
 type Rules struct {
 	agents []UserAgent   // the user-agent lines that name the robot
-	delay  time.Duration // one more than the delay; 0 for none
+	delay  time.Duration // the delay plus one; 0 for none
 	set    match.Set
 }
 
-// Rules returns the rules for a robot that goes by the given product tokens:
-// those of the first token that some group names, without regard to case; else
+// Rules returns the rules for a robot with the given product tokens. These are
+// the rules for the first token that some group names, ignoring case; else
 // those for "*"; else none, which allow everything. A token is the bare name,
 // "ExampleBot", not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
@@ -57,8 +57,8 @@ func (f *File) Rules(tokens ...string) *Rules {
 	return r
 }
 
-// newRules returns Rules for a robot that some user-agent lines name: nearly
-// always one, which then needs no memory of its own.
+// newRules returns Rules for a robot that these user-agent lines name. Nearly
+// always there is one line, which then needs no allocation of its own.
 func newRules(agents []UserAgent) *Rules {
 	if len(agents) != 1 {
 		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
@@ -71,11 +71,11 @@ func newRules(agents []UserAgent) *Rules {
 	return &r.Rules
 }
 
-// Size returns how many bytes of memory the Rules keep at most, for a cache that
-// has to know. It stays the same, whatever they are asked.
+// Size returns the most bytes of memory that the Rules take, for use in a
+// cache. It stays the same, however the Rules are used.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// besides is the part of Size that is not the Set's.
+// besides returns the part of Size that is not the Set's.
 func (r *Rules) besides() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
@@ -84,8 +84,8 @@ func (r *Rules) besides() int {
 	return size
 }
 
-// cloned returns a copy of what a user-agent line says, so that the file can
-// go.
+// cloned returns a copy of a user-agent line's value, so that the file can be
+// freed.
 func cloned(value string) string {
 	if value == "*" {
 		return "*"
@@ -93,13 +93,14 @@ func cloned(value string) string {
 	return strings.Clone(value)
 }
 
-// CrawlDelay returns the Crawl-delay that is for the robot: how long the site
-// wants it to wait between two requests. ok is false where there is none, and
-// true with 0 where it is "0". Of several lines the greatest delay counts.
+// CrawlDelay returns the Crawl-delay for the robot: how long the site wants it
+// to wait between two requests. ok is false if there is none, and true with 0
+// if it is "0". Of several lines the greatest delay counts.
 //
 // No standard defines the field. A line belongs to the user-agent lines since
-// the previous Crawl-delay of its group; if there are none, to that one's. So
-// robots that share a group, and with it all rules, may have a delay each. The
-// value is plain decimal seconds, fractions and all ("0.5", "10"). A line with
-// another value ("1e3", "0x10", "-1", "soon") asks for no delay.
+// the previous Crawl-delay of its group. If there are no such lines, it belongs
+// to the same ones as the previous Crawl-delay. So robots that share a group,
+// and all its rules, may each have a delay of their own. The value is plain
+// decimal seconds, also with a fraction ("0.5", "10"). A line with another
+// value ("1e3", "0x10", "-1", "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

@@ -1,8 +1,8 @@
 package lint
 
-// To add a code, write it here and, in the same words, in doc.go; look for it
-// in file.go, line.go or group.go; and give it a row of lintTests. The tests
-// read this file's lines, so a code stands in a line of this form.
+// To add a code, write it here and, in the same words, in doc.go. Check for it
+// in file.go, line.go or group.go, and add a row to lintTests. The tests parse
+// the lines of this file, so keep their form.
 
 // The codes of the file as a whole.
 const (
@@ -17,7 +17,7 @@ const (
 	codeCRLF          Code = "crlf"            // lines that end with CR LF
 	codeBareCR        Code = "bare-cr"         // lines that end with CR alone
 	codeMixedLineEnds Code = "mixed-line-ends" // lines that end in different ways
-	codeAllCapitals   Code = "all-capitals"    // no small letter anywhere, though paths have regard to case
+	codeAllCapitals   Code = "all-capitals"    // no small letter, though paths are case-sensitive
 	codeTooMany       Code = "too-many"        // more problems than are listed
 )
 
@@ -28,7 +28,7 @@ const (
 	codeMisspeltField   Code = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
 	codeUnknownField    Code = "unknown-field"     // a field that no known robot reads
 	codeWithdrawnField  Code = "withdrawn-field"   // a field that robots once read and read no more
-	codeKeywords        Code = "keywords"          // words for search engines, which read none here
+	codeKeywords        Code = "keywords"          // keywords for search engines, which ignore them here
 	codeLeadingBlanks   Code = "leading-blanks"    // white space before the field
 	codeGluedComment    Code = "glued-comment"     // "Disallow: /a#b": what follows "#" does not count
 	codeSeveralPaths    Code = "several-paths"     // "Disallow: /css/ /cgi-bin/"
@@ -44,17 +44,17 @@ const (
 	codeCrawlDelayLong  Code = "crawl-delay-long"  // more than an hour
 )
 
-// The codes of groups, and of rules among each other.
+// The codes of groups, and of rules compared with each other.
 const (
-	codeRuleOutside       Code = "rule-before-user-agent" // a rule that belongs to nobody
-	codeGroupWithoutRules Code = "group-without-rules"    // which allows everything
-	codeMergedGroups      Code = "merged-groups"          // user-agent lines parted by Crawl-delay or Sitemap alone
+	codeRuleOutside       Code = "rule-before-user-agent" // a rule that is for no robot
+	codeGroupWithoutRules Code = "group-without-rules"    // a group that allows everything
+	codeMergedGroups      Code = "merged-groups"          // user-agent lines with Crawl-delay or Sitemap between
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
-	codeNamedExempt       Code = "named-exempt"           // shut to all, open to a robot by name
-	codeNamedShut         Code = "named-shut"             // open to all, shut to a robot by name
+	codeNamedExempt       Code = "named-exempt"           // closed to all, open to a robot by name
+	codeNamedShut         Code = "named-shut"             // open to all, closed to a robot by name
 	codeDuplicate         Code = "duplicate"              // the same rule again
 	codeOverridden        Code = "overridden"             // a rule that another one always overrides
-	codeAllowLoses        Code = "allow-loses"            // an Allow to which a longer Disallow is preferred
-	codeAllowWins         Code = "allow-wins"             // an Allow that is preferred to a shorter Disallow
+	codeAllowLoses        Code = "allow-loses"            // an Allow that a longer Disallow overrides
+	codeAllowWins         Code = "allow-wins"             // an Allow that overrides a shorter Disallow
 	codeEveryFile         Code = "every-file"             // every file of a directory instead of the directory
 )

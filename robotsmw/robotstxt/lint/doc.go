@@ -1,19 +1,19 @@
-// Package lint finds what is wrong in a robots.txt file, is not read as its
-// author seems to expect, or is worth knowing.
+// Package lint finds problems in a robots.txt file: what is wrong, what robots
+// read differently than the author seems to expect, and what is worth knowing.
 //
 //	for _, problem := range lint.Check(body) {
 //		fmt.Println(problem)
 //	}
 //
-// It reads files as package robotstxt does, and does not need it: a robot's
-// parser need not carry a linter.
+// It reads files as package robotstxt does, but the two do not import each
+// other, so a robot need not include a linter.
 //
 // # Codes
 //
-// A [Code] names a kind of [Problem]. Codes are texts that do not change, to
-// compare with and to write into a list of what to leave out.
+// A [Code] names a kind of [Problem]. Codes are texts that do not change, so
+// programs can compare them and list those to ignore.
 //
-// Those of the file as a whole:
+// Codes of the file as a whole:
 //
 //	too-large               longer than robotstxt.MaxSize: lines at the end do not count
 //	html                    an HTML page
@@ -26,17 +26,17 @@
 //	crlf                    lines that end with CR LF
 //	bare-cr                 lines that end with CR alone
 //	mixed-line-ends         lines that end in different ways
-//	all-capitals            no small letter anywhere, though paths have regard to case
+//	all-capitals            no small letter, though paths are case-sensitive
 //	too-many                more problems than are listed
 //
-// Those of a line:
+// Codes of a line:
 //
 //	not-a-field             neither a field with a value nor a comment
 //	missing-colon           "Disallow /tmp"
 //	misspelt-field          "Dissallow", "Useragent", "Allowed"
 //	unknown-field           a field that no known robot reads
 //	withdrawn-field         a field that robots once read and read no more
-//	keywords                words for search engines, which read none here
+//	keywords                keywords for search engines, which ignore them here
 //	leading-blanks          white space before the field
 //	glued-comment           "Disallow: /a#b": what follows "#" does not count
 //	several-paths           "Disallow: /css/ /cgi-bin/"
@@ -51,17 +51,17 @@
 //	crawl-delay-value       "Crawl-delay: soon"
 //	crawl-delay-long        more than an hour
 //
-// Those of groups, and of rules among each other:
+// Codes of groups, and of rules compared with each other:
 //
-//	rule-before-user-agent  a rule that belongs to nobody
-//	group-without-rules     which allows everything
-//	merged-groups           user-agent lines parted by Crawl-delay or Sitemap alone
+//	rule-before-user-agent  a rule that is for no robot
+//	group-without-rules     a group that allows everything
+//	merged-groups           user-agent lines with Crawl-delay or Sitemap between
 //	repeated-user-agent     the same robot in several groups
-//	named-exempt            shut to all, open to a robot by name
-//	named-shut              open to all, shut to a robot by name
+//	named-exempt            closed to all, open to a robot by name
+//	named-shut              open to all, closed to a robot by name
 //	duplicate               the same rule again
 //	overridden              a rule that another one always overrides
-//	allow-loses             an Allow to which a longer Disallow is preferred
-//	allow-wins              an Allow that is preferred to a shorter Disallow
+//	allow-loses             an Allow that a longer Disallow overrides
+//	allow-wins              an Allow that overrides a shorter Disallow
 //	every-file              every file of a directory instead of the directory
 package lint

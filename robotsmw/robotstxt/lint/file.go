@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkFile looks at the file as bytes, and reports whether there is any point
-// in looking at lines.
+// checkFile checks the bytes of the file, and reports whether its lines are
+// worth checking.
 func checkFile(r *report, body []byte) (readable bool) {
 	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Whole(body))
@@ -50,8 +50,8 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether many of the first bytes are controls. Text that
-// was padded with NUL is still text.
+// looksBinary reports whether many of the first bytes are control characters.
+// Text that is padded with NUL is still text.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -63,8 +63,8 @@ func looksBinary(body []byte) bool {
 	return controls*10 > len(head)
 }
 
-// checkHTML tells an HTML page. Robots look for rules in it nevertheless, line
-// by line; the linter does not.
+// checkHTML reports an HTML page. Robots look for rules in its lines
+// nevertheless; the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
@@ -83,7 +83,7 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	return true
 }
 
-// checkLineEnds looks at how lines end.
+// checkLineEnds checks how lines end.
 func checkLineEnds(r *report, body []byte) {
 	crlf := bytes.Count(body, []byte("\r\n"))
 	lf, cr := bytes.Count(body, []byte("\n"))-crlf, bytes.Count(body, []byte("\r"))-crlf
@@ -97,7 +97,7 @@ func checkLineEnds(r *report, body []byte) {
 	}
 }
 
-// checkBytes looks for bytes that do not belong into text.
+// checkBytes checks for bytes that do not belong in text.
 func checkBytes(r *report, text string) {
 	for lines := syntax.NewLineReader(text); lines.Next(); {
 		line := lines.Line.In(text)

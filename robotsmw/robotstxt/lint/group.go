@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkGroups looks at groups, and at rules among each other.
+// checkGroups checks groups, and rules against each other.
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
@@ -34,10 +34,10 @@ func checkGroups(r *report, file *syntax.File) {
 type groupChecker struct {
 	report *report
 	file   *syntax.File
-	work   int // what looking at rules among each other has cost
+	work   int // the work of checking rules against each other so far
 }
 
-// checkOutside looks for rules before the first user-agent line.
+// checkOutside checks for rules before the first user-agent line.
 func (c *groupChecker) checkOutside() {
 	for i := range c.file.Records {
 		switch r := &c.file.Records[i]; r.Field {
@@ -49,10 +49,10 @@ func (c *groupChecker) checkOutside() {
 	}
 }
 
-// A group is a group as the linter looks at it.
+// A group is a group of the file with what the linter needs.
 type group struct {
 	records       []syntax.Record
-	agents, rules []*syntax.Record // the rules are those with a pattern that can match
+	agents, rules []*syntax.Record // rules has only those with a pattern that can match
 	compiled      *match.Set
 }
 
@@ -74,9 +74,9 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 	return g
 }
 
-// checkRun looks at a group's user-agent lines and at what is between them.
+// checkRun checks a group's user-agent lines and what is between them.
 func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the last line that parts user-agent lines
+	var between *syntax.Record // the last line that separates user-agent lines
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
@@ -102,7 +102,7 @@ func (c *groupChecker) checkRun(g group) {
 	}
 }
 
-// checkRules looks at the rules of a group among each other.
+// checkRules checks the rules of a group against each other.
 func (c *groupChecker) checkRules(g group) {
 	type same struct {
 		pattern string
@@ -131,11 +131,11 @@ func (c *groupChecker) checkRules(g group) {
 	}
 }
 
-// manyFiles is from how many files of one directory the rest of them is
-// probably meant as well.
+// manyFiles is how many files of one directory a group must list for the linter
+// to suggest a rule for the directory.
 const manyFiles = 10
 
-// checkDecides looks whether a rule decides what it says itself.
+// checkDecides checks whether a rule has the effect that it states.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		return
@@ -150,8 +150,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
-		// An exception of the page from its directory, or the other way round,
-		// is meant.
+		// An exception for the page from its directory, or the other way round,
+		// is intended.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:
@@ -162,8 +162,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 }
 
 // maxWork is how much work, in the steps of [match.Set.DecideForm], the linter
-// spends on rules among each other. Only files that are made to be expensive
-// need more, and of these it does not say everything.
+// spends on checking rules against each other. Only files that are made to be
+// expensive need more. Not all of their problems are reported.
 const maxWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.
@@ -175,7 +175,7 @@ func exampleOf(pattern string) string {
 	return example
 }
 
-// checkAccess tells when a robot is let in by name, or shut out.
+// checkAccess reports robots that are allowed or disallowed by name.
 func (c *groupChecker) checkAccess(groups []group) {
 	shut := func(g group) bool {
 		rule, without := g.compiled.Decide("/")

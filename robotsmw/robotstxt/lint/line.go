@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkLines looks at each line by itself.
+// checkLines checks each line by itself.
 func checkLines(r *report, file *syntax.File) {
 	for lines := syntax.NewLineReader(file.Text); lines.Next(); {
 		checkLine(r, file.Text, lines.Number, lines.Line, lines.Comment)
@@ -87,7 +87,7 @@ var knownFields = []string{
 	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
-// withdrawnFields are those of them that have no effect any more, and why.
+// withdrawnFields are the known fields that have no effect any more, and why.
 var withdrawnFields = map[string]struct {
 	severity Severity
 	why      string
@@ -101,8 +101,7 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name is or is meant to be, "" for
-// none.
+// knownField returns the known field that a name is or is meant to be, or "".
 func knownField(name string) string {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known) {
@@ -117,8 +116,8 @@ func knownField(name string) string {
 	case syntax.CrawlDelay:
 		return "Crawl-delay"
 	}
-	// What cannot be seen may stand before it: a byte order mark that was
-	// encoded twice, or in the middle of a file.
+	// Invisible characters may precede the name: a byte order mark that was
+	// encoded twice, or one in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
 			return ""
@@ -133,8 +132,8 @@ func knownField(name string) string {
 	return ""
 }
 
-// checkName looks at a field's name and returns in small letters which known
-// field it is or is meant to be.
+// checkName checks a field's name. It returns in lower case the known field
+// that the name is or is meant to be.
 func checkName(r *report, number uint32, column int, name, value string) string {
 	meant := knownField(name)
 	if strings.EqualFold(name, meant) {
@@ -157,8 +156,9 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 	return strings.ToLower(meant)
 }
 
-// isNear reports whether two names differ by at most one byte, or by one for
-// another, or by two in the wrong order; or by blanks, "_" and "-".
+// isNear reports whether two names differ by one added, missing or changed
+// byte, by two swapped bytes, by endings such as "ed", or by blanks, "_" and
+// "-".
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -172,7 +172,7 @@ func isNear(a, b string) bool {
 	if strings.TrimRight(a, "edsx") == b {
 		return true
 	}
-	x, y := a, b // what follows what they have in common
+	x, y := a, b // the parts after the common beginning
 	for x != "" && y != "" && x[0] == y[0] {
 		x, y = x[1:], y[1:]
 	}
@@ -189,13 +189,13 @@ func isNear(a, b string) bool {
 	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
 }
 
-// bare returns a name without what its parts may be joined by.
+// bare returns a name without the characters that join its parts.
 func bare(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// cutURLWithoutColon tells a line such as "Disallow https://example.com/a",
-// whose first colon is the URL's.
+// cutURLWithoutColon recognizes a line such as "Disallow
+// https://example.com/a", whose first colon is in the URL.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
@@ -206,7 +206,7 @@ func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	return line[:i], url, found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// checkAgent looks at the value of a user-agent line.
+// checkAgent checks the value of a user-agent line.
 func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	if value == "" {
 		r.add(number, at(0), codeAgentForm, Error, "User-agent: *", "no robot is named")
@@ -236,8 +236,8 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
 }
 
-// secondLine returns the path where a user-agent line and a Disallow line have
-// become one.
+// secondLine returns the path if a user-agent line and a Disallow line have run
+// together.
 func secondLine(value string) (path string, ok bool) {
 	const field = " disallow:"
 	for i := 0; i+len(field) <= len(value); i++ {
@@ -248,10 +248,10 @@ func secondLine(value string) (path string, ok bool) {
 	return "", false
 }
 
-// robotMeant returns the name that the value of a user-agent line should be,
-// the first n bytes of which may be a name; "" where only the author knows.
-// What follows a name may be a version, a comment or a "*"; another word
-// belongs to it, and a browser's User-Agent header names nobody.
+// robotMeant returns the name that the value of a user-agent line should be, or
+// "" if only the author can know. The first n bytes of the value may be a name.
+// A version, a comment or a "*" may follow a name. Another word after it
+// belongs to the name, and a browser's User-Agent header names no robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -266,7 +266,7 @@ func robotMeant(value string, n int) string {
 	return ""
 }
 
-// checkPattern looks at the pattern of a rule.
+// checkPattern checks the pattern of a rule.
 func checkPattern(r *report, number uint32, at func(int) int, name, pattern string) {
 	if pattern == "" {
 		return
@@ -283,7 +283,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
 			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
-				fix = "" // "/http: /" is some other accident, and "/" would shut everything
+				fix = "" // "/http: /" is another mistake, and "/" would close the whole site
 			}
 			r.add(number, at(i), codeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
@@ -306,9 +306,9 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether looks for two paths without a blank between them. A "//" at
-// the beginning or after a colon, as in "/http://example.com", and more than
-// two slashes are something else.
+// checkRunTogether checks for two paths without a blank between. A "//" at the
+// beginning or after a colon, as in "/http://example.com", and more than two
+// slashes are something else.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
@@ -316,7 +316,7 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		return
 	}
 	fix := ""
-	if strings.HasSuffix(path, "/") { // two directories; "/a//b.html" is rather a slash too many
+	if strings.HasSuffix(path, "/") { // two directories; "/a//b.html" more likely has a slash too many
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
@@ -331,8 +331,7 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether what should be a path is rather a robot's
-// name.
+// looksLikeRobot reports whether a path is more likely a robot's name.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

@@ -8,10 +8,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Check looks for problems in a robots.txt file. They come in the order of
-// their lines. A file that does what its author wants has no error and no
-// warning, but there may be infos. Of more than 1,000 problems the rest is
-// counted only, under the code "too-many".
+// Check returns the problems in a robots.txt file, in the order of their lines.
+// A file that does what its author wants has no errors and no warnings, but may
+// have infos. If there are more than 1,000 problems, the rest is only counted,
+// with the code "too-many".
 func Check(body []byte) []Problem {
 	var r report
 	if checkFile(&r, body) {

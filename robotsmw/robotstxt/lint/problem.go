@@ -2,30 +2,30 @@ package lint
 
 import "fmt"
 
-// A Problem is something in a robots.txt file that is wrong, is not read as its
-// author seems to expect, or is worth knowing.
+// A Problem is something in a robots.txt file that is wrong, that robots read
+// differently than the author seems to expect, or that is worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
 	Column   int // in bytes, counted from 1; 0 for the line as a whole
 	Code     Code
 	Severity Severity
 	Message  string
-	Fix      string // what the line should be, with "\n" between several; "" where that is for the author to say
+	Fix      string // the corrected lines, separated by "\n"; "" if only the author can say
 }
 
-// String returns a problem as compilers print theirs: line, column, severity,
+// String returns a problem in the format of compilers: line, column, severity,
 // message, code.
 func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s [%s]", p.Line, p.Column, p.Severity, p.Message, p.Code)
 }
 
-// A Severity tells how bad a [Problem] is.
+// A Severity says how bad a [Problem] is.
 type Severity uint8
 
 const (
-	Info    Severity = iota // how this will be read; nothing need be wrong
-	Warning                 // robots read this otherwise than the author seems to expect, or than each other
-	Error                   // this has no effect, or one that nobody can want
+	Info    Severity = iota // how this is read; perhaps nothing is wrong
+	Warning                 // robots read this differently than the author seems to expect, or than each other
+	Error                   // this has no effect, or one that nobody wants
 )
 
 // String returns "info", "warning" or "error".
@@ -61,7 +61,7 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens what is quoted in a message.
+// clip shortens text that is quoted in a message.
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -1,17 +1,18 @@
 // Package match finds the rule of a group that decides about a target: the most
-// specific that matches. It tries one rule after the other until it pays to
-// compile them; from then on the time hardly depends on how many there are. It
-// allocates no memory but for compiling, and takes a bounded number of steps.
-// What a rule matches, and what a target is, package robotstxt says.
+// specific one that matches. It tries the rules one by one until compiling them
+// pays. After that the time hardly depends on how many there are. It allocates
+// memory only to compile, and takes a bounded number of steps. The doc of
+// package robotstxt says what a target is and what a rule matches.
 //
 // # What questions cost
 //
-// This is what some questions about one file cost together, in steps of about a
-// nanosecond: the mean of the 2,061 large groups in a corpus of 3,491 real files
-// (TestSharedCorpusQuestions of package robotstxt). "s" is for scanning alone,
-// "c" for compiling at once, and "*" for what Set does; where two meet, one is
-// shown. At worst, on any of these files and for any number of questions up to
-// 10,000, it is 2.02 times the better of the two.
+// The chart shows what a number of questions about one file costs in all, in
+// steps of about a nanosecond. It is the mean of the 2,061 large groups in a
+// corpus of 3,491 real files (TestSharedCorpusQuestions of package robotstxt).
+// "s" is the cost of scanning only, "c" of compiling at once, and "*" of what
+// Set does. Where two coincide, one is shown. On any of these files and for any
+// number of questions up to 10,000, Set costs at most 2.02 times the better of
+// the two.
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c
@@ -30,7 +31,8 @@
 //
 // # Files
 //
-// Its files use each other in one direction. From the ground up:
+// Its files use each other in one direction. The list begins with those that
+// use no other:
 //
 //	bytes        bytes eight at a time, buffers
 //	escape       the one form in which bytes are compared

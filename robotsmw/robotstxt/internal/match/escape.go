@@ -1,22 +1,23 @@
 package match
 
 // RFC 9309 §2.2.2 compares paths byte by byte after both sides have been
-// brought to one form. In that form a byte is written in one way alone:
+// brought to one form. In that form each byte is written in one way:
 //
 //   - a printable ASCII byte as itself: "%7E" is "~", "%3A" is ":";
-//   - except that "%2F", "%3F", "%23" and "%25" remain what they are, because a
-//     "/" that separates, a "?" that begins the query, a "#" that begins the
-//     fragment and a "%" that escapes are not the same as data. In the query
-//     "/" and "?" separate nothing, so there "%2F" is "/" and "%3F" is "?";
+//   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because a "/"
+//     that separates, a "?" that begins the query, a "#" that begins the
+//     fragment and a "%" that escapes differ from the same bytes as data. In
+//     the query "/" and "?" separate nothing, so there "%2F" is "/" and "%3F"
+//     is "?";
 //   - every other byte (controls, the space, all beyond ASCII) as an escape
 //     with upper-case digits: "ツ" and "%e3%83%84" are "%E3%83%84";
-//   - a "%" that two hexadecimal digits do not follow escapes nothing, and is
-//     itself.
+//   - a "%" without two hexadecimal digits after it is no escape, and stays as
+//     it is.
 //
-// What is printable ASCII leaves all other bytes free to stand for what is not
-// a literal byte of a pattern. The commonest patterns are to be kept as their
-// authors wrote them, so "*" and "$" keep their special meaning, and it is the
-// literal ones that get a stand-in, in patterns and targets alike.
+// This form uses only printable ASCII, so other byte values are free for
+// special meanings. "*" and "$" keep their special meaning in patterns, so that
+// the commonest patterns are stored as written. Instead, a literal "*" or "$"
+// gets one of these values, in patterns and targets alike.
 const (
 	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
@@ -25,8 +26,8 @@ const (
 
 const upperhex = "0123456789ABCDEF"
 
-// appendByte appends one byte in that form. escaped tells whether it was
-// written as an escape.
+// appendByte appends one byte in that form. escaped says whether it was written
+// as an escape.
 func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	switch {
 	case c == '*':
@@ -39,12 +40,11 @@ func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	return append(dst, '%', upperhex[c>>4], upperhex[c&15])
 }
 
-// isPrintable reports whether a byte is a printable ASCII one. The space is
-// not.
+// isPrintable reports whether a byte is printable ASCII. Space is not.
 func isPrintable(c byte) bool { return '!' <= c && c <= '~' }
 
-// isReserved reports whether a byte means one thing bare and another thing
-// escaped.
+// isReserved reports whether a byte means one thing as itself and another as an
+// escape.
 func isReserved(c byte, inQuery bool) bool {
 	switch c {
 	case '#', '%':
@@ -55,7 +55,7 @@ func isReserved(c byte, inQuery bool) bool {
 	return false
 }
 
-// escapeAt returns the byte that is written as an escape at s[i:].
+// escapeAt returns the byte that an escape at s[i:] stands for.
 func escapeAt(s string, i int) (c byte, ok bool) {
 	if s[i] != '%' {
 		return 0, false
@@ -63,8 +63,8 @@ func escapeAt(s string, i int) (c byte, ok bool) {
 	return unescape(s[i:])
 }
 
-// unescape returns the byte that is written as an escape at the beginning of s,
-// which begins with "%".
+// unescape returns the byte that the escape at the beginning of s stands for. s
+// begins with "%".
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false
@@ -86,8 +86,8 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// isPlain reports whether a byte of a target is sure to be in that form
-// already, whatever stands around it.
+// isPlain reports whether a byte of a target is in that form already, whatever
+// bytes are around it.
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {

@@ -2,8 +2,9 @@ package match
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
-// AppendTarget appends what rules are compared with, of a path with its query
-// or of an absolute URL, in the form in which a dialect compares it.
+// AppendTarget appends the part of a target that rules match, in the form in
+// which a dialect compares it. The target is a path with its query or an
+// absolute URL.
 func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:

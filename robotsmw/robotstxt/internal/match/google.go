@@ -3,8 +3,8 @@ package match
 import "strings"
 
 // appendGooglePattern appends a pattern in the form in which Google's parser
-// compares it: bytes beyond ASCII are escaped, and the digits of escapes are
-// upper-case.
+// compares it: bytes beyond ASCII are escaped, and escapes have upper-case
+// digits.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -33,8 +33,8 @@ func upper(c byte) byte {
 }
 
 // appendGoogleTarget appends a target in the form of appendGooglePattern. Bytes
-// beyond ASCII, which no pattern has in that form, become one that no pattern
-// has.
+// beyond ASCII become 0xff, which no pattern has, because in patterns they are
+// escaped.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
@@ -55,8 +55,8 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns what Google's parser takes to be the path and query of a
-// URL.
+// googlePath returns the part of a URL that Google's parser takes for its path
+// and query.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
 	start := 0
@@ -71,8 +71,8 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns what else an Allow for a directory's index page
-// allows by Google's parser.
+// directoryOfIndex returns the pattern of the directory that, for Google's
+// parser, an Allow of the directory's index page also allows.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

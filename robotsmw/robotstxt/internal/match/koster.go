@@ -3,8 +3,8 @@ package match
 import "strings"
 
 // appendKosterPath appends a path in the form in which the draft of 1996
-// compares it: without escapes, except of "/" and, so that it is still clear
-// what is an escape, of "%".
+// compares it. Escapes are decoded, except that of "/". "%" stays escaped, so
+// that it is clear what is an escape.
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c, escaped := escapeAt(path, i)
@@ -38,7 +38,8 @@ func appendKosterTarget(dst []byte, target string) []byte {
 	return appendKosterPath(dst, target)
 }
 
-// firstPrefix returns the first rule that a target begins with, or none.
+// firstPrefix returns the first rule whose pattern the target begins with, or
+// None.
 func (t packed) firstPrefix(target string) int {
 	for at, end := 0, t.end(); at < end; {
 		p := t.rule(at)

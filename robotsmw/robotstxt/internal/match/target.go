@@ -2,8 +2,8 @@ package match
 
 import "strings"
 
-// pathAndQuery returns what rules are compared with: what follows the
-// authority, up to the fragment.
+// pathAndQuery returns the part of a target that rules match: the path and the
+// query.
 func pathAndQuery(target string) string {
 	if target == "" || target[0] != '/' {
 		target = AfterAuthority(target)
@@ -14,7 +14,8 @@ func pathAndQuery(target string) string {
 	return target
 }
 
-// AfterAuthority drops the scheme and the authority of an absolute URL.
+// AfterAuthority returns an absolute URL without its scheme and authority. Any
+// other target is returned as it is.
 func AfterAuthority(target string) string {
 	i := strings.Index(target, "://")
 	if i < 0 || strings.ContainsAny(target[:i], "/?#") {
@@ -28,14 +29,14 @@ func AfterAuthority(target string) string {
 }
 
 // appendTarget appends what pathAndQuery returned, in the form that escape.go
-// describes. It begins with "/".
+// describes. The result begins with "/".
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
 	}
 	inQuery := false
 	for i := 0; i < len(target); i++ {
-		if c := target[i]; isPlain(c) && c != '?' { // nearly all
+		if c := target[i]; isPlain(c) && c != '?' { // nearly all bytes
 			dst = append(dst, c)
 			continue
 		}

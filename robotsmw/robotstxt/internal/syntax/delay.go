@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// MaxDelay is what a longer delay is read as: nobody will wait it out.
+// MaxDelay is the value for any longer delay: nobody will wait that long.
 const MaxDelay = time.Duration(1<<63 - 2)
 
-// ParseDelay reads decimal seconds.
+// ParseDelay parses decimal seconds.
 func ParseDelay(s string) (time.Duration, bool) {
 	if s == "" || s == "." || strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 {
 		return 0, false

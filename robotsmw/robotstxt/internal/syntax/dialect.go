@@ -1,7 +1,7 @@
 package syntax
 
-// A Dialect is a way to read robots.txt files. The type of the same name in
-// package robotstxt, whose values are these, says what each is.
+// A Dialect is a way to read robots.txt files. The type Dialect of package
+// robotstxt has the same values and describes them.
 type Dialect uint8
 
 const (

@@ -1,8 +1,7 @@
-// Package syntax takes a robots.txt file apart: into lines, fields and their
-// values, and groups, as each dialect has them. It keeps all of that by place
-// in the text, and knows neither what a rule matches nor what a linter thinks
-// of it.
+// Package syntax splits a robots.txt file into lines, fields with values, and
+// groups, as each dialect defines them. It stores these as positions in the
+// text. It knows neither what a rule matches nor what a linter reports.
 //
-// It is the part that package robotstxt and its linter share. What a user has
-// to know of a file's grammar stands there.
+// Package robotstxt and its linter share it. The doc of package robotstxt
+// describes the grammar of a file for users.
 package syntax

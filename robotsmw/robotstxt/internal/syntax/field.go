@@ -2,26 +2,26 @@ package syntax
 
 import "strings"
 
-// A Field is what stands before the colon, as far as it matters to a robot.
+// A Field is the kind of a line's field, as far as it matters to a robot.
 type Field uint8
 
 const (
-	Other Field = iota // belongs to nobody's standard, or is unknown: never opens, closes or splits a group
+	Other Field = iota // unknown, or in no standard: never begins or ends a group
 	UserAgent
 	Allow
 	Disallow
 	CrawlDelay
 	Sitemap
-	Blank // no field at all: in [Koster1996], a line that ends a record
+	Blank // no field: in [Koster1996], a line that ends a record
 )
 
-// FieldOf tells which field a name means, without regard to case.
+// FieldOf returns the field that a name means, ignoring case.
 //
-// Site owners misspell, and Google reads the misspellings below; so do we,
-// because reading them restricts a robot as the owner meant it. "Allow" has to
-// be exact: leniency there would open what somebody meant to shut.
+// Site owners misspell names. Google reads the misspellings below, and so does
+// this function, because they restrict a robot as the owner meant. "Allow" has
+// to be exact: leniency there would open what an owner meant to close.
 func FieldOf(name string) Field {
-	switch name { // as nearly everybody writes them
+	switch name { // the usual spellings
 	case "Disallow", "disallow":
 		return Disallow
 	case "Allow", "allow":
@@ -48,8 +48,9 @@ func FieldOf(name string) Field {
 	return Other
 }
 
-// knownField returns the field of a line that begins with one of the names that
-// nearly all lines begin with, and a colon, and how long the name is.
+// knownField returns the field of a line that begins with one of the most
+// frequent names and a colon, and the length of the name. It returns Other for
+// any other line.
 func knownField(line string) (field Field, length uint32) {
 	if len(line) < wordSize+1 {
 		return Other, 0
@@ -70,8 +71,8 @@ func knownField(line string) (field Field, length uint32) {
 
 const wordSize = 8
 
-// lower64 returns the first eight bytes of s, the first in the lowest place,
-// their letters in lower case.
+// lower64 returns the first eight bytes of s, the first one lowest, with
+// letters in lower case.
 func lower64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

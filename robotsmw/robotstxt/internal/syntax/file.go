@@ -2,14 +2,14 @@ package syntax
 
 import "bytes"
 
-// MaxSize is how much of a robots.txt file counts, in bytes: 500 KiB, the least
-// that RFC 9309 §2.5 lets a parser take.
+// MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
+// RFC 9309 §2.5 allows as a parser's limit.
 const MaxSize = 500 << 10
 
-// A File is a robots.txt file, taken apart.
+// A File is a robots.txt file, split into records.
 type File struct {
 	Text    string   // the part of the body that counts, without a byte order mark
-	Records []Record // its lines that hold a field and a value, in order
+	Records []Record // the lines with a field and a value, in order
 	Dialect Dialect
 }
 
@@ -26,12 +26,13 @@ func (f *File) Name(r *Record) string { return r.Name.In(f.Text) }
 // Value returns the value of a record.
 func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
-// Parse takes a file apart as a dialect has it. Any bytes will do. It copies
-// what it keeps of the body.
+// Parse splits a file into records, in a dialect. It accepts any bytes. It
+// copies what it keeps of the body.
 func Parse(body []byte, dialect Dialect) File {
 	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
 	lines := NewLineReader(f.Text)
-	// Two lines of three hold a field, and few of these are shorter than this.
+	// Two of three lines have a field, and few of these are shorter than 16
+	// bytes.
 	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
 	for lines.Next() {
 		line := Span{lines.Line.From, lines.Comment}
@@ -62,8 +63,8 @@ func fieldOf(name string, dialect Dialect) Field {
 	return FieldOf(name)
 }
 
-// Whole returns the part of a body that counts: all of it, or the lines that
-// end within MaxSize bytes.
+// Whole returns the part of a body that counts: all of it, or if it is longer
+// than MaxSize, the lines that end within MaxSize bytes.
 func Whole(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body
@@ -71,8 +72,8 @@ func Whole(body []byte) []byte {
 	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
 }
 
-// WithoutBOM drops a byte order mark, or the beginning of one that was cut
-// short.
+// WithoutBOM returns a body without its byte order mark, or without the
+// truncated beginning of one.
 func WithoutBOM(body []byte) []byte {
 	const bom = "\xef\xbb\xbf"
 	n := 0

@@ -2,11 +2,11 @@ package syntax
 
 import "strings"
 
-// googleMaxLine is how much of a line Google's parser looks at: its buffer,
-// which also holds a NUL.
+// googleMaxLine is how many bytes of a line Google's parser reads: the size of
+// its buffer, less a NUL.
 const googleMaxLine = 2083*8 - 1
 
-// cutForGoogle drops what Google's parser does not see of a line.
+// cutForGoogle cuts a line to the part that Google's parser sees.
 func cutForGoogle(text string, line Span) Span {
 	line.To = min(line.To, line.From+googleMaxLine)
 	if i := strings.IndexByte(line.In(text), 0); i >= 0 {
@@ -15,8 +15,8 @@ func cutForGoogle(text string, line Span) Span {
 	return line
 }
 
-// googleFieldOf is FieldOf in the [Google] dialect, which is lenient with all
-// fields.
+// googleFieldOf is FieldOf in the [Google] dialect, which accepts more
+// spellings.
 func googleFieldOf(name string) Field {
 	field := FieldOf(name)
 	switch {

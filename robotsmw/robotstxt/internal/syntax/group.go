@@ -1,17 +1,16 @@
 package syntax
 
-// A GroupReader goes through a file's groups, which are stretches of its
-// records.
+// A GroupReader iterates over a file's groups. A group is a run of records.
 type GroupReader struct {
 	file  *File
 	rest  []Record
 	Group []Record // the current group
 }
 
-// Groups returns a GroupReader before the first group.
+// Groups returns a GroupReader that stands before the first group.
 func (f *File) Groups() GroupReader { return GroupReader{file: f, rest: f.Records} }
 
-// Next goes to the next group and reports whether there is one.
+// Next advances to the next group and reports whether there is one.
 func (g *GroupReader) Next() bool {
 	cut := cutGroup
 	if g.file.Dialect == Koster1996 {
@@ -21,13 +20,14 @@ func (g *GroupReader) Next() bool {
 	return len(g.Group) > 0
 }
 
-// NextFor goes to the next group that names a token.
+// NextFor advances to the next group that names a token and reports whether
+// there is one.
 func (g *GroupReader) NextFor(t Token) bool {
 	for g.Next() {
 		for i := range g.Group {
 			if g.Group[i].Field == UserAgent && g.file.IsFor(&g.Group[i], t) {
 				if g.file.Dialect == Koster1996 {
-					g.rest = nil // the first one counts
+					g.rest = nil // only the first one counts
 				}
 				return true
 			}
@@ -37,14 +37,15 @@ func (g *GroupReader) NextFor(t Token) bool {
 }
 
 // GroupsFor appends the groups that are for a robot: those that name the first
-// of its tokens that some group names; else those for [Everyone], which is the
-// last of the tokens; else none. It returns that token, too.
+// of its tokens that some group names. The last of the tokens is [Everyone].
+// GroupsFor also returns that token. If no group names any of the tokens, it
+// returns nil.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
-	best := len(tokens) // the first token by now that some group names
+	best := len(tokens) // index of the first token that some group so far names
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
-		case first < 0 || first == best && f.Dialect == Koster1996: // in which the first group counts
+		case first < 0 || first == best && f.Dialect == Koster1996: // in that dialect the first group counts
 			continue
 		case first < best:
 			best, groups = first, groups[:0]
@@ -57,7 +58,7 @@ func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named
 	return groups, tokens[best]
 }
 
-// firstNamed returns the first of some tokens that a group names, or -1.
+// firstNamed returns the index of the first token that a group names, or -1.
 func (f *File) firstNamed(group []Record, tokens []Token) int {
 	first := len(tokens)
 	for i := range group {
@@ -80,25 +81,26 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 
-// A DelayReader tells whose the Crawl-delays of a group are. It is shown the
+// A DelayReader says which Crawl-delays of a group are for a robot. Pass it the
 // group's records in order.
 //
 // A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
-// of its group; if there are none, to that one's. So of user-agent lines with
-// delays between them, which share their rules, each keeps its own delay.
+// of its group. If there are no such lines, it belongs to the same ones as the
+// previous Crawl-delay. So if delays separate user-agent lines that share their
+// rules, each line keeps its own delay.
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // by the lines since the previous Crawl-delay, or by that one's
-	read  bool // a Crawl-delay, since these lines
+	named bool // the robot is named by the user-agent lines that the next delay belongs to
+	read  bool // a Crawl-delay has come since these lines
 }
 
-// DelaysFor returns a DelayReader for the robot that goes by a token, before
-// the first record of a group.
+// DelaysFor returns a DelayReader for the robot with a token, before the first
+// record of a group.
 func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
 
-// IsFor goes to the next record, and reports whether it is a Crawl-delay, of
-// whatever value, that belongs to the robot.
+// IsFor takes the next record, and reports whether it is a Crawl-delay, of any
+// value, that belongs to the robot.
 func (d *DelayReader) IsFor(r *Record) bool {
 	switch r.Field {
 	case UserAgent:
@@ -113,12 +115,12 @@ func (d *DelayReader) IsFor(r *Record) bool {
 	return false
 }
 
-// cutGroup returns the first group of some records, and what follows it.
+// cutGroup returns the first group of some records, and the records after it.
 //
-// A group begins with a user-agent line and ends before the next one that comes
-// after a rule, so that user-agent lines which follow each other share it (RFC
-// 9309 §2.1). Other fields, wherever they stand, neither begin nor end a group
-// (§2.2.4). What stands before the first user-agent line is in no group.
+// A group begins with a user-agent line and ends before the next user-agent
+// line that comes after a rule. So user-agent lines that follow each other
+// share a group (RFC 9309 §2.1). Other fields never begin or end a group
+// (§2.2.4). Records before the first user-agent line are in no group.
 func cutGroup(records []Record) (group, rest []Record) {
 	for len(records) > 0 && records[0].Field != UserAgent {
 		records = records[1:]
@@ -135,8 +137,8 @@ func cutGroup(records []Record) (group, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// cutBlock is cutGroup for records in the sense of the draft of 1996: stretches
-// without a blank line.
+// cutBlock is cutGroup for the draft of 1996, whose groups are runs without a
+// blank line.
 func cutBlock(records []Record) (block, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]

@@ -8,22 +8,21 @@ type Span struct{ From, To uint32 }
 // In returns the part of the text.
 func (s Span) In(text string) string { return text[s.From:s.To] }
 
-// A LineReader goes through the lines of a file. A line ends with CR, LF or
-// CRLF (RFC 9309 §2.2), and the last one with the file.
+// A LineReader iterates over the lines of a file. A line ends with CR, LF or
+// CRLF (RFC 9309 §2.2), and the last line with the file.
 type LineReader struct {
 	text    string
 	Line    Span   // the current line, without its end
-	Number  uint32 // of the current line, counted from 1
-	Comment uint32 // where the current line's comment begins, or its end
-	after   int    // where the next line begins; beyond the text after the last one
+	Number  uint32 // the current line's number, counted from 1
+	Comment uint32 // where the current line's comment begins; without one, the line's end
+	after   int    // where the next line begins; after the last one, beyond the text
 
-	// Where the next of these bytes is, or the text's length. Looking for them
-	// once in a file rather than once in a line makes files cheap in which one
-	// of them is rare.
+	// The positions of the next LF, CR and "#", or the text's length. A byte
+	// that is rare in a file is then searched for once, not in each line.
 	lf, cr, hash int
 }
 
-// NewLineReader returns a LineReader before the first line.
+// NewLineReader returns a LineReader that stands before the first line.
 func NewLineReader(text string) *LineReader {
 	return &LineReader{text: text, lf: -1, cr: -1, hash: -1}
 }
@@ -31,7 +30,7 @@ func NewLineReader(text string) *LineReader {
 // estimate returns roughly how many lines there are.
 func (l *LineReader) estimate() int { return strings.Count(l.text, "\n") }
 
-// Next goes to the next line and reports whether there is one.
+// Next advances to the next line and reports whether there is one.
 func (l *LineReader) Next() bool {
 	start := l.after
 	if start > len(l.text) {
@@ -56,12 +55,12 @@ func (l *LineReader) Next() bool {
 	return true
 }
 
-// IsLast reports whether the current line is the file's last: the one that ends
-// with the file, and is empty if the file ends with a line end.
+// IsLast reports whether the current line is the last: the one that ends with
+// the file. It is empty if the file ends with a line end.
 func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
 
-// indexFrom returns where the byte c is first at or after start, or the text's
-// length.
+// indexFrom returns the index of the first byte c at or after start, or the
+// text's length.
 func indexFrom(text string, c byte, start int) int {
 	if i := strings.IndexByte(text[start:], c); i >= 0 {
 		return start + i
@@ -69,9 +68,9 @@ func indexFrom(text string, c byte, start int) int {
 	return len(text)
 }
 
-// Split takes a line apart that has no comment: what stands before the first
-// colon is the field, and what follows is the value. Without a colon, two words
-// are a field and a value, as in "Disallow /tmp".
+// Split splits a line without a comment into field and value at the first
+// colon. Without a colon, two words are a field and a value, as in "Disallow
+// /tmp".
 func Split(text string, line Span) (name, value Span, ok bool) {
 	line = Trim(text, line)
 	s := text[line.From:line.To]

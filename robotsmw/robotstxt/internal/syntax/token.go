@@ -2,26 +2,26 @@ package syntax
 
 import "strings"
 
-// A Token is what a robot is called in user-agent lines.
+// A Token is a robot's name in user-agent lines.
 type Token struct {
 	name string
-	wide bool // whether it has digits or dots
+	wide bool // the name has a digit or a dot
 }
 
-// Everyone is what stands for every robot that has no group of its own.
+// Everyone is the token for all robots that have no group of their own.
 var Everyone = Token{name: "*"}
 
-// NewToken returns the token of a robot that goes by a name.
+// NewToken returns the token of a robot with a name.
 func NewToken(name string) Token { return Token{name, strings.ContainsAny(name, "0123456789.")} }
 
 // IsIn reports whether the value of a user-agent line names the token.
 //
-// RFC 9309 §2.2.1 compares product tokens without regard to case, and a token
-// has letters, "_" and "-" only. So the token of a line is what its value
-// begins with that is made of these, and "ExampleBot/1.2" is "ExampleBot". But
-// robots called MJ12bot and archive.org_bot exist: where the token that we were
-// given has a digit or a dot, the line's may have them too. For "*", a line
-// says just that, or goes on after white space.
+// RFC 9309 §2.2.1 compares product tokens ignoring case, and a token has only
+// letters, "_" and "-". So a line names the token that its value begins with,
+// and "ExampleBot/1.2" names "ExampleBot". But there are robots called MJ12bot
+// and archive.org_bot. So if t has a digit or a dot, the token in the line may
+// have digits and dots too. A line names "*" if its value is "*", or "*"
+// followed by white space.
 func (t Token) IsIn(value string) bool {
 	n := len(t.name)
 	if len(value) < n || n == 0 {
@@ -41,8 +41,8 @@ func (t Token) IsIn(value string) bool {
 	return strings.EqualFold(value[:n], t.name)
 }
 
-// isInAs is IsIn as a dialect has it: Google knows no wide tokens, and in 1996
-// the value was the whole name.
+// isInAs is IsIn in a dialect. Google does not allow digits and dots in tokens,
+// and in 1996 the whole value was the name.
 func (t Token) isInAs(value string, dialect Dialect) bool {
 	switch dialect {
 	case Google:
