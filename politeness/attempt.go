@@ -285,8 +285,8 @@ type body struct {
 	ended   atomic.Bool // Read met the end and has ended the attempt
 }
 
-// wrap returns resp's body. Its end ends the attempt. The body of a 101
-// (Switching Protocols) stays writable.
+// wrap returns a body that reads resp's and ends the attempt when it ends. The
+// body of a 101 (Switching Protocols) stays writable.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
 	b.ReadCloser, b.attempt = resp.Body, a

@@ -106,8 +106,8 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 	return false
 }
 
-// maxQuotas limits how many quotas of a field are told apart. A field with more
-// is not paired.
+// maxQuotas is the most quotas that addEach reads from a field. It returns
+// false for a field with more.
 const maxQuotas = 8
 
 // valueAt returns the value at a place in a list, without its parameters.

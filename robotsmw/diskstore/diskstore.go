@@ -6,10 +6,10 @@
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
 // Any number of processes on one machine may share the directory. Each value is
-// first written to a temporary file and renamed into place, so a reader sees a
-// whole value or none. A process that is killed meanwhile leaves only the
-// temporary file, which a later process removes. The size of the directory is
-// limited: see Store.MaxBytes.
+// written to a temporary file and renamed into place, so a reader sees a whole
+// value or none. A process that is killed meanwhile leaves only the temporary
+// file, which a later process removes. The size of the directory is limited:
+// see Store.MaxBytes.
 package diskstore
 
 import (
@@ -157,8 +157,8 @@ func (s *Store) sweepInBackground() {
 }
 
 // write replaces the file of that name by data, in one step. It does not sync
-// the disk: after a power cut a record may be missing or damaged. A damaged
-// record is not taken for a record, so each costs a fetch.
+// the disk. After a power cut a record may be missing or damaged; a damaged one
+// is recognised, and either costs a fetch.
 func (s *Store) write(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -22,8 +22,8 @@ type rslContent struct {
 	licenses []rslLicense
 }
 
-// An rslLicense is one license element. It is enough to meet the terms of one
-// of them.
+// An rslLicense is one license element. If a content element has several, it is
+// enough to meet the terms of one.
 type rslLicense struct {
 	terms   []rslTerm
 	payment string // the payment's type; empty: free

@@ -1,5 +1,5 @@
-// Package fleettest checks that a politeness.Fleet does what the Limiter relies
-// on, and that Limiters with it keep one pace.
+// Package fleettest checks that a politeness.Fleet does what a Limiter relies
+// on, and that Limiters with such Fleets keep one pace.
 package fleettest
 
 import (
@@ -21,16 +21,16 @@ import (
 type Member struct {
 	politeness.Fleet
 	Close func() error
-	Cut   func(cut bool) // parts the member from the engine; nil: the engine cannot do that
+	Cut   func(cut bool) // cuts the member off from the engine; nil: the engine cannot do that
 }
 
-// Run tests the Fleets that make makes. Each call of it begins an empty fleet
-// with a Lease of 5 s, and each call of what it returns adds a member. It must
-// be cleaned up by t.Cleanup. In runs each test, in fake time if it can.
+// Run tests the Fleets that make creates. Each call of make begins an empty
+// fleet with a Lease of 5 s, and must clean it up with t.Cleanup. Each call of
+// join adds a member. In runs each test, in fake time if it can.
 //
-// When requests start is judged by what the Limiters decide, which all have
-// this process's clock: a busy machine may delay a goroutine, but not move
-// that.
+// The tests take the start times that the Limiters decide. All Limiters use
+// this process's clock. So a busy machine may delay a goroutine, but not these
+// times.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ const (
 	pace  = 100 * time.Millisecond
 	lease = 5 * time.Second
 	slack = time.Millisecond
-	quick = 500 * time.Millisecond // for what takes a few ms, on a busy machine
+	quick = 500 * time.Millisecond // allowed for a few ms of work on a busy machine
 )
 
 var tests = []struct {
@@ -87,7 +87,7 @@ var tests = []struct {
 				f.Errorf("member %d has handed nothing over", i)
 			}
 		}
-		if most := 2*2*2*time.Second + quick; longest > most { // two turns of each of the two others
+		if most := 2*2*2*time.Second + quick; longest > most { // two turns of each of the two other members
 			f.Errorf("a member waited for %v", longest)
 		}
 	}},
@@ -126,10 +126,10 @@ var tests = []struct {
 	{"a Crawl-delay is handed over, and a lower one too", func(f *fleet) {
 		a, b := f.member(&politeness.Limiter{Delay: pace}), f.member(&politeness.Limiter{Delay: pace})
 		f.acquire(a, politeness.WithCrawlDelay(context.Background(), 10*pace), host).Done(ok)
-		f.start(b, host) // is told nothing
+		f.start(b, host) // it is told no Crawl-delay
 		f.paced(10 * pace)
 		f.acquire(b, politeness.WithCrawlDelay(context.Background(), 0), host).Done(ok)
-		f.start(a, host) // knew the longer one
+		f.start(a, host) // it knew the longer Crawl-delay
 		if got := f.starts[3].at.Sub(f.starts[2].at); got > 8*pace {
 			f.Errorf("the lowered Crawl-delay is not kept: %v", got)
 		}
@@ -283,7 +283,7 @@ var tests = []struct {
 		a, b := f.member(limiter()), f.member(limiter())
 		f.crawl(a, 1, 5)
 		f.wait()
-		time.Sleep(quick) // it lets go of the host
+		time.Sleep(quick) // so that a gives up the host
 		if err := a.Close(); err != nil {
 			f.Error(err)
 		}
@@ -347,7 +347,7 @@ var tests = []struct {
 	}},
 }
 
-// fleet is what a test has.
+// fleet is the state of one test.
 type fleet struct {
 	*testing.T
 	join func() Member
@@ -388,7 +388,7 @@ func (f *fleet) member(l *politeness.Limiter) *member {
 	return m
 }
 
-// traced notes when the request starts.
+// traced returns a context that records the start of its request.
 func (f *fleet) traced(ctx context.Context, m *member) context.Context {
 	return politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 		f.mu.Lock()
@@ -419,7 +419,7 @@ func (f *fleet) start(m *member, host string) {
 	f.acquire(m, context.Background(), host).Done(ok)
 }
 
-// crawl lets some workers of m make n requests each.
+// crawl starts workers of m that make n requests each.
 func (f *fleet) crawl(m *member, workers, n int) {
 	for range workers {
 		f.Go(func() {
@@ -449,14 +449,14 @@ func (f *fleet) spend(m *member) (n int) {
 	}
 }
 
-// notAtMidnight skips a test that must not see two days.
+// notAtMidnight skips a test that would fail if the day changed.
 func (f *fleet) notAtMidnight() {
 	if now := time.Now().UTC(); now.Add(2*time.Minute).YearDay() != now.YearDay() {
 		f.Skip("it is midnight in UTC: the day's budget is another one soon")
 	}
 }
 
-// close lets nothing run on.
+// close waits for the workers and closes all members.
 func (f *fleet) close() {
 	f.Wait()
 	for _, m := range f.members {
@@ -470,7 +470,7 @@ func (f *fleet) sort() {
 	slices.SortFunc(f.starts, func(a, b started) int { return a.at.Compare(b.at) })
 }
 
-// paced checks that all starts are an interval apart.
+// paced checks that all starts are at least an interval apart.
 func (f *fleet) paced(interval time.Duration) {
 	f.Helper()
 	f.mu.Lock()
@@ -484,7 +484,7 @@ func (f *fleet) paced(interval time.Duration) {
 	}
 }
 
-// ended checks that a Limiter holds nothing, after a while.
+// ended checks that a Limiter holds nothing after a while.
 func (f *fleet) ended(m *member) {
 	f.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(pace) {

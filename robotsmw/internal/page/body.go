@@ -14,41 +14,41 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// A Body is the body of an HTML page, handed on as it is read. It keeps
-// a copy of the beginning. Reading costs that copy and a search of it for
-// tags that may speak (in no coding); the rest is left to the call that asks
-// for directives.
+// A Body is the body of an HTML page. It passes the body on as it is read, and
+// keeps a copy of the beginning. Reading costs that copy and, without a content
+// coding, a search for relevant tags. The call that asks for directives does
+// the rest.
 type Body struct {
 	io.ReadCloser
 	opts   *Options
-	decode decodeFunc // nil: the body is in no coding
+	decode decodeFunc // nil: the body has no content coding
 	status int        // of the response
 
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
-	coded   []byte // with decode: the body's beginning, as sent
+	coded   []byte // if decode is set: the body's beginning, as sent
 	left    int64  // bytes of the body still to come; negative: not known
 	read    int64  // bytes of the body that have come
 	ended   ending
 
-	// What Directives has found.
+	// What Says has found.
 	found   robotsmeta.Directives
 	state   State
-	final   bool // nothing can be added; the copy of the page is dropped
-	decoded int  // how much of coded was looked at
+	final   bool // the result is final; the copy of the page is dropped
+	decoded int  // how many bytes of coded were scanned
 
-	// What marks of walls are in it.
+	// The marks of bot walls in the page.
 	refusal *refusal.Refusal // nil: none
-	marked  int              // how much of it was looked at
+	marked  int              // how many bytes of the page were searched for them
 
-	// What was read before the caller asked for it.
+	// What was read ahead of the caller.
 	ahead    []byte
 	aheadErr error
-	reading  chan aheadRead // a read that outlasts the time limit
+	reading  chan aheadRead // the result of a read that outlasts the time limit
 	closed   bool
 }
 
-// An ending is how a body came to its end.
+// An ending says how a body ended.
 type ending uint8
 
 const (
@@ -57,11 +57,11 @@ const (
 	endedEarly
 )
 
-// maxCoded bounds coded. Even where nothing could be compressed it holds as
-// much as is looked at.
+// maxCoded is the most bytes that coded holds. It is enough for all that is
+// examined, even of a page that could not be compressed.
 const maxCoded = htmlmeta.Window + 4<<10
 
-// Tokens are the product tokens for which directives are looked for.
+// Tokens returns the product tokens whose directives are looked for.
 func (b *Body) Tokens() []string { return b.opts.Tokens }
 
 func (b *Body) Read(p []byte) (n int, err error) {
@@ -77,7 +77,7 @@ func (b *Body) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close closes the body at once: nothing is drained.
+// Close closes the body at once, without draining it.
 func (b *Body) Close() error {
 	err := b.ReadCloser.Close()
 	b.mu.Lock()
@@ -92,7 +92,7 @@ func (b *Body) Close() error {
 	return err
 }
 
-// saw takes note of what a Read returned.
+// saw notes what a Read returned.
 func (b *Body) saw(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,7 +114,7 @@ func (b *Body) saw(p []byte, err error) {
 		b.left = max(0, b.left-int64(len(p)))
 	}
 	switch {
-	case err == io.EOF || b.left == 0: // a caller may know the length and not wait for EOF
+	case err == io.EOF || b.left == 0: // a caller that knows the length need not wait for EOF
 		b.ended = endedWhole
 	case err != nil:
 		b.ended = endedEarly
@@ -124,15 +124,15 @@ func (b *Body) saw(p []byte, err error) {
 	}
 }
 
-// finish drops the copy of the page, after a last look at it.
+// finish drops the copy of the page after a last search for marks.
 func (b *Body) finish() {
 	b.lookForMarks()
 	b.scanner.Finish()
 }
 
-// lookForMarks looks for the marks of walls in what is there of the page. What
-// it has found is given up if the page turns out to be longer than the wall's:
-// of the copy that may not be seen.
+// lookForMarks searches the part of the page that was read for marks of bot
+// walls. A mark found before is dropped if the page turns out to be longer than
+// a wall's page. The copy alone may not show that.
 func (b *Body) lookForMarks() {
 	page := b.scanner.Bytes()
 	page = page[:min(len(page), refusal.Window)]
@@ -147,8 +147,8 @@ func (b *Body) lookForMarks() {
 	}
 }
 
-// Says looks at what has been read since it was last called: what the page says
-// to robots, and whose it is if it has the marks of a wall.
+// Says examines what has been read since its last call. It returns what the
+// page says to robots, and the refusal if the page has the marks of a bot wall.
 func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +165,7 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
-	if b.decode != nil || b.ended == notEnded { // else finish has done so, and dropped the copy
+	if b.decode != nil || b.ended == notEnded { // else finish has done this, and dropped the copy
 		b.lookForMarks()
 	}
 	b.found = b.scanner.Directives()
@@ -178,9 +178,9 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	return b.found, b.refusal, b.state
 }
 
-// scanCoded decodes the beginning of the body anew, as far as there is one.
-// The decoder sees a cut end, which is no fault; and it is asked for no more
-// than is looked at, however much it would give.
+// scanCoded decodes the beginning of the body again from its start, as far as
+// it has been read. The decoder may meet a cut end, which is no fault. No more
+// is decoded than is examined, however much there would be.
 func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return
@@ -190,7 +190,7 @@ func (b *Body) scanCoded() {
 	r, err := b.decode(bytes.NewReader(b.coded))
 	if err != nil || r == nil {
 		switch {
-		case b.ended == notEnded: // its header may be cut
+		case b.ended == notEnded: // the coding's header may be incomplete
 		case b.ended == endedEarly && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
 		default:
 			b.state = NotExamined
@@ -204,15 +204,15 @@ func (b *Body) scanCoded() {
 	switch {
 	case b.ended == notEnded:
 	case err == nil:
-		// To the coded page's own end, even if the caller stopped there
-		// and did not wait for the body's.
+		// The coded page has ended, even if the caller stopped here and did not
+		// wait for the end of the body.
 		b.state = Complete
 	default:
 		b.state = Partial
 	}
 }
 
-// headDone reports whether the page's head was read.
+// headDone reports whether the page's head has been read.
 func (b *Body) headDone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,13 +227,12 @@ type aheadRead struct {
 	err  error
 }
 
-// maxAhead bounds what is read ahead, in bytes as sent.
+// maxAhead is how many bytes, as sent, are read ahead.
 const maxAhead = 64 << 10
 
-// readAhead reads up to the end of the page's head, within the limits of time
-// and size. A read that blocks beyond the time limit is left to itself: it ends
-// when data comes or the caller closes the body, and the caller's next Read
-// takes what it brings.
+// readAhead reads up to the end of the page's head, within limits of time and
+// size. A read that outlasts the time limit goes on: it ends when data comes or
+// the caller closes the body. The caller's next Read takes its result.
 func (b *Body) readAhead(ctx context.Context) {
 	timer := time.NewTimer(b.opts.ReadAhead)
 	defer timer.Stop()
@@ -264,7 +263,7 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that ended it.
+// error that came after it.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

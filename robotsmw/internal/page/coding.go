@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A decodeFunc undoes a content coding.
+// A decodeFunc decodes a content coding.
 type decodeFunc func(io.Reader) (io.Reader, error)
 
-// decoder returns what undoes the coding of a body, nil if it has none.
-// known is false for one that nobody can undo.
+// decoder returns the function that decodes the body, or nil if the body has no
+// coding. known is false for a coding that cannot be decoded.
 func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 	lines := h["Content-Encoding"]
 	if len(lines) == 0 {
@@ -35,8 +35,8 @@ func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 	return func(r io.Reader) (io.Reader, error) { return o.Decoder(coding, r) }, true
 }
 
-// inflate undoes "deflate", which is zlib's format (RFC 9110 §8.4.1.2) and
-// on some servers the bare one.
+// inflate decodes "deflate", which is zlib's format (RFC 9110 §8.4.1.2) and on
+// some servers the bare one.
 func inflate(r io.Reader) (io.Reader, error) {
 	b := r.(io.ReadSeeker)
 	z, err := zlib.NewReader(b)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// hasHTML reports whether resp has an HTML body of which at least the
-// beginning is there. A body without a type may be HTML.
+// hasHTML reports whether resp has an HTML body, or at least its beginning. A
+// body without a type may be HTML.
 func hasHTML(resp *http.Response, method string) bool {
 	switch code := resp.StatusCode; {
 	case code < 200, code == http.StatusNoContent, code == http.StatusPartialContent, code == http.StatusNotModified:
@@ -20,9 +20,9 @@ func hasHTML(resp *http.Response, method string) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(kinds, mayBeHTML)
 }
 
-// mayBeHTML reports whether a Content-Type is that of HTML, or says nothing:
-// a body of no type, or of an unknown one, is HTML to a browser if it looks
-// so (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
+// mayBeHTML reports whether a Content-Type is HTML or does not say. Browsers
+// take a body of no type, or of an unknown one, for HTML if it looks like HTML
+// (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
 func mayBeHTML(contentType string) bool {
 	kind := strings.TrimSpace(contentType)
 	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
@@ -35,7 +35,8 @@ func mayBeHTML(contentType string) bool {
 	return !strings.Contains(kind, "/")
 }
 
-// charset returns the one kind of charset that matters to htmlmeta.
+// charset returns the charset if it is one that htmlmeta has to know: a form of
+// UTF-16. Otherwise it returns "".
 func charset(h http.Header) string {
 	kind := strings.ToLower(h.Get("Content-Type"))
 	switch {

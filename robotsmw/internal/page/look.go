@@ -7,10 +7,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Look has resp, the answer to a request with the method, looked at while the
-// caller reads it. It replaces resp.Body at most, and returns what it is
-// replaced with; without one, the State is all that there is to say about the
-// body. ctx bounds the reading ahead.
+// Look arranges that resp, the answer to a request with the method, is examined
+// while the caller reads it. If it returns a Body, that is now resp.Body. If
+// not, resp is unchanged, and the State is all that can be said about the body.
+// ctx limits reading ahead.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	switch {
 	case resp == nil:

@@ -1,8 +1,8 @@
-// Package page looks for robots metas, and for the marks of walls, in the body
-// of a response while the caller reads it: Look puts a Body in the place of the
-// response's, and Body.Says tells at any time what has been found so far. The
-// body is handed on as it is, and nothing is read that the caller did not ask
-// for, but by Options.ReadAhead.
+// Package page looks for robots metas and for marks of bot walls in the body of
+// a response while the caller reads it. Look replaces the response's body by a
+// Body, and Body.Says returns at any time what has been found so far. The body
+// is passed on unchanged. Only Options.ReadAhead reads what the caller did not
+// ask for.
 package page
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Options say how bodies are looked into, as robotsmw.PageOptions does.
+// Options say how bodies are examined. They mirror robotsmw.PageOptions.
 type Options struct {
 	Tokens    []string // product tokens of the crawler
 	Off       bool
