@@ -376,8 +376,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s is name or at least its first three letters, in
-// any case.
+// abbreviates reports whether s is name or its beginning, of at least three
+// letters, in any case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }

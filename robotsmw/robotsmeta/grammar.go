@@ -105,7 +105,7 @@ func (r *reader) words(s string) {
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
-	everybody := r.scopes && strings.EqualFold(last, "all") // the one word that is a directive and a scope
+	everybody := r.scopes && strings.EqualFold(last, "all") // "all" is both a directive and a name for all robots
 	if d, ok := lookup(last); ok && !everybody {
 		if d.kind == bare { // noindex: true
 			r.words(name)

@@ -12,7 +12,7 @@ import (
 type About struct {
 	Start []string            `json:"start"` // URLs; empty: the demo
 	Scope string              `json:"scope"` // which links are followed
-	Flags map[string][]string `json:"flags"` // how it was called; those who go on may differ in this
+	Flags map[string][]string `json:"flags"` // the other flags given; a later run may change them
 }
 
 // check returns an error if a and kept, the crawl kept under name, have

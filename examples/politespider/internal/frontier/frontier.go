@@ -60,7 +60,7 @@ func (e entry) page() (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state of the crawl has a URL that is none: %w", err)
 	}
-	if u.Hostname() == "" { // also of no text at all, which would stand for every line that names no page
+	if u.Hostname() == "" { // also if the text is empty: an empty URL would match every journal line that names no page
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
 	}
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil

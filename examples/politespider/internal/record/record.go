@@ -16,15 +16,15 @@ type Verdict string
 
 const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
-	Moved       Verdict = "moved"       // it redirected: 3xx; where to is a URL of its own
+	Moved       Verdict = "moved"       // it redirected: 3xx; the target is a URL of its own
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // the server says no: any other 4xx but 429, and what is surely a refusal whatever its status
-	Blocked     Verdict = "blocked"     // a rule of robots.txt says no; nothing was sent
-	Unreachable Verdict = "unreachable" // robots.txt could not be had, so nothing is allowed
+	Refused     Verdict = "refused"     // the server refused: a 4xx other than 404, 410 and 429, or a sure refusal with any status
+	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids it; nothing was sent
+	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
 	GivenUp     Verdict = "given up"    // 429 or 503 once too often
 	Failed      Verdict = "failed"      // no answer, half of one, or another status, such as 500
-	RobotsTxt   Verdict = "robots.txt"  // not a page: an origin's robots.txt was asked for
+	RobotsTxt   Verdict = "robots.txt"  // not about a page: the robots.txt of an origin was fetched
 )
 
 // Verdicts lists the verdicts on pages, in the order in which the summary
@@ -68,18 +68,18 @@ type Record struct {
 	Seconds   float64 `json:"seconds"` // since the crawl began
 	Verdict   Verdict `json:"verdict"`
 	URL       string  `json:"url"`
-	Host      string  `json:"host"`           // its unit of politeness
+	Host      string  `json:"host"`           // the host that paces it
 	From      string  `json:"from,omitempty"` // the page it was found on
 	Status    int     `json:"status,omitempty"`
-	Waited    float64 `json:"waited,omitempty"`     // seconds that its request waited, to spare the host
-	Location  string  `json:"location,omitempty"`   // of Moved
+	Waited    float64 `json:"waited,omitempty"`     // seconds that its request waited for the host's pace
+	Location  string  `json:"location,omitempty"`   // only if Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // likewise
-	Links     int     `json:"links,omitempty"`      // on it, not seen before: queued
-	LinksLeft int     `json:"links_left,omitempty"` // on it, not followed because it or they ask so
-	Tries     int     `json:"tries,omitempty"`      // how often it was asked for, of PutOff and GivenUp
-	Again     float64 `json:"again,omitempty"`      // seconds until it is asked for again, of PutOff
-	Redirects int     `json:"redirects,omitempty"`  // followed, of RobotsTxt
+	Links     int     `json:"links,omitempty"`      // new links on the page: queued
+	LinksLeft int     `json:"links_left,omitempty"` // links on the page that were not followed, because the page or the links ask so
+	Tries     int     `json:"tries,omitempty"`      // how often it was requested, if PutOff or GivenUp
+	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
+	Redirects int     `json:"redirects,omitempty"`  // how many were followed, if RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
 	// Refusal says who refused and why, if the answer shows it: a wall's
@@ -105,13 +105,13 @@ type Record struct {
 
 // Request is one request that was sent.
 type Request struct {
-	URL      string  `json:"url,omitempty"`    // if it is of a robots.txt, which may redirect; else the record's
+	URL      string  `json:"url,omitempty"`    // of a request for robots.txt, which may redirect; else the URL of the record
 	Host     string  `json:"host,omitempty"`   // likewise
-	At       float64 `json:"at"`               // its start, in seconds since the crawl began
+	At       float64 `json:"at"`               // when it started, in seconds since the crawl began
 	Took     float64 `json:"took"`             // seconds until the answer began
-	Status   int     `json:"status,omitempty"` // of the answer; 0: there was none
+	Status   int     `json:"status,omitempty"` // of the answer; 0: there was no answer
 	Interval float64 `json:"interval"`         // seconds that the host is owed from At on
-	Asked    string  `json:"asked,omitempty"`  // which signature the answer asks for, in words
+	Asked    string  `json:"asked,omitempty"`  // in words, the signature that the answer asks for
 }
 
 // Brief returns the record as the summary lists it, without the evidence, which
@@ -124,7 +124,7 @@ func (r Record) Brief() Record {
 // Summary is the outcome of a crawl.
 type Summary struct {
 	Seconds     float64       `json:"seconds"`
-	Stopped     string        `json:"stopped,omitempty"` // why before its end: "interrupted", "max-pages", "failed"
+	Stopped     string        `json:"stopped,omitempty"` // why it stopped early: "interrupted", "max-pages", "max-time", "failed"
 	Fetched     int           `json:"fetched"`
 	Moved       int           `json:"moved"`
 	NotFound    int           `json:"not_found"`
@@ -133,16 +133,16 @@ type Summary struct {
 	Unreachable int           `json:"unreachable"`
 	GivenUp     int           `json:"given_up"`
 	Failed      int           `json:"failed"`
-	Statuses    map[int]int   `json:"statuses"`            // how often pages were answered with each status
+	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
 	Left        int           `json:"left"`                // URLs still queued
-	Elsewhere   int           `json:"elsewhere,omitempty"` // URLs done with by earlier runs and other processes of this crawl
+	Elsewhere   int           `json:"elsewhere,omitempty"` // URLs finished by earlier runs and other processes of this crawl
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
-	Hosts       []HostSummary `json:"hosts"`              // by name
-	Lost        []Record      `json:"lost"`               // what is Refused, Unreachable, GivenUp or Failed
-	NotToKeep   []Record      `json:"not_to_keep"`        // fetched, and noindex
-	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched, and with the marks of a refusal
-	Uses        []UseSummary  `json:"uses,omitempty"`     // those that any page says something about
+	Hosts       []HostSummary `json:"hosts"`              // sorted by name
+	Lost        []Record      `json:"lost"`               // the Refused, Unreachable, GivenUp and Failed
+	NotToKeep   []Record      `json:"not_to_keep"`        // fetched pages with noindex
+	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
+	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses about which some page says something
 
 	// Drafts maps a signal to the document by which statements about use were
 	// read, if that document may still change.
@@ -159,16 +159,16 @@ type UseSummary struct {
 // HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
-	Requests  int     `json:"requests"` // sent to it, robots.txt and second tries included
-	Interval  float64 `json:"interval"` // seconds that it is owed between two pages
+	Requests  int     `json:"requests"` // to the host, those for robots.txt and repeated ones included
+	Interval  float64 `json:"interval"` // seconds that the host is owed between two pages
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
-	Paused    float64 `json:"paused,omitempty"`  // seconds that it was left alone because it asked for that, or its answers did
-	Closest   float64 `json:"closest,omitempty"` // seconds between the starts of the two pages closest to each other
-	Addresses int     `json:"addresses"`         // ports and schemes of it whose robots.txt was asked for: they share one interval
+	Paused    float64 `json:"paused,omitempty"`  // seconds that it was left alone because of its answers
+	Closest   float64 `json:"closest,omitempty"` // the least time between the starts of two pages, in seconds
+	Addresses int     `json:"addresses"`         // its origins whose robots.txt was requested: they share one pace
 	RobotsTxt string  `json:"robots_txt"`        // how its robots.txt answered, with the address if it has several
 }
 

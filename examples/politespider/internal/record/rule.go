@@ -8,12 +8,12 @@ import (
 
 // Rule is the line of a robots.txt that blocked a URL, as a report shows it.
 type Rule struct {
-	Robots string   `json:"robots"` // its URL
-	SHA256 string   `json:"sha256"` // of the file
+	Robots string   `json:"robots"` // the URL of the robots.txt
+	SHA256 string   `json:"sha256"` // the hash of the file
 	Line   int      `json:"line"`
 	Text   string   `json:"text"`            // as in "Disallow: /attic/"
-	Group  []int    `json:"group,omitempty"` // the user-agent lines that it stands under
-	Lines  []string `json:"lines,omitempty"` // of the file, if they were not told before
+	Group  []int    `json:"group,omitempty"` // the numbers of its group's user-agent lines
+	Lines  []string `json:"lines,omitempty"` // the lines of the file, unless an earlier Rule had them
 }
 
 // RuleOf returns the rule that blocked the record's URL, or nil if none did.

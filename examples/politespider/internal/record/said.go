@@ -22,12 +22,12 @@ type Said struct {
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []Use     `json:"uses,omitempty"` // one for each use; none if nothing was said about any
+	Uses     []Use     `json:"uses,omitempty"` // one for each use; empty if nothing was said about any
 	Licenses []License `json:"licenses,omitempty"`
 
-	NotFollowed []string `json:"not_followed,omitempty"` // links that say rel=nofollow
+	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
 	Canonical   string   `json:"canonical,omitempty"`
-	Refresh     string   `json:"refresh,omitempty"` // where the page sends its reader, and when
+	Refresh     string   `json:"refresh,omitempty"` // where and when the page redirects its reader
 }
 
 // Use is what an owner says about one use.
@@ -40,14 +40,14 @@ type Use struct {
 // Statement is one thing that was said about a use.
 type Statement struct {
 	preference.Statement
-	Draft string `json:"draft,omitempty"` // the documents that it was read by, if they may still change
+	Draft string `json:"draft,omitempty"` // the document that it was read by, if that may still change
 }
 
 // License is a link to licence terms.
 type License struct {
 	URL   string `json:"url"`
 	Where string `json:"where"`          // "robots.txt", "header" or "link"
-	Line  int    `json:"line,omitempty"` // not of a link
+	Line  int    `json:"line,omitempty"` // 0 if Where is "link"
 }
 
 // Evidence is one line that says what was stated, and where.

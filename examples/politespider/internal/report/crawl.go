@@ -104,8 +104,8 @@ type rule struct {
 	File   string `json:"file"`   // its hash
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // as in "Disallow: /attic/"
-	Group  []int  `json:"group"` // the user-agent lines that it stands under
-	Note   uint32 `json:"note"`  // that of the marks it blocked
+	Group  []int  `json:"group"` // the numbers of its group's user-agent lines
+	Note   uint32 `json:"note"`  // the note of the marks that it blocked
 	Count  int    `json:"count"`
 }
 
@@ -113,15 +113,15 @@ type rule struct {
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
-	URLs     []saidBy `json:"urls"` // some of them
+	URLs     []saidBy `json:"urls"` // examples
 	Count    int      `json:"count"`
-	Links    int      `json:"links"` // of these pages, that say nofollow
+	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
 // saidBy is one of the pages that say so.
 type saidBy struct {
 	URL   string   `json:"url"`
-	Links []string `json:"links,omitempty"` // of those that say nofollow, some
+	Links []string `json:"links,omitempty"` // examples of those with rel=nofollow
 }
 
 // New returns an empty report of a crawl that began at the time began. The

@@ -57,12 +57,12 @@ type hostOverview struct {
 	Marks    int                `json:"marks"`
 	Requests int                `json:"requests"`
 	Summary  record.HostSummary `json:"-"`
-	Paused   int64              `json:"paused"` // that its answers kept it from being asked
+	Paused   int64              `json:"paused"` // because of its answers
 	Interval int64              `json:"interval"`
-	Tightest int64              `json:"tightest"` // gap between two requests; -1: there were no two
-	Owed     int64              `json:"owed"`     // then
+	Tightest int64              `json:"tightest"` // the gap that was shortest against what was owed; -1: there were no two requests
+	Owed     int64              `json:"owed"`     // the interval owed there
 	Early    int                `json:"early"`
-	Median   int64              `json:"median"` // of the times to an answer
+	Median   int64              `json:"median"` // time until the answer
 	P90      int64              `json:"p90"`
 	P99      int64              `json:"p99"`
 	Slowest  int64              `json:"slowest"`
@@ -80,11 +80,11 @@ type timeline struct {
 	Owed     []int64    `json:"owed"`
 	Status   []uint16   `json:"status"`
 	Verdicts string     `json:"verdicts"`
-	URLs     []string   `json:"urls"` // those that begin with / are of the host's origin
+	URLs     []string   `json:"urls"` // without the host's origin if they begin with it
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // a mark, and until when the host is left alone because of its answer
-	Early    [][2]int64 `json:"early"`  // a mark, and how much it came too soon
+	Pauses   [][2]int64 `json:"pauses"` // a mark, and until when its answer makes the crawl leave the host alone
+	Early    [][2]int64 `json:"early"`  // a mark, and by how much it came too early
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark
 }

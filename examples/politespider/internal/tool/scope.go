@@ -14,7 +14,7 @@ type scope string
 
 const (
 	sameHost   scope = "host"   // with the port, if there is one
-	sameDomain scope = "domain" // registrable: example.co.uk, with all that is below it
+	sameDomain scope = "domain" // the registrable domain (example.co.uk) and all names below it
 	samePrefix scope = "prefix" // host and path, up to the last slash
 )
 

@@ -92,7 +92,7 @@ func decodeQuestion(line []byte) (q question, err error) {
 		if errors.As(err, &syntax) {
 			return q, fmt.Errorf("no JSON object of strings: %w", err)
 		}
-		return q, errors.New("no JSON object of strings") // the error tells of types of ours
+		return q, errors.New("no JSON object of strings") // encoding/json's error names Go types
 	}
 	switch {
 	case v.Robots == nil && v.File == nil:

@@ -18,9 +18,9 @@ type explanation struct {
 	URL    string `json:"url"`
 	verdict.Verdict
 	Group    []userAgentLine            `json:"group,omitempty"`
-	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // nil where no rule decides
+	RunnerUp *verdict.Verdict           `json:"runner_up,omitempty"` // nil if no rule decides
 	Dialects map[string]verdict.Verdict `json:"dialects,omitempty"`
-	Doubt    string                     `json:"doubt,omitempty"` // why the file is not what robots should be given
+	Doubt    string                     `json:"doubt,omitempty"` // why the file is doubtful; see package doubt
 	Fetched  *fetched                   `json:"fetched,omitempty"`
 }
 

@@ -138,7 +138,7 @@ func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
 		last = number
 	}
-	if n := len(shown); n > 0 && shown[n-1].text == "" { // what follows the last line end is no line to show
+	if n := len(shown); n > 0 && shown[n-1].text == "" { // nothing follows the last line end
 		shown = shown[:n-1]
 	}
 	return shown

@@ -78,7 +78,7 @@ With -json, one object for each problem:
 				var problems []lint.Problem
 				for _, p := range lint.Check(s.Text) {
 					if p.Code == "too-large" && s.Decision != nil {
-						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // no more is fetched
+						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // only that much is fetched
 					}
 					if p.Severity >= least {
 						found[p.Severity]++

@@ -41,7 +41,7 @@ type judgedLink struct {
 	Element string `json:"element"`
 	Rel     string `json:"rel,omitempty"`
 	Follow  bool   `json:"follow"`
-	Why     string `json:"why,omitempty"` // not
+	Why     string `json:"why,omitempty"` // why not, if Follow is false
 }
 
 func (r *report) status() command.Status {

@@ -27,7 +27,7 @@ type History struct {
 
 // event is a line of the file.
 type event struct {
-	Began time.Time `json:"began,omitzero"` // a run, if this is not zero
+	Began time.Time `json:"began,omitzero"` // when a run began; zero: this is a record
 	*record.Record
 	Rule *record.Rule `json:"rule,omitempty"` // in place of the Decision
 }

@@ -109,7 +109,7 @@ func redactURL(rawURL string) string {
 	if err != nil {
 		return "URL"
 	}
-	u.RawQuery = "" // may have one, too
+	u.RawQuery = "" // the query may contain a password, too
 	return u.Redacted()
 }
 
