@@ -8,7 +8,7 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
-//	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
+//	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
 // Files are read by RFC 9309 and the decisions in package robotstxt. As a FILE,
 // "-" is standard input, and a URL stands for the robots.txt in force at that

@@ -23,8 +23,8 @@ const maxDate = 64
 //
 // [time.Parse] and net/mail read PST as UTC without an error; here zone names
 // stand for their offsets. A date without a zone is UTC. Two digits of a year
-// are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, the second 60. Whether
-// the weekday is right is not asked.
+// are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the second 60. The
+// weekday is not checked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
 		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // without the word that the limit cuts

@@ -324,7 +324,7 @@ func readLimit(s string) (n int32, ok bool) {
 	if s == "" {
 		return 0, false
 	}
-	const most = 1 << 30 // anything beyond is as good as that
+	const most = 1 << 30 // larger limits make no difference
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, false

@@ -17,7 +17,7 @@ const (
 //	rule   = valued ":" value / words
 //	words  = word *( white-space word )
 //	valued = "unavailable_after" / "max-snippet" / "max-image-preview" / "max-video-preview"
-//	scope  = a name that is no directive; in a header only
+//	scope  = a name that is not a directive; only in a header
 type reader struct {
 	Directives
 	text   string // the text being read
@@ -292,8 +292,8 @@ func lastWord(s string) string {
 	return s[i:]
 }
 
-// isName reports whether s can be a robot's name: letters and digits, then also
-// "_.-/" and spaces; or "*".
+// isName reports whether s can be a robot's name. A name begins with a letter
+// or a digit, and may go on with "_.-/" and spaces too. "*" is also a name.
 func isName(s string) bool {
 	if s == "" || s[0] != '*' && !isLetter(s[0]) && !isDigit(s[0]) {
 		return false

@@ -144,8 +144,8 @@ type Summary struct {
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses about which some page says something
 
-	// Drafts maps a signal to the document by which statements about use were
-	// read, if that document may still change.
+	// Drafts names, for each signal that was seen and may still change, the
+	// draft that defines it.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 

@@ -40,7 +40,7 @@ type Use struct {
 // Statement is one thing that was said about a use.
 type Statement struct {
 	preference.Statement
-	Draft string `json:"draft,omitempty"` // the document that it was read by, if that may still change
+	Draft string `json:"draft,omitempty"` // the draft that defines it; "": the definition will not change
 }
 
 // License is a link to licence terms.

@@ -8,20 +8,21 @@
 //	crawl.Add(r) // each record
 //	err := crawl.Write(file, summary)
 //
-// The file shows, host by host, when requests were sent against the interval
-// that the host was owed, and where a 429 or 503 stopped the crawl; which line
-// of which robots.txt blocked what; what pages say about themselves; what was
-// lost, and which hosts are slow. All of that came from strangers. It is data
-// to the page and never markup: it stands in script elements as JSON, and a
-// Content-Security-Policy lets no script run but the page's own and nothing be
-// loaded.
+// For each host, the file shows when requests were sent against the interval
+// that the host was owed, and where a 429 or 503 stopped the crawl. It also
+// shows which line of which robots.txt blocked what, what pages say about
+// themselves, what was lost, and which hosts are slow.
+//
+// All of that text came from strangers. The page treats it as data and never as
+// markup: it stands in script elements as JSON. A Content-Security-Policy
+// allows only the page's own script, and lets nothing be loaded.
 //
 // # What is kept
 //
 // While a crawl runs, a Crawl keeps some 100 bytes for each request and each
-// refusal, up to [MaxMarks] of them, and up to [MaxText] bytes of text:
-// robots.txt files that blocked something, statements, errors. What comes later
-// is counted only, and the page says so.
+// refusal, up to [MaxMarks] of them. It also keeps up to [MaxText] bytes of
+// text: robots.txt files that blocked something, statements, errors. It only
+// counts what comes later, and the page says so.
 package report
 
 import (

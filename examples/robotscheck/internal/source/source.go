@@ -20,8 +20,8 @@ type Source struct {
 	Name string // the argument, or the URL of the robots.txt
 	Text []byte // empty if there is no file
 
-	// Of a URL: where robots.txt was found in the end, and what the answers
-	// mean. Decision is nil for a file.
+	// From and Decision are set for a URL. From is the URL at which robots.txt
+	// was found after redirects; Decision says what the answer means.
 	From     string
 	Decision *robotsmw.Decision
 

@@ -82,8 +82,8 @@ func (p *textPrinter) more(n int) {
 	}
 }
 
-// uses prints how many pages allow and deny each use, and which drafts their
-// statements were read by.
+// uses prints how many pages allow and deny each use. It names the drafts that
+// define their statements.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return
