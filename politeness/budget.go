@@ -15,7 +15,7 @@ import (
 // reserves more. So a process that is killed wastes at most that much. The host
 // is never asked for more than the Budget.
 type Budget struct {
-	// Requests is the number of requests to a host may start in a day. 0 or
+	// Requests is how many requests to a host may start in a day. 0 or
 	// negative: no limit.
 	Requests int64
 

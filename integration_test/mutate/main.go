@@ -158,8 +158,9 @@ func try(ctx context.Context, root string, c change) outcome {
 		return invalid
 	}
 	for _, pkg := range core[c.dir] {
-		limited, cancel := context.WithTimeout(ctx, hangs)
-		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, pkg)
+		// The test ends itself: to end the go command would leave it running.
+		limited, cancel := context.WithTimeout(ctx, 2*hangs)
+		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-timeout", hangs.String(), "-overlay", overlay, pkg)
 		test.Dir = root
 		test.WaitDelay = time.Second
 		err := test.Run()
