@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A decision is what holds where RFC 9309, or another standard, leaves a
+// A decision is what this module does if RFC 9309 or another standard leaves a
 // choice.
 type decision struct {
 	about string
@@ -19,8 +19,8 @@ type decision struct {
 	tests []string // what fails if it does not hold: package.Test
 }
 
-// decisions has a row for each case that is decided. A decision that changes
-// changes its doc, its tests and, if it is a new one, this table.
+// decisions has a row for each decision. To change one, change its doc and its
+// tests; for a new one, add a row.
 var decisions = []decision{
 	// What is asked about.
 	{"origin", "robotsmw", "An origin is a scheme, a host and a port",

@@ -26,20 +26,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer answers a connection as it likes. It gets what the client
-// sends first, a request's head, and ends when stop is closed.
+// A hostileServer answers a connection as it likes. It is given the head of the
+// client's first request, and ends when stop is closed.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
 }
 
-// respond writes a whole answer.
+// respond writes a complete answer.
 func respond(conn net.Conn, status string, body []byte, header ...string) {
 	conn.Write(answer(status, body, header...))
 }
 
-// answer returns a whole answer. Large ones are made once, so that the servers
-// take no memory of their own.
+// answer returns a complete answer. Large ones are made once, so that the
+// servers use no memory of their own.
 func answer(status string, body []byte, header ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\nContent-Length: %d\r\n", status, len(body))
@@ -51,8 +51,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text over and over, a piece every so often, until it is stopped
-// or the client has gone.
+// drip writes text over and over, one piece at each interval, until stop is
+// closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -74,7 +74,7 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// hostileServers are the kinds of servers that mean harm, or are only careless.
+// hostileServers are the kinds of servers that mean harm or are careless.
 func hostileServers() []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
@@ -210,7 +210,7 @@ func hostileServers() []hostileServer {
 	}
 }
 
-// A hostileWeb is servers that mean harm and, between them, honest ones that
+// A hostileWeb has servers that mean harm and, between them, honest ones that
 // keep a log.
 type hostileWeb struct {
 	stop    chan struct{}
@@ -227,8 +227,8 @@ type hostileWeb struct {
 	asked    atomic.Int64 // of all of them
 }
 
-// listen starts a server on an address of its own, so that it is a host of its
-// own.
+// listen starts a server on an address that no other server has, so that it is
+// a separate host.
 func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path string)) string {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.2.%d.%d:0", n/200, 1+n%200))
 	if err != nil {
@@ -258,7 +258,7 @@ func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path
 	return ln.Addr().String()
 }
 
-// serve reads the heads of requests, and nothing else of them.
+// serve reads only the heads of requests.
 func (w *hostileWeb) serve(conn net.Conn, handle func(conn net.Conn, path string)) {
 	var head []byte
 	buf := make([]byte, 4096)
@@ -322,7 +322,7 @@ func (w *hostileWeb) close() {
 	w.served.Wait()
 }
 
-// house is what a process holds.
+// house is what a process has in use.
 type house struct {
 	heap        uint64
 	goroutines  int
@@ -342,12 +342,12 @@ func lookAtHouse() house {
 	return h
 }
 
-// A crawl among 200 servers that mean harm ends with heap, goroutines and
-// descriptors where they began. Meanwhile the honest sites between them are
-// asked for nothing that they forbid, no sooner than their pace, and nothing
-// that they allow is refused.
+// A crawl among 200 servers that mean harm ends with the heap, goroutines and
+// descriptors that it began with. Meanwhile the honest sites are asked for
+// nothing that they forbid and at no more than their pace, and nothing that
+// they allow is refused.
 //
-// It takes some seconds, or COURTESY_SOAK=30m.
+// The test takes some seconds, or as long as COURTESY_SOAK=30m says.
 func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: a crawl among hostile servers takes some seconds")

@@ -13,11 +13,11 @@ import (
 
 const module = "github.com/goodbots/courtesy"
 
-// arrows says what each package imports besides the standard library, and why:
-// one row a package, and no other arrow. A package that is missing here fails
-// the test, and so does an import that its row lacks: adding one is a decision
-// about what every user of the package will have in their go.mod and binary. A
-// row that says more than is true fails it, too.
+// arrows says what each package imports besides the standard library, and why.
+// The test fails if a package has no row, if it imports something that is not
+// in its row, and if its row has something that it does not import. To add an
+// import is a decision about what every user of the package will have in their
+// go.mod and binary.
 var arrows = map[string]struct {
 	imports []string // in alphabetical order; packages of this module are written relative to it
 	because string
@@ -80,7 +80,7 @@ var arrows = map[string]struct {
 // free may import anything, and nothing may import them.
 var free = []string{"examples", "integration_test"}
 
-// goPackage is what the test reads of one record of go list -json.
+// goPackage is the part of a go list -json record that the test reads.
 type goPackage struct {
 	ImportPath   string
 	Standard     bool
@@ -140,9 +140,9 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The arrows bound what a package imports itself; this bounds what its user
-// gets by it, whatever our dependencies come to depend on. TestBuildLists says
-// the versions.
+// TestImports bounds what a package imports itself. This test bounds what its
+// users get through it, even if our dependencies come to depend on more.
+// TestBuildLists has the versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {
 		imports string

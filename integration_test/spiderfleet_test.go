@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// The processes of a crawl stay with their hosts. Those of one that is killed,
-// and their pages, go on with the others within two and a half leases: none is
-// lost, and none fetched twice but those in flight.
+// The processes of a crawl keep their hosts. If one of them is killed, the
+// others take over its hosts and pages within two and a half leases. No page is
+// lost, and only those in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -59,9 +59,9 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves returns how many requests were of another process than the one before
-// to the same host, of how many to a host that was asked before, and whose the
-// hosts are at last.
+// moves counts the requests to hosts that were asked before (visits), and those
+// of them that came from another process than the one before (moves). owners
+// has the hosts that each process asked last.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,8 +82,8 @@ func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	return moves, visits, owners
 }
 
-// next is when a page of the host was asked for first after a time; the zero
-// time if never.
+// next returns when a page of the host was first requested after a time, or the
+// zero time if none was.
 func (w *chaosWeb) next(host string, after time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -39,9 +39,9 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// nestedModules have a go.mod of their own, and why: what tests alone require
-// and what moves or weighs stays out of the go.mod that users get. The go
-// command enters none of them from the root; .ci/run vets, builds and tests
+// nestedModules have a go.mod of their own, for the reason given. What only
+// tests require, and what is large, stays out of the go.mod that users get. The
+// go command does not enter them from the root; .ci/run vets, builds and tests
 // each.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
@@ -51,8 +51,8 @@ var nestedModules = map[string]string{
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",
 }
 
-// One module is published. Tools are pinned beside it, so that they never raise
-// a user's requirements.
+// One module is published. Tools have go.mod files of their own beside it, so
+// that they never raise a user's requirements.
 func TestOneModule(t *testing.T) {
 	found := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -75,8 +75,8 @@ func TestOneModule(t *testing.T) {
 			continue
 		}
 		mod := goMod(t, dir)
-		// The go command tells by the path whether a module may see what is
-		// internal.
+		// The go command decides by the path whether a module may import
+		// internal packages.
 		if want := module + "/" + dir; mod.Module.Path != want {
 			t.Errorf("%s/go.mod names the module %s, not %s", dir, mod.Module.Path, want)
 		}
@@ -89,8 +89,8 @@ func TestOneModule(t *testing.T) {
 	}
 }
 
-// What the module requires itself, each of its users has in their build list,
-// or at least in their go.sum.
+// Each module that this one requires is in the build list of every user, or at
+// least in their go.sum.
 func TestFewRequirements(t *testing.T) {
 	const most = 10
 	var direct []string
@@ -104,7 +104,7 @@ func TestFewRequirements(t *testing.T) {
 	}
 }
 
-// A moduleFile is what the tests read of a go.mod.
+// A moduleFile is the part of a go.mod that the tests read.
 type moduleFile struct {
 	Module    struct{ Path string }
 	Go        string
@@ -139,9 +139,9 @@ func goModIn(t *testing.T, dir string) moduleFile {
 	return mod
 }
 
-// A file that names the machine it was written on, or the registry that served
-// its dependencies, is wrong everywhere else. Which those are, this machine
-// says itself.
+// A file that names the machine it was written on, or the registry that its
+// dependencies came from, is wrong everywhere else. The test finds the names by
+// asking this machine.
 func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
@@ -165,8 +165,8 @@ func TestNothingOfOneMachine(t *testing.T) {
 	}
 }
 
-// ofThisMachine are the names of the directories and the registries that this
-// machine is set up with, and how they look in a line.
+// ofThisMachine returns the names of this machine's directories and registries,
+// each with a pattern that finds it in a line.
 func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	t.Helper()
 	root, err := filepath.Abs("..")

@@ -39,8 +39,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Each order of six rooms is tried, and both ways to look for the best must
-// find one as good.
+// For random houses of six rooms, all orders are tried. exactOrder and
+// goodOrder must both find one that costs as little as the best.
 func TestCheapestIsTheCheapest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
@@ -80,7 +80,7 @@ func TestGoodOrderOfMany(t *testing.T) {
 	}
 }
 
-// chance draws who uses whom by lot.
+// chance decides at random which room uses which.
 func chance(random *rand.Rand, n int) [][]int {
 	cost := make([][]int, n)
 	for i := range cost {

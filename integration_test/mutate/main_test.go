@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each kind of change, in a file that has them all.
+// The file in this test has one place for each kind of change.
 func TestChangesOf(t *testing.T) {
 	const src = `package p
 
@@ -58,7 +58,7 @@ func f(a, b int, ok bool) bool {
 	}
 }
 
-// An explanation whose line is no longer there explains nothing.
+// An explanation must be about a line that still exists.
 func TestExplainedLinesExist(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {

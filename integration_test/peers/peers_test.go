@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// TestTable makes the table once, with measurements too short to be worth
-// anything.
+// TestTable makes the table once, with measurements too short to mean anything.
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, 1, time.Microsecond); err != nil {
@@ -28,7 +27,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Who measures parsers that live elsewhere is told what of them does not build.
+// If a parser that lives elsewhere does not build, the error says what is
+// wrong.
 func TestOutsidersThatDoNotBuild(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("COURTESY_PEERS", dir)
@@ -58,8 +58,8 @@ func TestOutsidersThatDoNotBuild(t *testing.T) {
 	}
 }
 
-// TestVerdictsOnWorkloads checks that both parsers answer alike where speed is
-// compared, so that neither is fast by answering something else.
+// TestVerdictsOnWorkloads checks that both parsers give the same answers on the
+// files whose speed is compared, so that neither is fast by being wrong.
 func TestVerdictsOnWorkloads(t *testing.T) {
 	for _, m := range matchWorkloads() {
 		if m.rules > 100 {

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The five lines of the README, followed by a crawl: Prometheus sees it.
+// Prometheus sees a crawl that is observed by the five lines of the README.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {

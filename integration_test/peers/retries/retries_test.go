@@ -70,7 +70,7 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// Retries outside robots: they must be told that a refusal is final, because
+// Retries outside robots. They must be told that a refusal is final, because
 // they repeat every error that they do not know.
 func Example_retriesOutside() {
 	web := composedWeb()
@@ -99,8 +99,8 @@ func Example_retriesOutside() {
 	// Output: true 1
 }
 
-// What happens to those who leave CheckRetry as it is: the refusal is
-// repeated, each time from memory, and nothing is sent.
+// If CheckRetry is left as it is, a refusal is repeated, each time from memory,
+// and nothing is sent.
 func TestRetriesOutsideRepeatARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

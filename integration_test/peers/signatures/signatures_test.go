@@ -35,7 +35,7 @@ func newKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
 	return public, private
 }
 
-// referee judges requests that are signed with a key.
+// referee returns a function that verifies requests signed with a key.
 func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
 	t.Helper()
 	fields := httpsign.NewFields().AddHeaders("@authority", "@method", "@path")
@@ -95,7 +95,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// targets are what a crawl meets.
+// targets are the kinds of URLs that a crawl meets.
 var targets = []string{
 	"https://a.example/",
 	"https://a.example",
@@ -119,11 +119,11 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// capitals is met without HTTP/2 alone: net/http (Go 1.26) waits for ever for
+// capitals is tested only without HTTP/2: net/http (Go 1.26) waits for ever for
 // an HTTP/2 connection to a host with capitals outside ASCII.
 const capitals = "https://BÜCHER.example/"
 
-// targetsFor are those that can be fetched.
+// targetsFor returns the targets that can be fetched.
 func targetsFor(http2 bool) []string {
 	if http2 {
 		return targets
@@ -131,7 +131,8 @@ func targetsFor(http2 bool) []string {
 	return append([]string{capitals}, targets...)
 }
 
-// Each request of a crawl, robots.txt and redirect hops included, is verified.
+// The signature of each request of a crawl, for robots.txt and redirect hops
+// too, is valid.
 func TestCrawl(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, legacy := range []bool{false, true} {
@@ -158,7 +159,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// The same without robots.txt: the hosts are as the caller wrote them.
+// Without robots.txt, the signatures are valid too: the hosts are then as the
+// caller wrote them.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -190,8 +192,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// verify lets the referee judge every request that the server saw, as it came
-// and with any one byte of what is covered changed.
+// verify lets the referee judge every request that the server saw: as it came,
+// which must be valid, and with each signed byte changed, which must not.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -222,8 +224,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields a request with each byte of what is covered changed in turn,
-// and says which.
+// forgeries yields the request with each signed byte changed in turn, and a
+// name for the change.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -258,7 +260,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other returns another byte, which is no other way to write the same.
+// other returns another byte that does not mean the same.
 func other(c byte) string {
 	switch {
 	case strings.IndexByte("AQgw", c) >= 0: // two bits of the last digit of a signature count
@@ -275,8 +277,8 @@ func other(c byte) string {
 	return "a"
 }
 
-// Courtesy's directories are verified by the referee, signature by signature,
-// and no longer when a byte is changed.
+// The referee accepts each signature of Courtesy's directories, and rejects it
+// when a byte is changed.
 func TestDirectory(t *testing.T) {
 	_, first := newKey(t)
 	_, second := newKey(t)
@@ -316,7 +318,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// Directories that the referee signs are verified by Courtesy.
+// Courtesy accepts directories that the referee signs.
 func TestCheckDirectory(t *testing.T) {
 	public, private := newKey(t)
 	made, body, err := (&webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{private}}).Response(time.Now())

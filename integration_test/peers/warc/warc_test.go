@@ -24,8 +24,9 @@ import (
 
 const rules = "User-agent: *\nDisallow: /private\n"
 
-// internet answers for robots.txt as servers do: with a file, large, coded,
-// confirmed or empty; elsewhere; not at all; with trouble.
+// internet has a host for each kind of answer to a request for robots.txt: a
+// file, a large one, one with a content coding, an empty one, a 304, a
+// redirect, an error, and none.
 func internet() *robotstest.Internet {
 	var web robotstest.Internet
 	answer := func(host string, f http.HandlerFunc) {
@@ -78,7 +79,7 @@ func internet() *robotstest.Internet {
 	return &web
 }
 
-// Each record that a crawl leaves is one that a strict reader takes.
+// A strict reader accepts each record that a crawl writes.
 func TestAStrictReaderTakesEachRecord(t *testing.T) {
 	dir := t.TempDir()
 	hosts := []string{"plain", "empty", "binary", "large", "coded", "same", "moved", "none", "wall", "busy", "nothing", "cut", "gone"}
