@@ -81,7 +81,7 @@ func TestAllocationsOfARequest(t *testing.T) {
 	rec := mustOpen(t, t.TempDir(), Options{})
 	defer rec.Close()
 	request := aRequest(t, rec)
-	if n := testing.AllocsPerRun(1000, request); n > 6 {
+	if n := testing.AllocsPerRun(1000, request); n > 5 {
 		t.Errorf("%v allocations for a request", n)
 	}
 }

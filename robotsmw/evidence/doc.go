@@ -201,7 +201,10 @@
 // copy at hand. The fields of the header are sorted, and the body is decoded:
 // Content-Encoding, Content-Length and Transfer-Encoding of what was sent are
 // told as X-Crawler-Content-Encoding and so on where they do not hold any more.
-// Each request of a page or a robots.txt has a metadata record with its line.
+// A metadata record has a line of the record. There is one for each request of a
+// robots.txt, and for each line robots (WARC-Target-URI is that of the
+// robots.txt), answer, pause, robot and limiter: what the crawler knew and what
+// it kept to. Those of pages are in the lines alone.
 //
 // # With jq
 //

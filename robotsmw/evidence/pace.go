@@ -37,16 +37,20 @@ func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 			b = appendTrue(b, "robots", e.Exempt)
 			b = appendTime(b, "start", e.At)
 			b = appendSeconds(b, "interval", max(e.Delay, e.CrawlDelay))
-			b = appendText(b, "interval_why", intervalWhy(&e, own))
+			b = appendPlain(b, "interval_why", intervalWhy(&e, own))
 			b = appendSeconds(b, "delay", e.Delay)
 			b = appendWait(b, "crawl_delay", e.CrawlDelay)
 			b = appendTime(b, "paused_until", e.Until)
 			b = appendWait(b, "waited", e.Wait)
-			b = appendText(b, "waited_for", string(e.Reason))
+			b = appendPlain(b, "waited_for", string(e.Reason))
 			if d := robotsmw.DecisionOf(ctx); d != nil && !e.Exempt {
 				b = appendDecision(b, d)
 			}
-			q.put(entry{kind: kindRequest, time: now, uri: url}, b)
+			about := ""
+			if e.Exempt {
+				about = url
+			}
+			q.put(entry{kind: kindRequest, time: now, about: about}, b)
 			*buf = b
 			buffers.Put(buf)
 		},

@@ -38,8 +38,21 @@ type entry struct {
 	kind     kind
 	time     time.Time
 	from, to int       // of batch.text
-	uri      string    // of a request
+	about    string    // the URL of a robots.txt, if it is about one
 	exchange *exchange // of a fetch
+}
+
+// isFact reports whether a line goes into the WARC file, too: what is known of
+// each robots.txt there, how the crawler asked for it, and what it kept to. The
+// requests of pages, which are most of a record, have no other record there.
+func (e *entry) isFact() bool {
+	switch e.kind {
+	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
+		return true
+	case kindRequest:
+		return e.about != ""
+	}
+	return false
 }
 
 // A batch is what has come while the writer was writing.
@@ -135,8 +148,9 @@ func (q *queue) put(e entry, text []byte) {
 }
 
 // tell is put for a line of which the members of its own are given.
-func (q *queue) tell(k kind, at time.Time, members []byte) {
-	q.put(entry{kind: k, time: at}, append(begin(nil, k, at), members...))
+func (q *queue) tell(k kind, about string, members []byte) {
+	now := time.Now()
+	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
 // gather is how long the writer waits for more before it writes: a line costs

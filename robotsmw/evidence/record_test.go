@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -383,6 +385,60 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 
 // A robots.txt that another process fetched is recorded with its bytes, and as
 // the Store's.
+// Beside each robots.txt the WARC file has what was known of it, how it was
+// asked for, and what the crawler kept to: not each page.
+func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		rec := mustOpen(t, dir, Options{})
+		var web robotstest.Internet
+		web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\n", "/busy": "", "/1": "", "/2": ""})
+		client := crawler(t, rec, base(func(r *http.Request) (*http.Response, error) {
+			resp, err := web.RoundTrip(r)
+			if err == nil && r.URL.Path == "/busy" {
+				resp.StatusCode = http.StatusTooManyRequests
+			}
+			return resp, err
+		}))
+		for _, path := range []string{"/1", "/busy", "/2"} {
+			get(t, client, "http://a.example"+path)
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	packed, err := os.ReadFile(filepath.Join(dir, warcName(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for record := range strings.SplitSeq(string(text), "WARC/1.1\r\n") {
+		head, block, _ := strings.Cut(record, "\r\n\r\n")
+		if !strings.HasPrefix(head, "WARC-Type: metadata\r\n") {
+			continue
+		}
+		var line struct{ Event string }
+		if err := json.Unmarshal([]byte(strings.TrimSpace(block)), &line); err != nil {
+			t.Errorf("%q: %v", block, err)
+		}
+		_, about, _ := strings.Cut(head, "WARC-Target-URI: ")
+		about, _, _ = strings.Cut(about, "\r\n")
+		got = append(got, strings.TrimSpace(line.Event+" "+about))
+	}
+	robots := " http://a.example/robots.txt"
+	if want := []string{"robot", "limiter", "request" + robots, "robots" + robots, "answer", "pause"}; !slices.Equal(got, want) {
+		t.Errorf("metadata records: %q, want %q", got, want)
+	}
+}
+
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet

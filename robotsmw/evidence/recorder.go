@@ -24,7 +24,7 @@ import (
 // Options say how much a record may take. The zero value is for use.
 type Options struct {
 	// MaxBytes bounds the record, all its files together. When it would become
-	// larger, its oldest segment is deleted. A request takes about 2 KB.
+	// larger, its oldest segment is deleted. A request takes about 1.2 KB.
 	// 0: 4 GiB. Negative: no bound.
 	MaxBytes int64
 
@@ -130,7 +130,7 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 		return errors.New("evidence: the record is that of another crawler: its agent, tokens or options differ; give each a directory of its own")
 	}
 	if known == nil {
-		r.queue.tell(kindRobot, time.Now(), text)
+		r.queue.tell(kindRobot, "", text)
 	}
 	if opts.Limiter != nil {
 		r.Pace(opts.Limiter)
@@ -155,7 +155,7 @@ func (r *Recorder) Pace(l *politeness.Limiter) {
 	r.limiters = append(r.limiters, l)
 	number := int64(len(r.limiters))
 	r.mu.Unlock()
-	r.queue.tell(kindLimiter, time.Now(), limiterText(number, l))
+	r.queue.tell(kindLimiter, "", limiterText(number, l))
 	l.Observer = politeness.Join(l.Observer, pace(&r.queue, number, delayOf(l)))
 }
 

@@ -8,7 +8,6 @@ import (
 	"hash/maphash"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,8 +29,8 @@ func robots(q *queue) *robotsmw.Observer {
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
 			asked(q, robotsURL, resp, body, err)
 		},
-		Fetched:  func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, time.Now(), fetchText(f, "fetch")) },
-		Recalled: func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, time.Now(), fetchText(f, "store")) },
+		Fetched:  func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, f.URL, fetchText(f, "fetch")) },
+		Recalled: func(_ context.Context, f robotsmw.Fetch) { q.tell(kindRobots, f.URL, fetchText(f, "store")) },
 	}
 }
 
@@ -160,13 +159,10 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	b = strconv.AppendBool(b, d.Allowed)
 	b = appendTime(b, "decided", d.Time)
 	b = appendTrue(b, "dry_run", d.DryRun)
-	b = appendText(b, "reason", d.Reason.String())
+	b = appendPlain(b, "reason", d.Reason.String())
 	if d.Reason == robotsmw.ByRule {
-		b = appendMember(b, "rule")
-		at := len(b)
-		b = appendQuoted(b, d.Rule)
-		kind := d.Kind.String()
-		b = slices.Insert(b, at+1, []byte(kind+": ")...)
+		b = append(append(appendMember(b, "rule"), '"'), d.Kind.String()...)
+		b = append(appendEscaped(append(b, ": "...), d.Rule), '"')
 		b = appendNumber(b, "line", int64(d.Line))
 	}
 	b = appendText(b, "resolved", d.Resolved)
@@ -189,7 +185,7 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	}
 	b = appendWait(b, "crawl_delay_seconds", d.CrawlDelay)
 	b = appendText(b, "robots_url", d.RobotsURL)
-	b = appendText(b, "sha256", d.SHA256())
+	b = appendPlain(b, "sha256", d.SHA256())
 	b = appendNumber(b, "status", int64(d.Status))
 	b = appendTime(b, "fetched", d.Fetched)
 	b = appendTime(b, "expires", d.Expires)

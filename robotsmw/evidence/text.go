@@ -24,6 +24,15 @@ func appendText(b []byte, name, text string) []byte {
 	return appendQuoted(appendMember(b, name), text)
 }
 
+// appendPlain is appendText of a text that a JSON string has as it is.
+func appendPlain(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	b = append(appendMember(b, name), '"')
+	return append(append(b, text...), '"')
+}
+
 // appendNumber appends a member that is a whole number, if it is not 0.
 func appendNumber(b []byte, name string, n int64) []byte {
 	if n == 0 {
@@ -58,7 +67,8 @@ func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	}
 	b = strconv.AppendInt(b, int64(d/time.Second), 10)
 	if part := d % time.Second; part != 0 {
-		b = appendPadded(append(b, '.'), int(part), 9)
+		b = append(b, ".000000000"...)
+		putDigits(b[len(b)-9:], int(part))
 		for b[len(b)-1] == '0' {
 			b = b[:len(b)-1]
 		}
@@ -79,23 +89,24 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	b = append(appendPadded(b, min(max(year, 0), 9999), 4), '-')
-	b = append(appendPadded(b, int(month), 2), '-')
-	b = append(appendPadded(b, day, 2), 'T')
-	b = append(appendPadded(b, hour, 2), ':')
-	b = append(appendPadded(b, minute, 2), ':')
-	b = append(appendPadded(b, second, 2), '.')
-	return append(appendPadded(b, t.Nanosecond(), 9), 'Z')
+	b = append(b, "0000-00-00T00:00:00.000000000Z"...)
+	to := b[len(b)-len("0000-00-00T00:00:00.000000000Z"):]
+	putDigits(to[0:4], min(max(year, 0), 9999))
+	putDigits(to[5:7], int(month))
+	putDigits(to[8:10], day)
+	putDigits(to[11:13], hour)
+	putDigits(to[14:16], minute)
+	putDigits(to[17:19], second)
+	putDigits(to[20:29], t.Nanosecond())
+	return b
 }
 
-// appendPadded appends n with so many digits.
-func appendPadded(b []byte, n, digits int) []byte {
-	b = append(b, "000000000"[:digits]...)
-	for i := len(b) - 1; n > 0 && i >= len(b)-digits; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
+// putDigits fills a space with the digits of n.
+func putDigits(to []byte, n int) {
+	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
+		to[i] = byte('0' + rest%10)
+		rest /= 10
 	}
-	return b
 }
 
 // plain are the bytes that a JSON string has as they are.
@@ -108,8 +119,12 @@ var plain = func() (is [256]bool) {
 
 // appendQuoted appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
 func appendQuoted[T string | []byte](b []byte, text T) []byte {
+	return append(appendEscaped(append(b, '"'), text), '"')
+}
+
+// appendEscaped appends what stands between the quotes of a JSON string.
+func appendEscaped[T string | []byte](b []byte, text T) []byte {
 	const hex = "0123456789abcdef"
-	b = append(b, '"')
 	done := 0
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -144,6 +159,5 @@ func appendQuoted[T string | []byte](b []byte, text T) []byte {
 		i += size
 		done = i
 	}
-	b = append(b, text[done:]...)
-	return append(b, '"')
+	return append(b, text[done:]...)
 }

@@ -294,15 +294,17 @@ func (w *warcFile) exchange(x *exchange) []byte {
 }
 
 // fact appends a line of the record as a metadata record of the URL that it is
-// about. It is not compressed, for there is one for each request: it is a gzip
-// member of one stored block (RFC 1952, RFC 1951 §3.2.4). A line that is longer
-// than such a block is left out.
+// about, if there is one. It is not compressed, for there may be many: it is a
+// gzip member of one stored block (RFC 1952, RFC 1951 §3.2.4). A line that is
+// longer than such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
 	from := len(b)
 	b = w.appendHead(b, "metadata", w.id(), now)
-	b = appendField(b, "WARC-Target-URI", uri(about))
+	if about != "" {
+		b = appendField(b, "WARC-Target-URI", uri(about))
+	}
 	b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
 	b = append(strconv.AppendInt(b, int64(len(line)), 10), "\r\n\r\n"...)
 	b = append(append(b, line...), "\r\n\r\n"...)

@@ -165,8 +165,8 @@ func (w *writer) add(e *entry, text []byte) {
 	}
 	start := len(w.out)
 	w.out, w.ahead = w.ahead.appendLine(w.out, text, more)
-	if e.kind == kindRequest {
-		w.warc.fact(e.uri, e.time, w.out[start:])
+	if e.isFact() {
+		w.warc.fact(e.about, e.time, w.out[start:])
 	}
 }
 
@@ -279,7 +279,9 @@ func (w *writer) open(now time.Time) bool {
 	w.warc.begin(warcName(number), now)
 	w.out, w.ahead = w.ahead.appendLine(w.out[:0], w.segmentText(now))
 	for _, text := range w.standing {
+		start := len(w.out)
 		w.out, w.ahead = w.ahead.appendLine(w.out, text)
+		w.warc.fact("", now, w.out[start:])
 	}
 	before, ended := w.cut, w.ended
 	end := w.end
