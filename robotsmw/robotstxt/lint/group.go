@@ -53,6 +53,7 @@ func (c *groupChecker) checkOutside() {
 type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // rules has only those with a pattern that can match
+	mixed         bool             // some rules allow and some disallow
 	compiled      *match.Set
 }
 
@@ -66,6 +67,7 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 		case syntax.Allow, syntax.Disallow:
 			if match.CanMatch(c.file.Value(r)) {
 				g.rules = append(g.rules, r)
+				g.mixed = g.mixed || r.Field != g.rules[0].Field
 			}
 			compiler.Add(c.file.Value(r), r.Line, r.Field == syntax.Allow)
 		}
@@ -108,25 +110,43 @@ func (c *groupChecker) checkRules(g group) {
 		pattern string
 		kind    syntax.Field
 	}
-	seen := map[same]uint32{}
-	files := map[string][]*syntax.Record{} // by directory
+	if len(g.rules) < 2 {
+		return
+	}
+	type named struct {
+		rules int
+		first uint32 // line
+	}
+	seen := make(map[same]uint32, len(g.rules))
+	var files map[string]named // by directory
+	var form []byte
 	for _, r := range g.rules {
-		pattern := string(match.AppendPattern(nil, c.file.Value(r), syntax.RFC9309))
+		form = match.AppendPattern(form[:0], c.file.Value(r), syntax.RFC9309)
+		pattern := string(form)
 		key := same{pattern, r.Field}
 		if line, ok := seen[key]; ok {
 			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "line %d says the same", line)
 			continue
 		}
 		seen[key] = r.Line
-		c.checkDecides(g, r, pattern)
+		if g.mixed {
+			c.checkDecides(g, r, pattern)
+		}
 		if i := strings.LastIndexByte(pattern, '/'); r.Field == syntax.Disallow && i > 0 && i < len(pattern)-1 && !strings.ContainsAny(pattern, "*?") {
-			files[pattern[:i+1]] = append(files[pattern[:i+1]], r)
+			if files == nil {
+				files = make(map[string]named)
+			}
+			f := files[pattern[:i+1]]
+			if f.rules++; f.rules == 1 {
+				f.first = r.Line
+			}
+			files[pattern[:i+1]] = f
 		}
 	}
-	for directory, rules := range files {
-		if len(rules) >= manyFiles && g.compiled.Allowed(directory) {
-			c.report.add(rules[0].Line, 1, codeEveryFile, Info, "",
-				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", len(rules), directory)
+	for directory, f := range files {
+		if f.rules >= manyFiles && g.compiled.Allowed(directory) {
+			c.report.add(f.first, 1, codeEveryFile, Info, "",
+				"%d rules name a file of %s each; one rule for the directory would do, if nothing else is in it", f.rules, directory)
 		}
 	}
 }
@@ -135,7 +155,8 @@ func (c *groupChecker) checkRules(g group) {
 // to suggest a rule for the directory.
 const manyFiles = 10
 
-// checkDecides checks whether a rule has the effect that it states.
+// checkDecides checks whether a rule of a mixed group has the effect that it
+// states. In other groups, all rules have the same effect.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		return
@@ -192,14 +213,16 @@ func (c *groupChecker) checkAccess(groups []group) {
 	if all == nil {
 		return
 	}
+	allShut := shut(*all)
 	for _, g := range groups {
+		isShut := shut(g)
 		for _, a := range g.agents {
 			name := c.file.Value(a)
 			switch {
 			case syntax.Everyone.IsIn(name):
-			case shut(*all) && !shut(g):
+			case allShut && !isShut:
 				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are shut out, and %s is let in", clip(name))
-			case !shut(*all) && shut(g):
+			case !allShut && isShut:
 				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are let in, and %s is shut out", clip(name))
 			}
 		}

@@ -63,11 +63,12 @@ func (t *tally) add(text []byte) {
 		}
 	}
 	t.addProblems(lint.Check(text))
+	front := newFront(f.file, f.groups)
 	for _, name := range firstOf(robot.Named(f.file), mostRobots) {
 		lower := strings.ToLower(name)
 		r := t.robots[lower]
 		r.files++
-		if !f.file.Rules(name).Allowed("/") {
+		if front.isShut(name) {
 			r.shut++
 		}
 		t.robots[lower] = r
