@@ -45,7 +45,7 @@ type learnt struct {
 	spreadUntil time.Duration // when the quota is renewed and spread ends
 }
 
-// A sign is what an outcome says about how its host bears us.
+// A sign says how an outcome shows that its host bears our requests.
 type sign uint8
 
 const (

@@ -106,11 +106,12 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 	return false
 }
 
-// maxQuotas is the most quotas that addEach reads from a field. It returns
-// false for a field with more.
+// maxQuotas is the most quotas that addEach reads from a field. For a field
+// with more it returns false.
 const maxQuotas = 8
 
-// valueAt returns the value at a place in a list, without its parameters.
+// valueAt returns the value at an index of a list field, without its
+// parameters.
 func valueAt(lines []string, at int) (value string, ok bool) {
 	for _, line := range lines {
 		for value := range strings.SplitSeq(line, ",") {

@@ -7,12 +7,12 @@ import "time"
 //	delay               Limiter.Delay, since the host's latest start
 //	adaptive delay      the delay that the host's response times ask for
 //	crawl-delay         the Crawl-delay of its robots.txt
-//	back-off            what a 429 or 503 began, or a Retry-After asked for
-//	rate limit          its quota, as RateLimit or X-RateLimit-Remaining say
+//	back-off            a pause after a 429, a 503 or the like, or for a Retry-After
+//	rate limit          the host's quota, which RateLimit and its like tell
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
-//	budget              the day's end (Limiter.Budget is spent), or its Dir
-//	fleet               its owner among the fleet, or the fleet itself
+//	budget              the end of the day (Limiter.Budget), or Budget.Dir
+//	fleet               the fleet, or its member that owns the host
 //	global rate         Limiter.GlobalRate
 //	global concurrency  Limiter.GlobalConcurrency
 //	within              Limiter.Within

@@ -56,8 +56,8 @@ type Transport struct {
 	// reported, not documented. Amazon and Google do not say.
 	LegacyAgent bool
 
-	// Logger gets a warning about the first request with a signature of its
-	// own. Nil: slog.Default().
+	// Logger gets a warning about the first request that is signed already.
+	// Nil: slog.Default().
 	Logger *slog.Logger
 
 	prepare sync.Once

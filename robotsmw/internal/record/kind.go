@@ -9,7 +9,7 @@ import (
 // can share a Store.
 type Kind struct {
 	Tokens            []string // product tokens, in order of preference
-	KeepFiles         bool     // keep each file besides its rules
+	KeepFiles         bool     // keep each file in addition to its rules
 	DisallowForbidden bool     // 401 and 403 disallow everything
 
 	// Read is called with each robots.txt before a record has it. May be nil.

@@ -47,10 +47,10 @@ type Keeper struct {
 }
 
 // New returns the Keeper of a Store, whose records are read as kind says.
-// lockTTL is how long the lock of a holder that died lasts. It must exceed the
-// time of a question by the wait for a slot during which the lock is kept (see
-// [Lock]). failed is called with what the Store did wrong, and with one of
-// "get", "put", "delete", "lock" and "unlock".
+// lockTTL is how long the lock of a holder that died lasts. It must be longer
+// than a question takes plus the time that a holder may wait for a slot without
+// releasing the lock (see [Lock]). failed is called with what the Store did
+// wrong, and with one of "get", "put", "delete", "lock" and "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)

@@ -21,7 +21,7 @@ package match
 const (
 	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
-	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern where it may fall into the query
+	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern, if it may match in the query
 )
 
 const upperhex = "0123456789ABCDEF"

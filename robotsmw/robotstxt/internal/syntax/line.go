@@ -107,6 +107,6 @@ func trimLeft(text string, s Span) Span {
 	return s
 }
 
-// isSpace reports whether a byte is white space: space, tab, VT, FF and,
-// because some editors leave it, NUL.
+// isSpace reports whether a byte is white space: space, tab, VT, FF or NUL,
+// which some editors leave.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }
