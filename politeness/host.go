@@ -45,7 +45,8 @@ type learnt struct {
 	spreadUntil time.Duration // when the quota is renewed and spread ends
 }
 
-// A sign says how an outcome shows that its host bears our requests.
+// A sign is what an outcome says about how well its host copes with our
+// requests.
 type sign uint8
 
 const (

@@ -80,8 +80,9 @@ type Limiter struct {
 	Lease time.Duration
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
-	// same key share one pace. Acquire returns its error, and one for an empty
-	// key. Many goroutines call it at once. nil: [HostKey].
+	// same key share one pace. If Key returns an error or an empty name,
+	// Acquire returns an error. Many goroutines call it at once. nil:
+	// [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow

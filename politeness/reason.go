@@ -7,7 +7,7 @@ import "time"
 //	delay               Limiter.Delay, since the host's latest start
 //	adaptive delay      the delay that the host's response times ask for
 //	crawl-delay         the Crawl-delay of its robots.txt
-//	back-off            a pause after a 429, a 503 or the like, or for a Retry-After
+//	back-off            a pause after a 429, 503 or block, or by a Retry-After
 //	rate limit          the host's quota, which RateLimit and its like tell
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)

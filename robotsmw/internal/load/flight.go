@@ -135,8 +135,8 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 	if f.Depth >= l.cfg.MaxRedirects {
 		return nil, false, nil
 	}
-	// If the other's record is due for a refresh, that comes first: the record
-	// that f makes from it would be due at once.
+	// If the other origin's record is due for a refresh, the refresh comes
+	// first: the record that f makes from it would be due at once too.
 	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil
