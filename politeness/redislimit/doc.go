@@ -1,6 +1,6 @@
 // Package redislimit hands each host to one member of a fleet at a time, by
-// Redis or Valkey. So a host is asked no more often than by one process,
-// however many crawl.
+// Redis or Valkey. So however many processes crawl, a host is asked no more
+// often than by one.
 //
 //	client := redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true,

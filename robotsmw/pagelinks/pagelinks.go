@@ -118,8 +118,8 @@ func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says r
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
 	p.collect(doc.Selection)
-	// In a document that is parsed like a browser with scripts does, <noscript>
-	// contains text.
+	// A parser that acts like a browser with scripts keeps the content of
+	// <noscript> as text.
 	doc.Find("noscript").Each(func(_ int, s *goquery.Selection) {
 		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
 			return

@@ -38,8 +38,8 @@ func (g *GroupReader) NextFor(t Token) bool {
 
 // GroupsFor appends the groups that are for a robot: those that name the first
 // of its tokens that some group names. The last of the tokens is [Everyone].
-// GroupsFor also returns that token. If no group names any of the tokens, it
-// returns nil.
+// GroupsFor also returns the token that the groups name. If no group names any
+// of the tokens, it returns nil.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
 	best := len(tokens) // index of the first token that some group so far names
 	for all := f.Groups(); all.Next(); {
