@@ -88,23 +88,18 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 // tryGrams returns the one of best and the rules filed under grams of the
 // target that decides, or TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
-	filter, seed := x.gramFilter(), hashSeeds[1]
-	size := uint64(len(filter)) * wordBits
-	var gram uint64          // in the upper half
+	filter := x.gramFilter()
+	size := uint32(len(filter) * wordBits)
 	tried := uint64(1) << 32 // none
-	for i := range len(s.target) {
-		gram = gram>>8 | uint64(s.target[i])<<56
-		hash := gram >> 32 * seed
-		bit := hash >> 32 * size >> 32
-		word := bit / wordBits
-		if word >= uint64(len(filter)) || filter[word]>>(bit%wordBits)&1 == 0 || i < gramSize-1 {
-			continue
+	for rest := s.target; len(rest) >= gramSize; rest = rest[1:] {
+		gram := load32(rest)
+		hash := hashGram(gram)
+		bit := spread(hash, size)
+		if filter[bit/wordBits]>>(bit%wordBits)&1 == 0 || uint64(gram) == tried {
+			continue // the latter in a run of one letter
 		}
-		if gram>>32 == tried { // again, as in a run of one letter
-			continue
-		}
-		tried = gram >> 32
-		if best = x.tryGram(s, hash, i+1-gramSize, best); best == TooMuch {
+		tried = uint64(gram)
+		if best = x.tryGram(s, hash, len(s.target)-len(rest), best); best == TooMuch {
 			break
 		}
 	}
