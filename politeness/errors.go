@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A DelayError says that a request may not start yet and that its wait would be
-// too long: longer than the context's deadline, MaxWait or MaxCrawlDelay
-// allows, or until the next day because the host's Budget is spent, or too many
-// hosts are waiting already. It comes at once and nothing was consumed. So the
-// caller can do other hosts first and come back at Until.
+// A DelayError says that a request may not start yet and cannot wait: its wait
+// would outlast the context's deadline or MaxWait, the host's Crawl-delay is
+// longer than MaxCrawlDelay, its Budget is spent, or too many hosts are waiting
+// already. It comes at once and nothing was consumed, so the caller can do
+// other hosts first and come back at Until.
 //
 // Through an http.Client it arrives inside a *url.Error; find it with errors.As
 // or errors.AsType.

@@ -62,7 +62,7 @@ type Hold struct {
 const (
 	turn    = 2 * time.Second       // how long an owner keeps a host while others wait
 	linger  = 50 * time.Millisecond // how long an owner waits for another request after the last
-	maxRest = 30 * time.Second      // an idle host is kept if its pause is not longer
+	maxRest = 30 * time.Second      // an idle host is kept if it must rest no longer than this
 	memory  = time.Hour             // how long the fleet remembers what a host has taught
 )
 
@@ -320,8 +320,8 @@ func (l *Limiter) review(p *Hold) {
 	}
 }
 
-// why returns what else than time holds up the request to the host of key: an
-// error of the Budget or of the fleet, or nil.
+// why returns the error, of the Budget or of the fleet, that holds up requests
+// to the host of key. It returns nil if they wait only for their time.
 func (l *Limiter) why(key string) error {
 	if l.Fleet == nil && l.books == nil {
 		return nil

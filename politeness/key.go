@@ -62,7 +62,7 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // address. A zone remains only with a link-local address, where it tells two
 // hosts apart.
 //
-// Scheme and port do not matter, because all of them are mostly one machine.
+// Scheme and port do not matter, because they mostly lead to the same machine.
 // Package robotsmw uses this form in origins too, so that rules and pace agree
 // about a host.
 //
@@ -291,8 +291,8 @@ func canonicalAddr(host string, addr netip.Addr) string {
 	return host
 }
 
-// isTooLong reports whether a host has more characters than any name. It takes
-// no long time for any host.
+// isTooLong reports whether a host has more characters than any name. It is
+// fast even for a very long host.
 func isTooLong(host string) bool {
 	switch host = strings.TrimSuffix(host, "."); {
 	case len(host) <= maxName:

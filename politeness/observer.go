@@ -16,8 +16,8 @@ import (
 // Limiter or Transport.
 //
 // The context is the request's, and may have ended. Answered, Ended and
-// BackedOff get a background context if the request was made without a
-// [Transport], because [Grant.Done] has no context.
+// BackedOff may get a background context instead: [Grant.Done] has no context,
+// and only a [Transport] knows the request's.
 type Observer struct {
 	// Granted: a request may start, at At. Wait is how long it waited. Delay
 	// and CrawlDelay are the intervals that the host's starts keep. Until is
