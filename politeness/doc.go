@@ -108,9 +108,10 @@
 //     MaxRetryAfter.
 //   - A 429 without a usable Retry-After, for BackOff and up to a tenth more at
 //     random. The pause doubles with each incident in a row, up to MaxBackOff.
-//   - A 503, or a certain challenge or block (package refusal, by status and
-//     header), for one more interval at first. From the second in a row on it
-//     counts as a 429, and so does one after a 429. Its Retry-After is obeyed.
+//   - A 503, or an answer that is surely a challenge or block (package refusal,
+//     by status and header), for one more interval at first. From the second in
+//     a row on it counts as a 429, and so does one after a 429. Its Retry-After
+//     is obeyed.
 //
 // Any other status below 500 is a good answer and undoes one step. A 500 and
 // the like are neither good nor bad. So one broken page among good ones costs

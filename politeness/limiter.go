@@ -59,10 +59,10 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
-	// doubles with every further incident. A 503, or a certain challenge or
-	// block, costs one more interval at first; from the second in a row on it
-	// counts as a 429. 0: 5 s. Negative: none, and only a Retry-After pauses a
-	// host.
+	// doubles with every further incident. A 503, or an answer that is surely a
+	// challenge or block, costs one more interval at first; from the second in
+	// a row on it counts as a 429. 0: 5 s. Negative: none, and only a
+	// Retry-After pauses a host.
 	BackOff time.Duration
 
 	// MaxBackOff is the longest pause that this doubling reaches. 0: 1 h.

@@ -19,8 +19,8 @@ const defaultMaxBytes = 16 << 20
 
 // Read reads the HTML page in resp, which a robotsmw.Transport returned, closes
 // its body, and returns its links. A response without HTML is not read and has
-// no links. The same holds for a certain refusal (robotsmw.Page.Refusal),
-// because its links belong to a bot wall.
+// no links. The same holds for a response that is surely a refusal
+// (robotsmw.Page.Refusal), because its links belong to a bot wall.
 //
 // The error is the body's, or ctx's while a Checker waited; then the links
 // judged so far are returned with it. If a single link could not be judged, its

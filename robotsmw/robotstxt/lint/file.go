@@ -38,7 +38,7 @@ func checkFile(r *report, body []byte) (readable bool) {
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether every other of the first bytes is NUL.
+// looksLikeUTF16 reports whether every second one of the first bytes is NUL.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int
