@@ -58,7 +58,7 @@ func VerdictOf(status int) Verdict {
 	return Failed
 }
 
-// MaxTries is how many times a page is requested at most if its server answers
+// MaxTries is the maximum number of requests for a page whose server answers
 // 429 or 503.
 const MaxTries = 4
 

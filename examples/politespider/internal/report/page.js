@@ -33,7 +33,7 @@ function element(name, attributes = {}, ...children) {
 	return e;
 }
 
-// visible shows the characters of a stranger that would change how the text around them reads.
+// visible escapes characters in a server's text that would change how the text around them reads.
 function visible(text) {
 	return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		c => '\\u{' + c.codePointAt(0).toString(16) + '}');
@@ -45,7 +45,7 @@ function seconds(ms) {
 	return clock(ms);
 }
 
-// clock is a moment of the crawl: 1:02:03, or 4.5 s.
+// clock formats a time of the crawl: 1:02:03, or 4.5 s.
 function clock(ms, step = 1000) {
 	const s = Math.floor(ms / 1000), two = n => String(n).padStart(2, '0');
 	const fraction = step < 1000 ? '.' + String(ms % 1000).padStart(3, '0').slice(0, step < 100 ? 2 : 1) : '';
@@ -57,7 +57,7 @@ const many = (n, noun) => n.toLocaleString('en') + ' ' + noun + (n === 1 ? '' : 
 
 // ---- data
 
-// timeline reads the marks of a host, when they are first wanted.
+// timeline reads the marks of a host when they are first needed.
 function timeline(h) {
 	if (!h.timeline) {
 		const d = JSON.parse($('timeline-' + h.number).textContent);
@@ -71,7 +71,8 @@ function timeline(h) {
 
 const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
 
-// colourOf is that of a mark's kind; of what came too early and of a robots.txt that could not be had, that of trouble.
+// colourOf returns the colour of a mark's kind. A request that came too early is drawn in the bad colour, and an unreachable
+// robots.txt like a lost page.
 function colourOf(d, i) {
 	const p = colours(), status = d.status[i];
 	if (d.earlyOf.has(i)) return p.bad;
@@ -79,7 +80,7 @@ function colourOf(d, i) {
 	return p[kindOf[d.verdicts[i]].colour.slice(2)];
 }
 
-// firstAt is the first mark at or after a time.
+// firstAt returns the first mark at or after a time.
 function firstAt(d, t) {
 	let low = 0, high = d.at.length;
 	while (low < high) {
@@ -89,16 +90,16 @@ function firstAt(d, t) {
 	return low;
 }
 
-// sentBefore is the latest request before a mark, or -1.
+// sentBefore returns the latest request before a mark, or -1.
 function sentBefore(d, i) {
 	do i--; while (i >= 0 && d.took[i] < 0);
 	return i;
 }
 
-// pauseOf is how long a host is left alone after a mark's answer.
+// pauseOf returns how long a host is left alone after a mark's answer.
 const pauseOf = (d, i) => d.pausedUntil.get(i) - d.at[i] - d.took[i];
 
-// describe says all about a mark, in lines.
+// describe returns everything about a mark, in lines.
 function describe(h, d, i) {
 	const letter = d.verdicts[i], lines = [visible(urlOf(h, d, i))];
 	let what = words[letter] + (d.status[i] ? ' ' + d.status[i] : '') + ' at ' + clock(d.at[i], 10);
@@ -123,7 +124,7 @@ function matches(h, d, i) {
 }
 const textMatches = s => filter.text === '' || s.toLowerCase().includes(filter.text);
 
-// eachHost goes through all hosts without holding up the page, and stops when the filter changes.
+// eachHost visits all hosts without blocking the page, and stops when the filter changes.
 async function eachHost(visit) {
 	const generation = filter.generation;
 	let until = performance.now() + 12;
@@ -262,7 +263,7 @@ function laneOf(h) {
 const xOf = (t, width) => edge + (t - view.from) / (view.to - view.from) * (width - 2 * edge);
 const timeAt = (canvas, x) => view.from + (x - edge) / (canvas.clientWidth - 2 * edge) * (view.to - view.from);
 
-// prepare gives a canvas its size in pixels, and its context.
+// prepare sets a canvas's size in pixels and returns its context.
 function prepare(canvas) {
 	const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
 	if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -279,7 +280,7 @@ function prepare(canvas) {
 let palette;
 function colours() {
 	if (!palette) {
-		// A canvas knows no light-dark(): let an element resolve it.
+		// A canvas does not support light-dark(), so let an element resolve it.
 		const probe = document.body.appendChild(element('i', {hidden: true}));
 		palette = {};
 		for (const name of ['ink', 'soft', 'line', 'card', 'bad', 'bad-paper', ...kinds.map(k => k.colour.slice(2))]) {
@@ -291,7 +292,7 @@ function colours() {
 	return palette;
 }
 
-// ticks are moments for the axis, a fitting distance apart.
+// ticks returns times for the axis, at a suitable distance.
 function ticks(width) {
 	const span = view.to - view.from, steps = [10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 864e5];
 	const step = steps.find(s => s / span * width >= 70) || Math.ceil(span / 864e5 / 8) * 864e5;
@@ -378,8 +379,9 @@ function shape(c, name, x, y, size) {
 	c.restore();
 }
 
-// drawDense draws, over each gap, how long it was as a share of what was owed, and the smallest where there are several to
-// a pixel: what reaches the line was in time. Above stand, as ticks, the answers that were no pages; below, what was not sent.
+// drawDense draws for each gap how long it was as a share of what was owed: a request whose gap reaches the line was in time.
+// If a pixel has several gaps, it shows the smallest. Ticks above are answers that were not pages; ticks below are URLs for
+// which nothing was sent.
 function drawDense(c, d, first, last, width, height) {
 	const p = colours(), floor = height - baseline, top = 16, line = top + (floor - top) / 3;
 	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), shade = new Uint8Array(columns); // 1: too early, 2: not faded
@@ -487,7 +489,7 @@ $('position').addEventListener('input', e => { const span = view.to - view.from;
 $('order').addEventListener('change', showLanes);
 $('more-lanes').addEventListener('click', () => { lanesShown = Infinity; showLanes(); });
 
-// choose marks one of a host's marks, or none (-1), and shows what it is.
+// choose selects one of a host's marks, or none (-1), and describes it.
 function choose(h, i) {
 	const lane = laneOf(h), d = timeline(h), canvas = lane.canvas;
 	if (lane.chosen === i) return;
@@ -563,7 +565,7 @@ function onKey(e, h) {
 	choose(h, i);
 }
 
-// A link to a host leads to its timeline, wherever it is in the order.
+// A link to a host leads to its timeline, whatever its place in the order.
 addEventListener('click', e => {
 	const link = e.target.closest?.('a[href^="#lane-"]');
 	if (!link) return;
@@ -576,11 +578,11 @@ addEventListener('click', e => {
 
 // ---- tables
 
-// sortable puts buttons into the heads of a table's columns. sort(column, ascending) does it.
+// sortable puts buttons into the headings of a table's columns. They call sort(column, ascending).
 function sortable(head, sort) {
 	[...head.cells].forEach((cell, column) => {
 		const button = element('button', {type: 'button', onclick: () => {
-			// Numbers begin with the greatest.
+			// Numbers are sorted in descending order first.
 			const ascending = cell.ariaSort ? cell.ariaSort !== 'ascending' : !cell.classList.contains('n');
 			for (const other of head.cells) other.removeAttribute('aria-sort');
 			cell.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
@@ -601,7 +603,7 @@ sortable($('host-table').tHead.rows[0], (column, ascending) => {
 	body.append(...rows);
 });
 
-// list shows objects as a table that can be sorted, some at a time.
+// list shows objects as a sortable table, some at a time.
 function list(place, label, columns, objects) {
 	if (objects.length === 0) { place.replaceChildren(nothing()); return; }
 	let shown = 100;
@@ -661,14 +663,15 @@ $('rules').addEventListener('keydown', e => {
 	buttons[to].click();
 });
 
-// blockedNotes are the notes of what was blocked and matches.
+// blockedNotes returns the notes of blocked URLs that match the filter.
 function blockedNotes(d) {
 	const notes = new Set();
 	for (let i = 0; i < d.at.length; i++) if (d.verdicts[i] === 'b' && d.matches[i]) notes.add(d.note[i]);
 	return notes;
 }
 
-// ruleURLs are the URLs that a rule blocked and that match, each with the line of the crawl's record that proves it, if there is one.
+// ruleURLs returns the URLs that a rule blocked and that match the filter. Each has the line of the crawl's record that proves it,
+// if there is one.
 function ruleURLs(h, r) {
 	const d = timeline(h), urls = [];
 	for (let i = 0; i < d.at.length; i++) {
@@ -677,7 +680,7 @@ function ruleURLs(h, r) {
 	return urls;
 }
 
-// proofLink leads to a line of the record, at which some browsers find it.
+// proofLink returns a link to a line of the record. Some browsers scroll to that line.
 const proofLink = p => element('a', {href: p.file + '#:~:text=' + encodeURIComponent(`"n":${p.line},`), class: 'proof'}, 'proof: line ' + p.line);
 
 let chosenRule = null, fillURLs = () => {};
@@ -768,7 +771,7 @@ const keys = {
 	status: (h, d, i) => d.status[i], took: (h, d, i) => d.took[i], note: (h, d, i) => d.notes[d.note[i]],
 };
 
-// showAll finds the first rows in the order wanted. It never sorts all of them: of a million rows, a hundred are shown.
+// showAll shows the first rows in the chosen order. It never sorts all rows, because only a hundred of a million are shown.
 async function showAll() {
 	if (!all.wanted) return;
 	let rows = [], n = 0;

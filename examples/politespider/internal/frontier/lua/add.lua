@@ -1,4 +1,5 @@
--- Queues the pages that are new. ARGV: for each its hash, its host and how it is written. Returns how many.
+-- Queues the new ones among some pages. ARGV: for each page its hash, its host and its stored form.
+-- Returns how many were new.
 local fresh = 0
 for i = 4, #ARGV, 3 do
 	local hash, host, page = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -9,7 +10,7 @@ for i = 4, #ARGV, 3 do
 			redis.call('ZADD', due, 'NX', now, host)
 			local later = redis.call('ZRANGE', waiting(host), 0, 0, 'WITHSCORES')[2]
 			if later and tonumber(redis.call('ZSCORE', due, host)) == later + head then
-				redis.call('ZADD', due, now, host) -- it waited for that page alone
+				redis.call('ZADD', due, now, host) -- the host waited only for that page
 			end
 		end
 		fresh = fresh + 1

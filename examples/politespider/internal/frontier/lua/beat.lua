@@ -1,4 +1,4 @@
--- Says that the caller lives. ARGV: the lease; for each page that it holds, the host and the id.
+-- Extends the leases of the pages that the caller holds. ARGV: the lease; for each page its host and id.
 local lease = tonumber(ARGV[4])
 for i = 5, #ARGV, 2 do
 	local host, id = ARGV[i], ARGV[i + 1]

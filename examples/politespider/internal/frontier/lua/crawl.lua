@@ -1,17 +1,17 @@
--- What all scripts but join.lua begin with.
+-- This is the beginning of all scripts but join.lua.
 --
--- KEYS: meta   hash: epoch, about, queued, spent, over; "hurt HOST" if it had no answer for its latest page
+-- KEYS: meta   hash: epoch, about, queued, spent, over; "hurt HOST" if the host did not answer its latest page
 --       seen   set: hashes of all URLs that were ever added
---       due    sorted set: hosts none of whose pages is out, by when they may be asked; those without a page leave it then
---       held   sorted set: hosts with a page out, by when its holder is taken for dead
---       mine   sorted set: hosts in due that the caller had last, by when they may be asked; in due they are head later
--- ARGV: epoch, what the name of a host's stream begins with, the caller's name as a consumer, then the script's own
+--       due    sorted set: hosts with no page out, by when they may be asked; a host without pages leaves it at that time
+--       held   sorted set: hosts with a page out, by when its holder counts as dead
+--       mine   sorted set: hosts in due that the caller had last, by when they may be asked; their time in due is head later
+-- ARGV: epoch, the prefix of the names of hosts' streams, the caller's name as a consumer, then the script's own
 --
--- A host's stream holds its pages, those that are out as pending entries of their holder. Pages that wait by themselves are
--- in a sorted set beside it, by when they are due. All times are of this server's clock, in milliseconds.
+-- A host's stream holds its pages. A page that is out is a pending entry of its holder. Pages that wait by themselves are
+-- in a sorted set beside the stream, by when they are due. All times are by this server's clock, in milliseconds.
 local meta, seen, due, held, mine = unpack(KEYS)
 local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
-local head = 1000 -- the start that a host's last holder has before the others
+local head = 1000 -- how much earlier a host's last holder may take it than the others
 
 if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then
 	return redis.error_reply('LOST the state of the crawl')
@@ -29,12 +29,12 @@ local function append(host, page)
 	return redis.call('XADD', stream, '*', 'page', page)
 end
 
--- waiting is the key of the pages of a host that wait by themselves.
+-- waiting returns the key of a host's pages that wait by themselves.
 local function waiting(host)
 	return prefix .. host .. ' waiting'
 end
 
--- holds returns whether the entry is still the caller's: another may have taken it over.
+-- holds returns whether the entry is still the caller's. Another process may have taken it over.
 local function holds(host, id)
 	local stream = prefix .. host
 	if redis.call('EXISTS', stream) == 0 then
@@ -44,14 +44,14 @@ local function holds(host, id)
 	return entry and entry[2] == me
 end
 
--- rest lets a host alone until then.
+-- rest lets a host rest until the time at.
 local function rest(host, at)
 	redis.call('ZADD', due, at + head, host)
 	redis.call('ZADD', mine, at, host)
-	redis.call('PEXPIRE', mine, 3600000) -- nobody else will look at it
+	redis.call('PEXPIRE', mine, 3600000) -- if the caller dies, no other process will remove it
 end
 
--- state is what each script returns first.
+-- state returns what each script's reply begins with.
 local function state(...)
 	local counts = redis.call('HMGET', meta, 'queued', 'spent')
 	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), redis.call('ZCARD', due), ...}

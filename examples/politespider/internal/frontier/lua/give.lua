@@ -1,6 +1,6 @@
--- Takes a page back. ARGV: its host and id; what became of it: "done", "refund" or "putback"; for how long its host is to
--- be left alone; how it is written now; for how long it waits by itself; and whether its host had no answer for it: 1, 0, or
--- -1 if it was not asked.
+-- Takes a page back. ARGV: its host and id; what became of it ("done", "refund" or "putback"); how long its host must rest;
+-- its stored form; how long the page waits by itself; and whether its host failed to answer: 1 for yes, 0 for no, -1 to
+-- leave the host's state as it was.
 local host, id, fate, pause, page, wait, hurt = unpack(ARGV, 4, 10)
 if holds(host, id) then
 	redis.call('XACK', prefix .. host, group, id)

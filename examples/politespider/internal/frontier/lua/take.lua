@@ -1,6 +1,6 @@
--- Hands out a page. ARGV: the most pages of the crawl, the lease, for how long a crawl is kept that is over. Returns
--- "page", its host, its id and how it is written; or "wait", for how long (-1: until something changes), the host that is due then;
--- or "over".
+-- Hands out a page. ARGV: the maximum number of pages of the crawl, the lease, and how long to remember a crawl that is
+-- over. Returns "page", its host, its id and its stored form; or "wait", how long (-1: until something changes) and the host
+-- that is due then; or "over".
 local max, lease, keep = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local function page(host, entry)
@@ -11,8 +11,8 @@ end
 
 local function claim(host, id) return redis.call('XCLAIM', prefix .. host, group, me, 0, id, 'FORCE')[1] end
 
--- next returns the page that a host is to be asked for now, if there is one. One that has waited by itself comes first: it has
--- been in the queue for longer. But after a page that the host had no answer for comes the last one, which is the least like it.
+-- next returns the next page of a host, if there is one. A page whose own wait is over comes first, because it has been
+-- queued for longer. If the host did not answer the page before, the last page comes first: it is the least similar one.
 local function next(host)
 	local last = redis.call('HGET', meta, 'hurt ' .. host) and redis.call('XREVRANGE', prefix .. host, '+', '-', 'COUNT', 1)[1]
 	if last then
@@ -27,7 +27,7 @@ local function next(host)
 	return read and read[1][2][1]
 end
 
--- What a process held that is dead comes first: it was counted when that process got it.
+-- The pages of dead processes come first. They were counted when those processes took them.
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 10)) do
 	local claimed = redis.call('XAUTOCLAIM', prefix .. host, group, me, math.floor(lease / 2), '0', 'COUNT', 1)[2]
 	if claimed[1] then
@@ -57,7 +57,7 @@ if not full then
 		if not host then
 			return state('wait', -1, '')
 		elseif own[1] and tonumber(redis.call('ZSCORE', due, own[1]) or 0) ~= own[2] + head then
-			redis.call('ZREM', mine, own[1]) -- another has had it since
+			redis.call('ZREM', mine, own[1]) -- another process has had it since
 		else
 			if own[1] and tonumber(own[2]) < at then
 				host, at = own[1], tonumber(own[2])
@@ -75,7 +75,7 @@ if not full then
 			if later then
 				rest(host, later)
 			else
-				redis.call('ZREM', due, host) -- it was there for the sake of its time alone
+				redis.call('ZREM', due, host) -- it had no pages, only a time until which to rest
 				redis.call('DEL', prefix .. host)
 			end
 		end
