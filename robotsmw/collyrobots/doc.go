@@ -59,19 +59,32 @@
 // to the end of its body, and Delay goes by without anybody waiting for it who
 // does not need the slot. A redirect hop needs a slot of its own host's rule.
 //
-// What is left: an OnRequestHeaders handler of a clone that was not added, if
-// it calls SetClient in the middle of the crawl. The request that it is called
-// for goes by that client. And what is set by one goroutine while others have
-// requests under way races with them, as it does in plain colly: a request that
-// starts at that moment may go by the new client as it is, past robots.txt. The
-// same holds for Cookies and SetCookies. Set it in a callback, or before the
-// crawl.
+// One gap is left: SetClient in an OnRequestHeaders handler of a clone that was
+// not added. The request that the handler is called for goes by that client
+// alone, past robots.txt and the pace. The next request obeys again. Add the
+// clone, or set the client anywhere else. SetProxy, SetProxyFunc and
+// WithTransport have the gap only after DisableCookies, because the extension
+// sees them through the cookie jar. It cannot close the rest: colly reads its
+// client right after these handlers, and asks nothing in between that clones
+// share. A Collector.Context that has ended, until the extension replaces it,
+// would stop such a request in net/http. But it would also stop whatever
+// handlers use that Context for, transports that are not net/http's do not look
+// at it, and a clone may have a Context of its own.
+//
+// What one goroutine sets while others have requests under way races with them,
+// as it does in plain colly: a request that starts at that moment may go by the
+// new client as it is, past robots.txt. The same holds for Cookies and
+// SetCookies. Set it in a callback, or before the crawl.
 //
 // All this is done through a few unexported fields of colly (layout.go has them
-// all), because it has no getter for its client and its LimitRules. Attach
-// tries them out, and fails with a version of colly that it does not know; the
-// error says what to write there. Getters, and a transport that callbacks
-// cannot get round, would be welcome in colly.
+// all). Attach tries them out, and fails with a version of colly that it does
+// not know; the error says what to write there. These changes in colly would
+// make it unnecessary, and close the gap:
+//
+//   - getters for its client and its LimitRules;
+//   - a SetTransport for what is to stay above whatever callbacks set;
+//   - the client read before OnRequestHeaders handlers are called, or handlers
+//     that Clone keeps.
 //
 // # What Attach changes
 //

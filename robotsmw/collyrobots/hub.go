@@ -80,9 +80,6 @@ func (h *hub) open(guard http.RoundTripper) {
 func (h *hub) copy() {
 	users := *h.backend.client
 	own := *users
-	if own.Jar != nil {
-		own.Jar = &jar{own.Jar, h}
-	}
 	h.users, h.was, h.client = users, *users, &own
 	*h.backend.client = h.client
 }
@@ -97,6 +94,11 @@ func (h *hub) sync() error {
 		h.copy()
 	}
 	client := h.client
+	if client.Jar != nil { // SetStorage and SetCookieJar set another
+		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
+			client.Jar = &jar{client.Jar, h}
+		}
+	}
 	if h.users.Timeout != h.was.Timeout || !same(h.users.Transport, h.was.Transport) {
 		h.was = *h.users
 		client.Transport, client.Timeout = h.was.Transport, h.was.Timeout
