@@ -265,7 +265,7 @@ func (c *chain) pieces(v *recordLine) {
 	if v.Event != "fetch" {
 		var whole recordPiece
 		if json.Unmarshal(v.Pieces, &whole) == nil && whole.File != "" {
-			c.piece(whole.File, 0, whole.Bytes, whole.SHA256)
+			c.piece(whole.File, 0, whole.Bytes, whole.SHA256, true)
 		}
 		return
 	}
@@ -277,13 +277,13 @@ func (c *chain) pieces(v *recordLine) {
 	for _, kind := range []string{"request", "response", "revisit", "metadata"} {
 		var p recordPiece
 		if len(parts[kind]) > 0 && json.Unmarshal(parts[kind], &p) == nil {
-			c.piece(file, p.Offset, p.Length, p.SHA256)
+			c.piece(file, p.Offset, p.Length, p.SHA256, false)
 		}
 	}
 }
 
-// piece makes sure of a part of a WARC file.
-func (c *chain) piece(name string, offset, length int64, want string) {
+// piece makes sure of a part of a WARC file, or of all of it.
+func (c *chain) piece(name string, offset, length int64, want string, isWhole bool) {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") {
 		c.say(c.file, c.number, fmt.Errorf("%.100q is no file of the record", name))
 		return
@@ -306,6 +306,11 @@ func (c *chain) piece(name string, offset, length int64, want string) {
 	}
 	if err != nil || hex.EncodeToString(hash.Sum(nil)) != want {
 		c.say(c.file, c.number, fmt.Errorf("changed: bytes %d to %d of %s have another hash than the line says", offset, offset+length, name))
+		c.a.result.Cut++
+		return
+	}
+	if n, err := io.CopyN(io.Discard, file, 1); isWhole && (n > 0 || !errors.Is(err, io.EOF)) {
+		c.say(c.file, c.number, fmt.Errorf("changed: %s has more than the %d bytes that the line says", name, length))
 		c.a.result.Cut++
 	}
 }

@@ -219,6 +219,9 @@ func TestReadRecord_AnyByte(t *testing.T) {
 			}
 		}
 	}
+	if got := readRecord(t, dir([]byte(text), []byte(warc+"\n"))); got.result.Cut != 1 || got.result.Broken != 1 {
+		t.Errorf("a byte more at the end of the WARC file: %+v %v", got.result, got.broken)
+	}
 	for i := range warc {
 		changed := []byte(warc)
 		changed[i] ^= 1

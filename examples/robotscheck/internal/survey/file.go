@@ -26,7 +26,7 @@ var features = []struct {
 	{"no user-agent line", func(f *surveyed) bool { return len(f.groups) == 0 }},
 	{"no rule in any group", func(f *surveyed) bool { return f.rules == 0 }},
 	{"everything open to all", func(f *surveyed) bool { return f.countRules(anyPattern, robotstxt.Disallow) == 0 }},
-	{"everything shut to others (*)", func(f *surveyed) bool { return !f.file.Rules("*").Allowed("/") }},
+	{"everything shut to others (*)", func(f *surveyed) bool { return f.front.isShut("*") }},
 }
 
 // patterns are what a rule may have.
@@ -46,6 +46,7 @@ var patterns = []struct {
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
+	front   *front
 	rules   int // with a pattern
 	largest int // group, in such rules
 	fields  map[string]bool
@@ -67,8 +68,11 @@ func examine(text []byte) *surveyed {
 		f.rules += rules
 		f.largest = max(f.largest, rules)
 	}
+	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		f.fields[strings.ToLower(field.Name)] = true
+		if !f.fields[field.Name] { // as written: nearly all are there already
+			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
+		}
 	}
 	for number, span := range lines.Spans(text) {
 		f.lines = number

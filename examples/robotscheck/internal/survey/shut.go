@@ -31,6 +31,12 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 		for _, a := range g.UserAgents {
 			// A robot is named by all that its own name may be made of: see
 			// RFC 9309 §2.2.1, and File.Rules for digits and dots.
+			if strings.HasPrefix(a.Value, "*") {
+				if a.Value != "*" {
+					f.verdict[i] = unclear // whether it is for all
+				}
+				f.add("*", i)
+			}
 			narrow := prefixOf(a.Value, false)
 			wide := prefixOf(a.Value, true)
 			f.add(narrow, i)
@@ -63,10 +69,11 @@ func prefixOf(value string, wide bool) string {
 	return value
 }
 
-// isShut reports whether a robot that the file names may not ask for "/".
+// isShut reports whether a robot may not ask for "/": one that the file names,
+// or "*".
 func (f *front) isShut(robot string) bool {
 	groups := f.named[strings.ToLower(robot)]
-	if len(groups) == 0 { // "*", and what no robot is called
+	if len(groups) == 0 && robot != "*" {
 		return !f.file.Rules(robot).Allowed("/")
 	}
 	says := open

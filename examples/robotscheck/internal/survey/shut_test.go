@@ -16,6 +16,7 @@ func FuzzFront(f *testing.F) {
 		"User-agent: a b\nDisallow: //\nUser-agent: *\nUser-agent: 7\nDisallow: /\nUser-agent: -\nDisallow:\n",
 		"User-agent: a\nDisallow: /\nAllow: /\nUser-agent: * b\nDisallow: ?\nUser-agent: \xe2\x84\xaa\nDisallow: /.\n",
 		"User-agent: a\nUser-agent: b\nCrawl-delay: 1\nUser-agent: c\nDisallow: /\nDisallow: /a%41\nUser-agent: A3.\nDisallow: .\n",
+		"User-agent: *b\nDisallow: /\n\nUser-agent: c\nDisallow: /\n\nUser-agent: *\tx\nAllow: /\n",
 	} {
 		f.Add([]byte(text))
 	}
@@ -26,7 +27,7 @@ func FuzzFront(f *testing.F) {
 			groups = append(groups, g)
 		}
 		front := newFront(file, groups)
-		for _, name := range robot.Named(file) {
+		for _, name := range append(robot.Named(file), "*") {
 			if got, want := front.isShut(name), !file.Rules(name).Allowed("/"); got != want {
 				t.Errorf("%q: %s is shut out: %t, want %t", text, name, got, want)
 			}

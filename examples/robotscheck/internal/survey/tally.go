@@ -63,12 +63,11 @@ func (t *tally) add(text []byte) {
 		}
 	}
 	t.addProblems(lint.Check(text))
-	front := newFront(f.file, f.groups)
 	for _, name := range firstOf(robot.Named(f.file), mostRobots) {
 		lower := strings.ToLower(name)
 		r := t.robots[lower]
 		r.files++
-		if front.isShut(name) {
+		if f.front.isShut(name) {
 			r.shut++
 		}
 		t.robots[lower] = r
