@@ -29,7 +29,7 @@ const pendingExchanges = 64
 // add takes a record, and calls each for the exchanges that are whole or for
 // which it waits no longer.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
-	switch r.Type {
+	switch r.kind {
 	case "warcinfo":
 		x.warcinfo(r)
 		return nil
@@ -41,8 +41,8 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	if scheme != "http" && scheme != "https" {
 		return nil // a name was looked up, for example
 	}
-	half := &exchange{url: r.TargetURI, hasRequest: r.Type == "request", hasResponse: r.Type != "request"}
-	half.ids = append(slices.Clone(r.Header["Warc-Concurrent-To"]), r.Header["Warc-Record-Id"]...)
+	half := &exchange{url: r.TargetURI, hasRequest: r.kind == "request", hasResponse: r.kind != "request"}
+	half.ids = append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...)
 	half.event = event{start: r.Date.UnixNano(), end: never, rounded: r.rounded(), scheme: scheme, host: host, url: r.TargetURI}
 	var err error
 	if half.hasRequest {
@@ -54,7 +54,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	case r.isCut():
 		return nil // as Next will say
 	case err != nil:
-		return &WARCError{r.Number, err}
+		return &WARCError{r.number, err}
 	}
 	i := slices.IndexFunc(x.pending, func(other *exchange) bool { return half.named(other) })
 	if i < 0 {
@@ -130,7 +130,7 @@ func (x *exchanges) request(r *WARCRecord, e *event) error {
 // whether the site wants to be left alone.
 func (x *exchanges) response(r *WARCRecord, e *event) error {
 	isFile := isRobots(r.TargetURI)
-	if r.Type == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
+	if r.kind == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
 		if isFile {
 			e.capture = &capture{status: 304} // what it says is what it said
 		}
@@ -141,7 +141,7 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 	}
 	m, err := r.http()
 	if err != nil {
-		if r.Type == "revisit" {
+		if r.kind == "revisit" {
 			if e.status == 0 {
 				e.status = 304
 			}
@@ -217,7 +217,7 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 			}
 			continue
 		}
-		if r.Type != "response" || !isRobots(r.TargetURI) {
+		if r.kind != "response" || !isRobots(r.TargetURI) {
 			continue
 		}
 		scheme, host := originOf(r.TargetURI)
@@ -228,7 +228,7 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 			continue // as Next will say
 		}
 		if err != nil {
-			broken(&WARCError{r.Number, err})
+			broken(&WARCError{r.number, err})
 			continue
 		}
 		h.add(scheme, host, r.Date.UnixNano(), e.capture)

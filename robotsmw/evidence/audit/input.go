@@ -104,7 +104,7 @@ func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
 			a.result.Requests += b.requests
 			for _, broken := range b.broken {
 				broken.Input = s.name
-				if broken.Jump {
+				if broken.jump {
 					a.result.Jumps++
 					if a.OnBroken != nil {
 						a.OnBroken(broken)
@@ -179,7 +179,7 @@ var (
 func (f *feed) noted(number int, at int64) {
 	f.batch.requests++
 	if f.newest != never && at < f.newest-reach {
-		f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: errJump, Jump: true})
+		f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: errJump, jump: true})
 		f.jumped = true
 		f.newest = at
 		return
@@ -204,7 +204,7 @@ func (f *feed) broken(number int, err error) {
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {
-		f.batch.broken = append(f.batch.broken, Broken{Line: r.Number, Err: errUnsorted, Jump: true})
+		f.batch.broken = append(f.batch.broken, Broken{Line: r.number, Err: errUnsorted, jump: true})
 	}
 	f.newest = max(f.newest, at)
 }
@@ -301,7 +301,7 @@ func (f *feed) warc(in *bufio.Reader) {
 		case err == nil:
 			if err = x.add(r, each); err != nil {
 				broken(err)
-			} else if r.Type == "request" {
+			} else if r.kind == "request" {
 				f.dated(r)
 			}
 		case !goesOn(err, broken):

@@ -62,7 +62,7 @@ type Broken struct {
 	Input string // its name
 	Line  int    // counted from 1; of an archive, the record
 	Err   error
-	Jump  bool // only its time is wrong: it jumps back
+	jump  bool // only its time is wrong: it jumps back
 }
 
 var errNoTime = errors.New("a request without a time")

@@ -28,12 +28,13 @@ type WARCReader struct {
 
 // A WARCRecord is one of them.
 type WARCRecord struct {
-	Number    int    // counted from 1
-	Type      string // "request", "response", "revisit", …
 	Date      time.Time
 	TargetURI string
-	Header    map[string][]string // names in the form of net/http
-	Block     io.Reader           // until the next call of Next
+
+	number int                 // counted from 1
+	kind   string              // "request", "response", "revisit", …
+	header map[string][]string // names in the form of net/http
+	block  io.Reader           // until the next call of Next
 }
 
 // A block is read until it is whole: its end is an io.EOF, an earlier one of the
@@ -54,7 +55,7 @@ func (b *block) Read(p []byte) (int, error) {
 
 // isCut reports whether reading the block failed, which Next says then.
 func (r *WARCRecord) isCut() bool {
-	b, ok := r.Block.(*block)
+	b, ok := r.block.(*block)
 	return ok && b.cut
 }
 
@@ -165,7 +166,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	if !bytes.HasPrefix(version, []byte("WARC/")) {
 		return broken(errNotWARC)
 	}
-	r := &WARCRecord{Number: w.number, Header: make(map[string][]string)}
+	r := &WARCRecord{number: w.number, header: make(map[string][]string)}
 	last, size := "", len(version)
 	for {
 		line, err := w.line()
@@ -187,7 +188,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 			if last == "" {
 				return broken(errWARCField)
 			}
-			values := r.Header[last]
+			values := r.header[last]
 			values[len(values)-1] += " " + string(bytes.TrimSpace(line))
 			continue
 		}
@@ -196,7 +197,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 			return broken(errWARCField)
 		}
 		last = http.CanonicalHeaderKey(string(bytes.TrimSpace(name)))
-		r.Header[last] = append(r.Header[last], string(bytes.TrimSpace(value)))
+		r.header[last] = append(r.header[last], string(bytes.TrimSpace(value)))
 	}
 	length, err := strconv.ParseInt(r.get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
@@ -210,9 +211,9 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 		}
 		return broken(errWARCDate)
 	}
-	r.Type = strings.ToLower(r.get("Warc-Type"))
+	r.kind = strings.ToLower(r.get("Warc-Type"))
 	r.TargetURI = strings.Trim(r.get("Warc-Target-Uri"), "<>")
-	r.Block = &block{LimitedReader: &w.block}
+	r.block = &block{LimitedReader: &w.block}
 	return r, nil
 }
 
@@ -255,7 +256,7 @@ func (w *WARCReader) resync() error {
 
 // get returns the first field of a name in the form of net/http.
 func (r *WARCRecord) get(name string) string {
-	if values := r.Header[name]; len(values) > 0 {
+	if values := r.header[name]; len(values) > 0 {
 		return values[0]
 	}
 	return ""
@@ -285,7 +286,7 @@ var errHTTP = errors.New("its block is not HTTP")
 
 // http reads a block's header, and leaves the body.
 func (r *WARCRecord) http() (*message, error) {
-	in := bufio.NewReaderSize(r.Block, 4<<10)
+	in := bufio.NewReaderSize(r.block, 4<<10)
 	m := &message{header: make(http.Header), body: in}
 	for size := 0; ; {
 		line, err := in.ReadString('\n')
@@ -382,7 +383,7 @@ func beginsWithChunk(in *bufio.Reader) bool {
 // and up to what counts, its body. ok is false if the record is not a response
 // for one, or is cut short, which the next call of Next says.
 func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
-	if r.Type != "response" || !isRobots(r.TargetURI) {
+	if r.kind != "response" || !isRobots(r.TargetURI) {
 		return 0, nil, false, nil
 	}
 	defer func() {
@@ -392,13 +393,13 @@ func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
 	}()
 	m, err := r.http()
 	if err != nil {
-		return 0, nil, true, &WARCError{r.Number, err}
+		return 0, nil, true, &WARCError{r.number, err}
 	}
 	if status, err = m.status(); err != nil {
-		return 0, nil, true, &WARCError{r.Number, err}
+		return 0, nil, true, &WARCError{r.number, err}
 	}
 	if body, err = m.content(); err != nil {
-		return status, nil, true, &WARCError{r.Number, err}
+		return status, nil, true, &WARCError{r.number, err}
 	}
 	return status, body, true, nil
 }

@@ -251,7 +251,7 @@ func TestWARCReader_BadInput(t *testing.T) {
 				}
 				var r *WARCRecord
 				if r, err = w.Next(); err == nil {
-					if _, err := io.Copy(io.Discard, r.Block); err == nil && w.block.N == 0 {
+					if _, err := io.Copy(io.Discard, r.block); err == nil && w.block.N == 0 {
 						n++
 					}
 				}
@@ -311,10 +311,10 @@ func FuzzWARC(f *testing.F) {
 				}
 				return
 			}
-			if r.Number <= last || r.Date.IsZero() {
-				t.Fatalf("record %d after %d, of %v", r.Number, last, r.Date)
+			if r.number <= last || r.Date.IsZero() {
+				t.Fatalf("record %d after %d, of %v", r.number, last, r.Date)
 			}
-			last = r.Number
+			last = r.number
 			if _, body, _, _ := r.RobotsTxt(); len(body) > 512_001 {
 				t.Fatalf("a robots.txt of %d bytes", len(body))
 			}
