@@ -36,7 +36,7 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 				if n < kills {
 					web.waitFor(web.requests()+rand.N(3*requests*3/2/kills), 5*time.Second)
 				} else {
-					web.waitUntilQuiet()
+					web.waitUntilQuiet(5 * time.Second)
 				}
 				if !p.kill(t) {
 					t.Fatalf("run %d ended by itself: %s", n, p.stderr.String())
@@ -82,7 +82,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet()
+	web.waitUntilQuiet(15 * time.Second) // a dead owner's hosts rest for two and a half leases
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}
@@ -104,12 +104,11 @@ func notAtMidnight(t *testing.T) {
 	}
 }
 
-// waitUntilQuiet waits until nothing has been asked for longer than a dead
-// owner's hosts rest.
-func (w *chaosWeb) waitUntilQuiet() {
+// waitUntilQuiet waits until nothing has been asked for so long.
+func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()
-		w.waitFor(n+1, 20*time.Second)
+		w.waitFor(n+1, long)
 	}
 }
 

@@ -244,6 +244,7 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 // Spiders that are killed as kill -9 does, and those that go on.
 // COURTESY_CHAOS=1 is the full size.
 func TestSpider_Killed(t *testing.T) {
+	t.Parallel()
 	binary := build(t, "politespider")
 	t.Run("resume", func(t *testing.T) {
 		t.Parallel()
@@ -370,6 +371,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 // are enough for a crawl, on a cluster too, and the password is nobody's to
 // read.
 func TestSpider_RedisRights(t *testing.T) {
+	t.Parallel()
 	binary := build(t, "politespider")
 	for name, tt := range map[string]struct {
 		server []string
@@ -379,6 +381,7 @@ func TestSpider_RedisRights(t *testing.T) {
 		"cluster": {[]string{"--cluster-enabled", "yes"}, "?addr=%s"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := redisserver.Start(t, tt.server...)
 			if tt.server != nil {
 				tell(t, server, "cluster", "addslotsrange", 0, 16383)

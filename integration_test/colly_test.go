@@ -16,7 +16,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/extensions"
-	"github.com/gocolly/colly/v2/proxy"
+	collyproxy "github.com/gocolly/colly/v2/proxy"
 	"github.com/gocolly/colly/v2/queue"
 	"github.com/gocolly/colly/v2/storage"
 
@@ -122,7 +122,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 		c := colly.NewCollector(colly.Async())
 		attach(c, false)
 		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 4})
-		rotate, err := proxy.RoundRobinProxySwitcher(forward(t), forward(t), forward(t))
+		rotate, err := collyproxy.RoundRobinProxySwitcher(forward(t), forward(t), forward(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,6 +233,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 // Attached, a crawler asks for what it asks for without, but for what is
 // disallowed: the sites' own logs say so.
 func TestColly_ShapesOfCrawlers(t *testing.T) {
+	t.Parallel()
 	for name, shape := range collyShapes {
 		t.Run(name, func(t *testing.T) {
 			var logs [3][]string // of one crawl each: plain, attached early and late

@@ -59,6 +59,7 @@ func audit(t *testing.T, args ...string) (r auditResult) {
 
 // The server's log and the crawler's own record agree that a crawl was polite.
 func TestNginx_Audit(t *testing.T) {
+	t.Parallel()
 	nginx := startNginx(t)
 	robots, record := filepath.Join(t.TempDir(), "robots.txt"), filepath.Join(t.TempDir(), "record")
 	writeFile(t, robots, nginxRobots)
@@ -101,6 +102,7 @@ func TestNginx_Audit(t *testing.T) {
 
 // A crawl of many pages, of a server that fails now and then.
 func TestNginx_AuditOfMany(t *testing.T) {
+	t.Parallel()
 	pages := 500
 	if full {
 		pages = 5000
@@ -157,23 +159,25 @@ func TestNginx_AuditOfMany(t *testing.T) {
 // A crawler that obeys nothing, and the log names each of its requests that
 // broke a promise.
 func TestNginx_AuditOfARudeCrawler(t *testing.T) {
+	t.Parallel()
 	nginx := startNginx(t)
 	robots := filepath.Join(t.TempDir(), "robots.txt")
 	writeFile(t, robots, nginxRobots)
+	base := new(http.Transport)
+	t.Cleanup(base.CloseIdleConnections)
 	get := func(agent, path string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, nginx.url+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("User-Agent", agent)
-		resp, err := http.DefaultTransport.RoundTrip(req)
+		resp, err := base.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	get("SwiftBot/2", "/")
 	get("SwiftBot/2", "/robots.txt")
 	get("SwiftBot/2", "/private/plan.html")

@@ -122,6 +122,7 @@ http {
 `
 
 func TestNginx_Spider(t *testing.T) {
+	t.Parallel()
 	nginx := startNginx(t)
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), build(t, "politespider"), "-json", "-delay", crawlDelay.String(), "-user-agent", crawler, nginx.url+"/")
@@ -165,6 +166,7 @@ func TestNginx_Spider(t *testing.T) {
 // A crawler of twenty lines around a plain http.Client, which follows redirects
 // by itself and tries every method.
 func TestNginx_Client(t *testing.T) {
+	t.Parallel()
 	nginx := startNginx(t)
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: crawler,
@@ -235,6 +237,7 @@ func TestNginx_Client(t *testing.T) {
 
 // The example that the README shows, as the user runs it.
 func TestNginx_HTTPClientExample(t *testing.T) {
+	t.Parallel()
 	nginx := startNginx(t)
 	cmd := exec.CommandContext(t.Context(), build(t, "httpclient"), nginx.url+"/private/plan.html", nginx.url+"/docs/")
 	out, err := cmd.CombinedOutput()

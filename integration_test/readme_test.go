@@ -106,6 +106,7 @@ func TestReadme_ListsThePackages(t *testing.T) {
 // What the README shows of a terminal is what the examples print on standard
 // output.
 func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package integration_test
+package integration
 
 import (
 	"bufio"
@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,7 +56,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("12") // what is parallel waits for real time more than for a processor
+	}
+	os.Exit(runWithPrograms(m))
 }
 
 // crawl is a process of the fleet. It asks every host for page after page, as
@@ -515,8 +520,9 @@ var chaosScenes = []chaosScene{
 // what the observer's own metronome and the lateness of a message explain.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes minutes")
+		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	var mu sync.Mutex
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -542,13 +548,11 @@ func TestRedisLimitChaos(t *testing.T) {
 	}
 }
 
-func fullChaos() bool { return os.Getenv("COURTESY_CHAOS") != "" }
-
 // play plays the scene and judges it. It returns a row of the table.
 func (f *chaosFleet) play(scene chaosScene) string {
 	f.Helper()
 	members, scale := 3, 1
-	if fullChaos() {
+	if full {
 		members, scale = 8, 3
 	}
 	for range members {

@@ -1,4 +1,4 @@
-package integration_test
+package integration
 
 import (
 	"bytes"
@@ -53,6 +53,7 @@ func warm(t testing.TB, l *politeness.Limiter) {
 // The commands, keys and channels that the package's doc lists are enough. If
 // one is missing, that is said.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t)
 	commands := strings.Fields("+eval +evalsha +info +hget +hmget +hset +hdel +hkeys +hgetall +hincrby +hrandfield +del +publish +subscribe +unsubscribe")
 	user := func(name string, rights ...string) *politeness.Limiter {
@@ -85,6 +86,7 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 
 // A host costs at most 64 bytes besides its name and the table that it is in.
 func TestRedisLimitMemoryOfAHost(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t)
 	l := &politeness.Limiter{Delay: time.Hour, Concurrency: 100, Fleet: joinFleet(t, server, redislimit.Options{})}
 	warm(t, l)
@@ -127,7 +129,9 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 // Hosts that are asked once each cost little more than a call each, and a host
 // that many want less than a call in five requests.
 func TestRedisLimitCost(t *testing.T) {
+	t.Parallel()
 	t.Run("5,000 hosts once each", func(t *testing.T) {
+		t.Parallel()
 		server := redisserver.Start(t)
 		admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 		l := &politeness.Limiter{Fleet: joinFleet(t, server, redislimit.Options{})}
@@ -149,6 +153,7 @@ func TestRedisLimitCost(t *testing.T) {
 		}
 	})
 	t.Run("20 hosts that all want", func(t *testing.T) {
+		t.Parallel()
 		if testing.Short() {
 			t.Skip("takes ten seconds")
 		}
@@ -166,6 +171,7 @@ func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	for _, tt := range []struct {
 		delay, long time.Duration
 		share       float64

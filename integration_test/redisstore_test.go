@@ -1,4 +1,4 @@
-package integration_test
+package integration
 
 import (
 	"errors"
@@ -45,6 +45,7 @@ func openRedisStore(t testing.TB, server *redisserver.Server, prefix string, tim
 }
 
 func TestRedisStore(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t)
 	n := 0
 	storetest.Run(t, func(t *testing.T) robotsmw.Store {
@@ -166,6 +167,7 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 
 // Whatever happens to Redis, every verdict is right; it costs fetches.
 func TestVerdictsWhenRedisIsAway(t *testing.T) {
+	t.Parallel()
 	for name, trouble := range map[string]func(t *testing.T, server *redisserver.Server){
 		"killed":  func(t *testing.T, server *redisserver.Server) { server.Kill() },
 		"stopped": func(t *testing.T, server *redisserver.Server) { server.Signal(sigstop) },

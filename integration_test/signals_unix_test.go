@@ -1,6 +1,6 @@
 //go:build unix
 
-package integration_test
+package integration
 
 import (
 	"syscall"

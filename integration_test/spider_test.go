@@ -4,17 +4,20 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
 // Ctrl-C ends a crawl at once, and it still says what it came to.
 func TestSpider_CtrlC(t *testing.T) {
+	t.Parallel()
 	binary := build(t, "politespider")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the demo itself ends after a quarter of one
 	defer cancel()
@@ -54,14 +57,42 @@ func TestSpider_CtrlC(t *testing.T) {
 	}
 }
 
-// build compiles one of the examples and returns its path.
+// programs are the examples, each compiled once for all tests.
+var programs struct {
+	dir   string
+	mu    sync.Mutex
+	built map[string]error
+}
+
+// runWithPrograms runs the tests, and returns what to exit with.
+func runWithPrograms(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "programs")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	programs.dir, programs.built = dir, make(map[string]error)
+	return m.Run()
+}
+
+// build compiles one of the examples, if no test has yet, and returns its path.
 func build(t *testing.T, example string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), example)
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./examples/"+example)
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./examples/%s: %v\n%s", example, err, out)
+	programs.mu.Lock()
+	defer programs.mu.Unlock()
+	binary := filepath.Join(programs.dir, example)
+	err, built := programs.built[example]
+	if !built {
+		cmd := exec.Command("go", "build", "-o", binary, "./examples/"+example)
+		cmd.Dir = ".."
+		if out, failed := cmd.CombinedOutput(); failed != nil {
+			err = fmt.Errorf("go build ./examples/%s: %w\n%s", example, failed, out)
+		}
+		programs.built[example] = err
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
