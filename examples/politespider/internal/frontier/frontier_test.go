@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,6 +19,10 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{}) // what matters comes back as an error
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("8") // what is parallel waits for real time, and hardly for a processor
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -54,6 +59,7 @@ func (s setting) since(start time.Time, want time.Duration) {
 
 // everyFrontier runs a test with each of them: where it can, in a bubble.
 func everyFrontier(t *testing.T, test func(s setting)) {
+	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			test(setting{T: t, unit: time.Minute, open: func(max int) frontier { return NewMemory(max) }})

@@ -136,6 +136,7 @@ func (r *Redis) die() { r.Close() }
 // A crawl whose process died in the middle of a page is finished by the others,
 // once its lease is over.
 func TestRedis_TakesOver(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
 	dead := openRedis(t, server, RedisOptions{Lease: lease})
@@ -170,6 +171,7 @@ func TestRedis_TakesOver(t *testing.T) {
 // So is a page that had waited by itself: it stands in its host's stream behind
 // pages that nobody has had yet.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
 	dead := openRedis(t, server, RedisOptions{Lease: lease})
@@ -233,6 +235,7 @@ func TestRedis_LongWait(t *testing.T) {
 // A process that was thought dead and wakes up changes nothing of what is now
 // another's.
 func TestRedis_TakenOver(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	const lease = 200 * time.Millisecond
 	asleep := openRedis(t, server, RedisOptions{Lease: lease})
@@ -263,6 +266,7 @@ func TestRedis_TakenOver(t *testing.T) {
 // Every process learns of the end, also one that comes late, and nobody leaves
 // before it.
 func TestRedis_End(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
 	first.Add(newPage(t, "http://a.example/"))
@@ -292,6 +296,7 @@ func TestRedis_End(t *testing.T) {
 }
 
 func TestRedis_NamesApart(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	a, b := openRedis(t, server, RedisOptions{Crawl: "a"}), openRedis(t, server, RedisOptions{Crawl: "b"})
 	a.Add(newPage(t, "http://a.example/"))
@@ -301,6 +306,7 @@ func TestRedis_NamesApart(t *testing.T) {
 }
 
 func TestRedis_AnotherCrawl(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	openRedis(t, server, RedisOptions{About: About{Start: []string{"http://a.example/"}}})
 	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", About: About{Start: []string{"http://b.example/"}}})
@@ -311,6 +317,7 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 
 // With Redis away everybody waits; what was out is not lost when it is back.
 func TestRedis_Away(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	for name, away := range map[string]func(t *testing.T){
 		"stopped": func(t *testing.T) {
@@ -383,6 +390,7 @@ func (h *countingHandler) Handle(context.Context, slog.Record) error {
 
 // A Redis that has lost the crawl is not taken for one whose crawl is over.
 func TestRedis_Flushed(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := openRedis(t, server, RedisOptions{})
 	r.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
@@ -399,6 +407,7 @@ func TestRedis_Flushed(t *testing.T) {
 
 // Processes stay with the hosts that they have begun with.
 func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	const hosts, pages = 6, 20
 	members := []*Redis{openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})}
@@ -432,6 +441,7 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 
 // What a process does not draw any more, others do.
 func TestRedis_DrawsHostsOfOthers(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	first, second := openRedis(t, server, RedisOptions{}), openRedis(t, server, RedisOptions{})
 	first.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
@@ -455,6 +465,7 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 
 // The commands and keys that the doc lists are enough.
 func TestRedis_NeedsFewRights(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do("acl", "setuser", "bot", "on", ">secret", "~{politespider:*",
 		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
@@ -484,6 +495,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 
 // A server that says no is not asked for ever.
 func TestRedis_NoRights(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := openRedis(t, server, RedisOptions{})
 	r.Add(newPage(t, "http://a.example/"))
@@ -494,6 +506,7 @@ func TestRedis_NoRights(t *testing.T) {
 }
 
 func TestRedis_NobodyThere(t *testing.T) {
+	t.Parallel()
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
 	defer client.Close()
 	if _, err := OpenRedis(t.Context(), client, RedisOptions{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -504,6 +517,7 @@ func TestRedis_NobodyThere(t *testing.T) {
 // Ctrl-C gives back what is out, so that the others need not wait for the
 // lease.
 func TestRedis_Interrupted(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	first, err := OpenRedis(ctx, server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", Max: 10})
