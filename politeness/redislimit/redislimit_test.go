@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("32") // what is parallel waits for real time, and for no processor
+		parallel.Value.Set("32") // what is parallel waits for real time, and hardly for a processor
 	}
 	goleak.VerifyTestMain(m)
 }
