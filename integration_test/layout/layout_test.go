@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -24,10 +25,13 @@ var runsBack = map[string]struct {
 	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
 }
 
+// loaded is load(false), once for all tests that only read it.
+var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
+
 // Within a package files use each other in one direction: an arrow that runs
 // back up is one more place to have in mind.
 func TestBackArrows(t *testing.T) {
-	packages, err := load(false)
+	packages, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +159,7 @@ func TestExported_AreFew(t *testing.T) {
 		"robotsmw/webbotauth":     27,
 	}
 	const others = 570
-	packages, err := load(false)
+	packages, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
