@@ -67,8 +67,5 @@ func TestFleetInRedis(t *testing.T) {
 			}
 			return fleettest.Member{Fleet: f, Close: f.Close}
 		}
-	}, func(t *testing.T, test func(*testing.T)) {
-		t.Parallel()
-		test(t)
-	})
+	}, nil)
 }
