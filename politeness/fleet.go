@@ -70,9 +70,9 @@ const (
 func (p *Hold) Host() string { return p.key }
 
 // Own tells the Hold that the host is owned from now on. State is what the last
-// owner left, at least ago before now; nil if nothing is known. If clean is
-// false, nobody knows when the host was last asked, except that it was no later
-// than ago before now.
+// owner left; nil if nothing is known. It is at least ago old. If clean is
+// false, the time of the last request to the host is unknown, but it is at
+// least ago in the past.
 //
 // For a Hold that is owned already, Own only makes the waiting requests look
 // again.
@@ -105,7 +105,7 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 
 // Wait tells the Hold why the host is not owned yet. Until is when it can be
 // had at the earliest; the zero time if nobody knows. State, if not nil, is
-// what the host's owner has told about it, at least ago before now.
+// what the host's owner has told about it. It is at least ago old.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -415,9 +415,9 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	return state, keep
 }
 
-// inherit takes over the state that p's host was left with, at least ago before
-// now. What this member knows of the host holds too, except that only the
-// Crawl-delay that was told last counts.
+// inherit takes over the state that p's host was left with. The state is at
+// least ago old. What this member knows of the host holds too, except that only
+// the Crawl-delay that was told last counts.
 func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return

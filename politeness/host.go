@@ -99,9 +99,9 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets up to two hosts that need not be remembered. Each new host pays
-// for the forgetting of old ones. So a long crawl keeps only the hosts that are
-// in their interval, and nothing runs in the background.
+// sweep forgets up to two hosts that need not be remembered. It runs once for
+// each new host. So a long crawl keeps only the hosts that are in their
+// interval, and nothing runs in the background.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)

@@ -45,9 +45,9 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 	return true, *p == Exempt, max(*p, 0)
 }
 
-// A Trace is told what happens to a request at the Limiter, as an
-// httptrace.ClientTrace is for the connection. The goroutine that waits calls
-// the functions, with no lock held. Nil functions are skipped.
+// A Trace is told what happens to a request at the Limiter. It is to the
+// Limiter what an httptrace.ClientTrace is to the connection. The goroutine
+// that waits calls the functions, with no lock held. Nil functions are skipped.
 type Trace struct {
 	// Queued is called if the request has to wait: until is the earliest time
 	// at which it can start, and why is what it waits for now. It is called

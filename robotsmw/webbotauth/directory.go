@@ -46,9 +46,9 @@ type Directory struct {
 	// one; two are usual while keys change; ten are the most.
 	Keys []ed25519.PrivateKey
 
-	// Validity is how long the signatures of an answer hold, in whole seconds.
-	// An answer may be cached for half of that, and for an hour at most. 0: 24
-	// hours.
+	// Validity is how long the signatures of an answer are valid, in whole
+	// seconds. An answer may be cached for half of that, and for an hour at
+	// most. 0: 24 hours.
 	Validity time.Duration
 }
 
