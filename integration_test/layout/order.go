@@ -14,8 +14,8 @@ type Plan struct {
 	Exact  bool    // it is certain that no order has fewer
 }
 
-// anArrow is the cost of an arrow that runs back, to which each name that it
-// stands for adds 1. So the fewest arrows win and, among equals, those that
+// anArrow is what each arrow that runs back costs. The number of names for which
+// it stands is added. So the fewest arrows win and, among equals, those that
 // stand for the fewest names.
 const anArrow = 1 << 16
 

@@ -23,8 +23,8 @@ func aboutFlags(flags *flag.FlagSet) frontier.About {
 	return a
 }
 
-// valuesOf returns the values that restore the flag when it is set to each in
-// turn.
+// valuesOf returns the values of a flag. Setting it to each of them in turn
+// restores the flag.
 func valuesOf(v flag.Value) []string {
 	if r, ok := v.(*repeated); ok {
 		return r.values

@@ -24,21 +24,21 @@ var Command = command.Command{
 	Usage: "[flags] OLD NEW -urls FILE",
 	Short: "which URLs an edit opens or closes, for whom",
 	Help: `
-Diff tells which of the URLs in a file change their verdict between two robots.txt files, for which robots, and by which
-lines. OLD and NEW are files or URLs, so that an edit can be compared with what is in force:
+Diff says which of the URLs in a file change their verdict between two robots.txt files, for which robots, and by which
+lines. OLD and NEW are files or URLs, so you can compare an edit with the robots.txt in force:
 
   robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
 
-Exit status: 0 no verdict changes, 1 one does, 2 it cannot be told.
+Exit status: 0 no verdict changes, 1 one does, 2 there is no answer.
 
 With -json, one object for each URL and robots that share the change:
   url       as in the file
-  agents    whom it changes for
+  agents    the robots for which it changes
   old, new  the verdicts, each with:
 ` + verdict.Help,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		urls := flags.String("urls", "", "`file` with a URL or \"/path?query\" a line, \"-\" for standard input; required")
-		named := robot.TokensFlag(flags, "product `token` of a robot, may be repeated; without, all that OLD or NEW names, and \"*\"")
+		named := robot.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

@@ -22,15 +22,14 @@ var Command = command.Command{
 	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
 	Short: "may a robot fetch a path, and which line says so",
 	Help: `
-Explain tells whether a robot may fetch each PATH, by which rule of the robots.txt, and what would decide without that
-rule (the runner-up). Google's parser and the draft of 1996 read some files otherwise: what they say is told where it
-differs. PATH is "/path?query" or a whole URL. With a URL that has a path, and no PATH, that URL is explained.
+Explain says whether a robot may fetch each PATH, which rule of the robots.txt decides, and what would decide without that
+rule (the runner-up). If Google's parser or the draft of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or a whole URL. With a URL that has a path, and no PATH, that URL is explained.
 
   robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
   robotscheck explain -agent Googlebot https://example.com/private/
 
-Exit status: 0 all are allowed, 1 one is disallowed, 2 it cannot be told, 3 it is told, but of a robots.txt that is cut at
-500 KiB, binary, or an HTML page.
+Exit status: 0 all are allowed, 1 one is disallowed, 2 there is no answer, 3 the answer is doubtful: the robots.txt is cut
+at 500 KiB, binary, or an HTML page.
 
 With -json, one object for each PATH and agent:
   source    the file, or the URL of the robots.txt

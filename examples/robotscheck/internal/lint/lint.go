@@ -22,15 +22,16 @@ var Command = command.Command{
 	Usage: "[flags] FILE|URL...",
 	Short: "what is wrong with robots.txt files",
 	Help: `
-Lint lists what is wrong in each file, is not read as its author seems to expect, or is worth knowing, a line each:
+Lint lists the problems in each file, a line for each: errors, lines that are not read as their author seems to expect,
+and what is worth knowing:
 
   FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
 
-and below it what the line should be, where that can be told. A problem of the file as a whole is shown at 1:1. An
-error has no effect, or one that nobody can want. A warning is read otherwise than it seems to be meant, or not by all
-robots alike. An info need not be wrong. The codes are those of package robotstxt/lint and do not change.
+Below it stands what the line should be, if lint knows. A problem of the whole file is shown at 1:1. An error is a line that
+has no effect, or an effect that nobody can want. A warning is a line that is read otherwise than it seems to be meant, or
+not alike by all robots. An info need not be wrong. Package robotstxt/lint explains the codes, which do not change.
 
-Of what a file has more than three times, the first is shown, with the lines of the others; -all shows each.
+If a file has a problem more than three times, only the first is shown, with the lines of the others; -all shows each.
 
 Exit status: 0 there is at most info, 1 there is a warning or an error, 2 a file could not be read or does not exist.
 
@@ -41,7 +42,7 @@ With -json, one object for each problem:
   code      such as "no-leading-slash"
   severity  "info", "warning" or "error"
   message   a sentence
-  fix       what the line should be, with "\n" between several; absent where that is for the author to say`,
+  fix       what the line should be, with "\n" between several; absent if only the author can say`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		least := lint.Info
 		flags.Func("severity", "leave out what is less than `info`, warning or error; it does not count for the exit status then", func(s string) error {
