@@ -21,27 +21,28 @@ type Grant struct {
 	url     *url.URL // of the request; nil in all but the first of the chain
 	then    *Grant   // the Grant of the next Limiter; nil: none
 
-	// Set before it is queued, then constant.
-	told, exempt bool          // what the context said about Crawl-delay
-	timed        bool          // MaxWait limits its wait; no context ends at that time
-	ends         bool          // its context may end; if not, it is taken to have no deadline
+	// Set before it is queued, then constant. The small fields come last, beside
+	// those of the next part, so that a Grant takes less memory.
 	crawl        time.Duration // the Crawl-delay it was told; 0: none
 	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace
 	wake         chan struct{} // made when somebody has to be woken
+	told, exempt bool          // what the context said about Crawl-delay
+	timed        bool          // MaxWait limits its wait; no context ends at that time
+	ends         bool          // its context may end; if not, it is taken to have no deadline
 
 	// Guarded by limiter.mu.
+	state      state
+	paced      bool // set at the start: an interval follows, so the time of sending matters
+	leaving    bool // it was granted, and is not sent yet
 	host       *host
 	prev, next *Grant
-	state      state
 	ticket     uint64        // its place in the order of all requests of the Limiter
 	since      time.Duration // when it queued; once started, when it started
 	until      time.Duration // while queued: the estimated start
 	expires    time.Duration // when the lease is over
 	token      *rate.Reservation
 	hold       *holdUp
-	paced      bool   // set at the start: an interval follows, so the time of sending matters
-	leaving    bool   // it was granted, and is not sent yet
 	number     uint64 // its number among the Limiter's starts
 	keeps      kept   // what held at its start; only for an Observer
 	status     int    // the response's status; 0: none
