@@ -283,6 +283,7 @@ type body struct {
 	io.ReadCloser
 	attempt *attempt
 	ended   atomic.Bool // Read met the end and has ended the attempt
+	clean   bool        // as signOf has it
 }
 
 // wrap returns a body that reads resp's and ends the attempt when it ends. The
@@ -298,6 +299,11 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	}
 	return b
 }
+
+// NoRefusal reports whether package refusal was asked about the response's
+// status and header, and found no refusal. A Transport above this one asks it
+// in order not to look a second time.
+func (b *body) NoRefusal() bool { return b.clean }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

@@ -43,24 +43,30 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	return event
 }
 
-// signOf returns what an outcome says about the host. It needs no lock.
-func signOf(o Outcome) sign {
-	switch {
-	case o.Status == http.StatusTooManyRequests:
-		return plain
-	case o.Status == http.StatusServiceUnavailable, len(o.Header) > 0 && isWall(o):
-		return doubtful
-	case o.Err == nil && o.Status > 0 && o.Status < 500:
-		return good
+// signOf returns what an outcome says about the host. It is clean if its status
+// and header were looked at and are no refusal. signOf needs no lock.
+func signOf(o Outcome) (s sign, clean bool) {
+	if o.Status == http.StatusTooManyRequests {
+		return plain, false
 	}
-	return silent
+	wall := false
+	if len(o.Header) > 0 {
+		r, refused := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
+		clean, wall = !refused, refused && isWall(r)
+	}
+	switch {
+	case o.Status == http.StatusServiceUnavailable, wall:
+		return doubtful, clean
+	case o.Err == nil && o.Status > 0 && o.Status < 500:
+		return good, clean
+	}
+	return silent, clean
 }
 
 // isWall reports whether the answer surely came from a bot wall instead of the
 // site: a challenge or a block.
-func isWall(o Outcome) bool {
-	r, ok := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
-	return ok && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
+func isWall(r refusal.Refusal) bool {
+	return r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
 // recall prepares g's host to learn from a request whose lease has expired.

@@ -88,7 +88,8 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g == nil || g.limiter == nil {
 		return
 	}
-	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
+	l, limited := g.limiter, tellsQuota(o.Header)
+	s, _ := signOf(o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
@@ -122,10 +123,12 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 }
 
-// answered tells the Limiter of a response whose body has not been read yet.
-func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
+// answered tells the Limiter of a response whose body has not been read yet. It
+// returns what signOf says of clean.
+func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool) {
 	g.response.Store(u)
-	l, s, limited := g.limiter, signOf(o), tellsQuota(o.Header)
+	l, limited := g.limiter, tellsQuota(o.Header)
+	s, clean := signOf(o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
@@ -142,6 +145,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) {
 	if event != nil {
 		l.tellBackOff(ctx, event)
 	}
+	return clean
 }
 
 // leaves notes that the request sets out now. A busy scheduler, a dial and a

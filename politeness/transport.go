@@ -178,7 +178,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		a.end(outcome)
 		return resp, nil
 	}
-	a.grant.answered(req.Context(), outcome, req.URL)
+	a.body.clean = a.grant.answered(req.Context(), outcome, req.URL)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }

@@ -3,6 +3,7 @@ package robotsmw
 import (
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -77,6 +78,13 @@ func refusalOf(resp *http.Response) *refusal.Refusal {
 	return &found
 }
 
+// isClean reports whether the body of a politeness.Transport says that status
+// and header are no refusal.
+func isClean(body io.ReadCloser) bool {
+	b, ok := body.(interface{ NoRefusal() bool })
+	return ok && b.NoRefusal()
+}
+
 // A sent is the state of one request. It is the context that the request is
 // sent with, which also tells the Limiter the Crawl-delay, so that all of that
 // costs one allocation.
@@ -121,11 +129,14 @@ func DecisionOf(ctx context.Context) *Decision {
 	return s.decision
 }
 
-// look has resp, the answer to req, looked at while the caller reads it.
-// It replaces resp.Body at most.
-func (s *sent) look(resp *http.Response, req *http.Request) {
-	if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
-		return // it is not the page, whatever it says
+// look has resp, the answer to req, looked at while the caller reads it. It
+// replaces resp.Body at most. With paced, resp comes from a politeness.Transport
+// as it is, and that has looked for a refusal already.
+func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
+	if !paced || !isClean(resp.Body) {
+		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
+			return // it is not the page, whatever it says
+		}
 	}
 	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)
 }

@@ -515,7 +515,7 @@ func TestPageAllocations(t *testing.T) {
 		got := testing.AllocsPerRun(100, func() {
 			s := &sent{Context: req.Context(), opts: &tr.cfg.page}
 			resp.Body = body
-			s.look(resp, req)
+			s.look(resp, req, false)
 		})
 		if got > want {
 			t.Errorf("%s: %v allocations, want %v", kind, got, want)

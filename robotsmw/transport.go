@@ -79,7 +79,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	s.look(resp, out)
+	_, paced := t.cfg.Base.(*politeness.Transport)
+	s.look(resp, out, paced)
 	return resp, nil
 }
 

@@ -89,23 +89,25 @@ func Of(resp *http.Response) (Refusal, bool) {
 
 // findHeader returns the first sign that resp shows, and the field's value.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
-	for _, f := range signsOf(resp.StatusCode).fields {
-		if f.name == "" {
-			return f.signs[0], "" // the status says it all
-		}
+	of := signsOf(resp.StatusCode)
+	if len(resp.Header) == 0 {
+		return of.alone, ""
+	}
+	for i := range of.fields {
+		f := &of.fields[i]
 		values := resp.Header[f.name]
 		if len(values) == 0 {
 			continue // nearly always
 		}
 		for _, s := range f.signs {
 			for _, v := range values {
-				if v = strings.TrimSpace(v); s.field.is(v) {
-					return s, v
+				if s.field.is(v) {
+					return s, strings.TrimSpace(v)
 				}
 			}
 		}
 	}
-	return nil, ""
+	return of.alone, ""
 }
 
 // OfPage is [Of], and where that finds nothing it looks for the marks of walls
@@ -176,16 +178,24 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// is reports whether a field's value is the sign.
+// is reports whether a field's value is the sign, white space around it aside.
 func (f *field) is(value string) bool {
-	switch f.how {
-	case equal:
-		return strings.EqualFold(value, f.value)
-	case begins:
-		return len(value) >= len(f.value) && strings.EqualFold(value[:len(f.value)], f.value)
+	if f.how == present {
+		return true
 	}
-	return true // present
+	// That the first letter is another's is all that most cookies are asked.
+	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
+		return false
+	}
+	value = strings.TrimSpace(value)
+	if f.how == begins && len(value) > len(f.value) {
+		value = value[:len(f.value)]
+	}
+	return strings.EqualFold(value, f.value)
 }
+
+// isVisible reports whether c is ASCII and neither white space nor control.
+func isVisible(c byte) bool { return '!' <= c && c <= '~' }
 
 // isIn reports whether text, a body without the white space before it, has the
 // sign.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,7 @@ func TestOfPage(t *testing.T) {
 		{"Anubis' denial, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + denialOfAnubis, "Anubis", Block},
 		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
 		{"Imperva's incident", 200, incidentOfImperva, "Imperva", Block},
+		{"Imperva's incident, in a page of the site's style", 200, "<html>" + strings.Repeat("<p>why</p>", 250) + incidentOfImperva, "Imperva", Block},
 		{"Imperva's script alone", 200, scriptOfImperva, "Imperva", Challenge},
 		{"Imperva's script alone, in capitals", 200, capitalsOfImperva, "Imperva", Challenge},
 		{"Cloudflare's challenge without its field", 503, challengeOfOld, "Cloudflare", Challenge},
@@ -355,7 +357,7 @@ func BenchmarkOf(b *testing.B) {
 			Of(resp)
 		}
 	})
-	for _, size := range []int{2 << 10, shortPage, 8 << 10, longPage, Window} {
+	for _, size := range []int{shortPage, 4 << 10, 8 << 10, longPage, Window} {
 		b.Run(fmt.Sprintf("Page/%d", size), func(b *testing.B) {
 			for b.Loop() {
 				OfPage(resp, page[:size])
@@ -364,9 +366,36 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
+// findHeaderSlowly tries the signs one after the other.
+func findHeaderSlowly(resp *http.Response) *headerSign {
+	for i := range headerSigns {
+		s := &headerSigns[i]
+		if len(s.statuses) > 0 && !slices.Contains(s.statuses, resp.StatusCode) {
+			continue
+		}
+		if s.field.name == "" {
+			return s
+		}
+		for _, v := range resp.Header[s.field.name] {
+			switch v = strings.TrimSpace(v); s.field.how {
+			case present:
+				return s
+			case begins:
+				v = v[:min(len(v), len(s.field.value))]
+			}
+			if strings.EqualFold(v, s.field.value) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
 func FuzzOfPage(f *testing.F) {
 	f.Add(200, "Sg-Captcha", "challenge", []byte(refreshOfSiteGround))
 	f.Add(402, "Crawler-Price", "USD 0.01", []byte(demandOfX402Version1))
+	f.Add(200, "Set-Cookie", "\u0085 Techaro.LOL-anubis-cookie-verification=1", []byte(""))
+	f.Add(400, "Crawler-Error", "ſtrongAuthRequired", []byte(""))
 	f.Add(451, "Link", `<https://example.com/>; rel="blocked-by"`, []byte(""))
 	f.Fuzz(func(t *testing.T, status int, name, value string, page []byte) {
 		resp := &http.Response{StatusCode: status, Header: http.Header{name: {value}}}
@@ -379,6 +408,9 @@ func FuzzOfPage(f *testing.F) {
 		}
 		if len(r.Evidence) > 300 || strings.Trim(r.Evidence+r.By+r.Price+r.Currency+r.License, printables()) != "" {
 			t.Fatalf("not printable, or too long: %+v", r)
+		}
+		if got, _ := findHeader(resp); got != findHeaderSlowly(resp) {
+			t.Fatalf("status %d, %s: %q: %+v, want %+v", status, name, value, got, findHeaderSlowly(resp))
 		}
 		header, sure := Of(resp)
 		if sure && header != r {

@@ -16,12 +16,13 @@ type sieve struct {
 // have.
 type slots [1 << slotBits]uint8
 
-const slotBits = 13
+const slotBits = 14
 
 // A place is where in a mark eight bytes stand.
 type place struct {
-	mark string
-	at   int
+	eight uint64
+	mark  string
+	at    int
 }
 
 // The strides that there are. Both are constants with a loop of its own each:
@@ -37,7 +38,7 @@ func newSieve(stride int, marks []string) *sieve {
 	s := &sieve{stride: stride, places: [][]place{nil}}
 	for _, m := range marks {
 		for at := range stride {
-			slot := &s.at[hash([]byte(m[at:][:8]))]
+			slot := &s.at[hash([]byte(m[at:]))]
 			if *slot == 0 {
 				if len(s.places) > 255 {
 					panic("refusal: there are more marks than a sieve can hold")
@@ -45,11 +46,14 @@ func newSieve(stride int, marks []string) *sieve {
 				*slot = uint8(len(s.places))
 				s.places = append(s.places, nil)
 			}
-			s.places[*slot] = append(s.places[*slot], place{m, at})
+			s.places[*slot] = append(s.places[*slot], place{eight([]byte(m[at:])), m, at})
 		}
 	}
 	return s
 }
+
+// eight are the first eight bytes.
+func eight(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // hash is that of the first eight bytes.
 func hash(b []byte) uint64 {
@@ -58,13 +62,13 @@ func hash(b []byte) uint64 {
 
 // hasAny reports whether one of the marks stands in text.
 func (s *sieve) hasAny(text []byte) bool {
-	for i := 0; i < len(text); i += 8 * s.stride {
+	for i := 0; i < len(text); i += 4 * s.stride {
 		if s.stride == shortStride {
 			i = s.at.skipShort(text, i)
 		} else {
 			i = s.at.skipLong(text, i)
 		}
-		for at := i; at < i+8*s.stride && at+8 <= len(text); at += s.stride {
+		for at := i; at < i+4*s.stride && at+8 <= len(text); at += s.stride {
 			if slot := s.at[hash(text[at:])]; slot != 0 && s.stands(text, at, slot) {
 				return true
 			}
@@ -76,7 +80,11 @@ func (s *sieve) hasAny(text []byte) bool {
 // stands reports whether a mark stands in text such that its eight bytes of the
 // slot are at a place.
 func (s *sieve) stands(text []byte, at int, slot uint8) bool {
-	for _, p := range s.places[slot] {
+	for i := range s.places[slot] {
+		p := &s.places[slot][i]
+		if eight(text[at:]) != p.eight {
+			continue // nearly always: only the hash is the same
+		}
 		if begin := at - p.at; begin >= 0 && len(text)-begin >= len(p.mark) && string(text[begin:begin+len(p.mark)]) == p.mark {
 			return true
 		}
@@ -84,14 +92,18 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	return false
 }
 
-// skipShort passes over stretches of eight short strides that have no mark. It
-// returns where it stops: at one that may have, or that the text's end cuts.
+// skipShort passes over text, eight short strides at a time. It returns where it
+// stops: where one of the next four looks may have found a mark, or where there
+// is no text for eight.
 func (t *slots) skipShort(text []byte, i int) int {
 	const looks = 7*shortStride + 8
 	for ; i+looks <= len(text); i += 8 * shortStride {
 		w := text[i : i+looks : len(text)]
-		if t.four(w, shortStride)|t.four(w[4*shortStride:], shortStride) != 0 {
-			break
+		if t.four(w, shortStride) != 0 {
+			return i
+		}
+		if t.four(w[4*shortStride:], shortStride) != 0 {
+			return i + 4*shortStride
 		}
 	}
 	return i
@@ -102,8 +114,11 @@ func (t *slots) skipLong(text []byte, i int) int {
 	const looks = 7*longStride + 8
 	for ; i+looks <= len(text); i += 8 * longStride {
 		w := text[i : i+looks : len(text)]
-		if t.four(w, longStride)|t.four(w[4*longStride:], longStride) != 0 {
-			break
+		if t.four(w, longStride) != 0 {
+			return i
+		}
+		if t.four(w[4*longStride:], longStride) != 0 {
+			return i + 4*longStride
 		}
 	}
 	return i

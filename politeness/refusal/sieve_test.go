@@ -43,9 +43,12 @@ func TestSieve_MissesNoMark(t *testing.T) {
 						t.Fatalf("%s: %q after %d bytes and before %d is not seen", name, mark, at, after)
 					}
 				}
-				cut := strings.Repeat(">", at) + mark[1:]
-				if s.hasAny([]byte(cut)) {
-					t.Fatalf("%s: %q without its first byte, after %d others, is taken for it", name, mark, at)
+				cut, other := strings.Repeat(">", at)+mark[1:], false
+				for m := range marks {
+					other = other || strings.Contains(cut, m)
+				}
+				if s.hasAny([]byte(cut)) != other {
+					t.Fatalf("%s: %q without its first byte, after %d others, is not told from it", name, mark, at)
 				}
 			}
 		}

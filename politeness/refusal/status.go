@@ -6,7 +6,8 @@ import "slices"
 // they are tried. Most answers are asked about a handful of fields only.
 type statusSigns struct {
 	status int
-	fields []*fieldSigns
+	fields []fieldSigns
+	alone  *headerSign // the status says it all, if none of fields does; nil: it does not
 	pages  []*pageSign
 	sieved bool // all of pages count with any status
 }
@@ -72,9 +73,13 @@ func newStatusSigns(status int) statusSigns {
 		if !counts(s.statuses) {
 			continue
 		}
+		if s.field.name == "" {
+			of.alone = s
+			break
+		}
 		n := len(of.fields)
 		if n == 0 || of.fields[n-1].name != s.field.name {
-			of.fields = append(of.fields, &fieldSigns{name: s.field.name})
+			of.fields = append(of.fields, fieldSigns{name: s.field.name})
 			n++
 		}
 		of.fields[n-1].signs = append(of.fields[n-1].signs, s)

@@ -106,7 +106,7 @@ var headerSigns = [...]headerSign{
 // no longer than longPage, only marks are looked for that are long enough for a
 // look that costs little. One that is longer still is no such wall's page.
 const (
-	shortPage = 4 << 10
+	shortPage = 2 << 10
 	longPage  = 11 << 10
 )
 
@@ -118,6 +118,7 @@ const (
 // least 21 bytes, or of at least 39 if it may be longer than shortPage.
 //
 // Anubis' own pages have 4 to 5 KiB, and more only where the site adds to them.
+// All that have its script have the script's type, too.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
@@ -127,13 +128,15 @@ var pageSigns = [...]pageSign{
 		"TecharoHQ/anubis, lib/http.go"},
 	{"Anubis", Block, nil, "<", marks(`="/.within.website/x/cmd/anubis/static/`), longPage,
 		"TecharoHQ/anubis, web/index.templ"},
-	{"SiteGround", Challenge, nil, "<", marks(`http-equiv="refresh"`, "/.well-known/sgcaptcha/"), 2 << 10,
+	{"SiteGround", Challenge, nil, "<", marks(`http-equiv="refresh"`, "/.well-known/sgcaptcha/"), shortPage,
 		"seen in eight repositories"},
 	{"Imperva", Block, nil, "<", marks("Incapsula incident ID"), shortPage,
 		"seen in frizman21/f-trellis#162"},
-	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "noindex"), 2 << 10,
+	{"Imperva", Block, nil, "<", marks("Request unsuccessful. Incapsula incident ID: "), 4 << 10,
 		"seen in frizman21/f-trellis#162"},
-	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "NOINDEX"), 2 << 10,
+	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "noindex"), shortPage,
+		"seen in frizman21/f-trellis#162"},
+	{"Imperva", Challenge, nil, "<", marks("/_Incapsula_Resource?", "NOINDEX"), shortPage,
 		"seen in frizman21/f-trellis#162"},
 	{"Cloudflare", Challenge, []int{403, 503}, "<", marks("_cf_chl_opt"), 0,
 		"cloudflare/cloudflare-docs#8590"},
