@@ -63,13 +63,14 @@
 // not added. The request that the handler is called for goes by that client
 // alone, past robots.txt and the pace. The next request obeys again. Add the
 // clone, or set the client anywhere else. SetProxy, SetProxyFunc and
-// WithTransport have the gap only after DisableCookies, because the extension
-// sees them through the cookie jar. It cannot close the rest: colly reads its
-// client right after these handlers, and asks nothing in between that clones
-// share. A Collector.Context that has ended, until the extension replaces it,
-// would stop such a request in net/http. But it would also stop whatever
-// handlers use that Context for, transports that are not net/http's do not look
-// at it, and a clone may have a Context of its own.
+// WithTransport have the gap only where the client has no cookie jar (after
+// DisableCookies, or if the client was set without one), because the extension
+// sees them through the jar. It cannot close the rest: colly reads its client
+// right after these handlers, and asks nothing in between that clones share. A
+// Collector.Context that has ended, until the extension replaces it, would stop
+// such a request in net/http. But it would also stop whatever handlers use that
+// Context for, transports that are not net/http's do not look at it, and a
+// clone may have a Context of its own.
 //
 // What one goroutine sets while others have requests under way races with them,
 // as it does in plain colly: a request that starts at that moment may go by the
