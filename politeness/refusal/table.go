@@ -117,8 +117,8 @@ const (
 // for: it begins with "<", is no longer than longPage, and has a mark of at
 // least 21 bytes, or of at least 39 if it may be longer than shortPage.
 //
-// Anubis' own pages have 4 to 5 KiB, and more only where the site adds to them.
-// All that have its script have the script's type, too.
+// By its templates Anubis' pages have some 4 to 5 KiB, and more only where the
+// site adds to them. All that have its script have the script's type, too.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
