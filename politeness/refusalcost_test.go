@@ -79,7 +79,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 			tellsQuota(o.Header)
 		}
 	})
-	for _, size := range []int{2 << 10, 4 << 10, 8 << 10, 11 << 10, 16 << 10, 64 << 10} {
+	for _, size := range []int{2 << 10, 4 << 10, 8 << 10, 9 << 10, 16 << 10, 64 << 10} {
 		page := ordinaryPage(size)
 		b.Run(fmt.Sprintf("All/%dKB", size>>10), func(b *testing.B) {
 			b.ReportAllocs()
@@ -125,7 +125,7 @@ func corpusPages(tb testing.TB) (pages [][]byte) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if strings.HasSuffix(h.Name, ".html") && h.Size <= 11<<10 {
+		if strings.HasSuffix(h.Name, ".html") && h.Size <= 9<<10 {
 			page, err := io.ReadAll(r)
 			if err != nil {
 				tb.Fatal(err)

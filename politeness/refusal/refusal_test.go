@@ -115,10 +115,10 @@ func TestOfPage(t *testing.T) {
 		kind   Kind
 	}{
 		{"Anubis' challenge, with status 200", 200, challengeOfAnubis, "Anubis", Challenge},
-		{"Anubis' challenge, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + challengeOfAnubis, "Anubis", Challenge},
+		{"Anubis' challenge, in a long page", 200, strings.Repeat("<p>why</p>", 860) + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' challenge, with a byte order mark", 200, "\ufeff\r\n" + challengeOfAnubis, "Anubis", Challenge},
 		{"Anubis' denial, with status 200", 200, denialOfAnubis, "Anubis", Block},
-		{"Anubis' denial, in a long page", 200, strings.Repeat("<p>why</p>", 1000) + denialOfAnubis, "Anubis", Block},
+		{"Anubis' denial, in a long page", 200, strings.Repeat("<p>why</p>", 860) + denialOfAnubis, "Anubis", Block},
 		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
 		{"Imperva's incident", 200, incidentOfImperva, "Imperva", Block},
 		{"Imperva's incident, in a page of the site's style", 200, "<html>" + strings.Repeat("<p>why</p>", 250) + incidentOfImperva, "Imperva", Block},

@@ -85,7 +85,7 @@ func FuzzFindPage(f *testing.F) {
 		return all
 	}()
 	f.Add(200, uint8(0), uint16(300), uint16(4000), int64(-1), []byte("<html>"))
-	f.Add(200, uint8(1), uint16(10_000), uint16(0), int64(11<<10), []byte("\ufeff<p>words</p>"))
+	f.Add(200, uint8(1), uint16(8_000), uint16(0), int64(9<<10), []byte("\ufeff<p>words</p>"))
 	f.Add(200, uint8(4), uint16(3), uint16(1500), int64(0), []byte(`<meta http-equiv="refresh" content="0;/x">`))
 	f.Add(403, uint8(9), uint16(3), uint16(90), int64(20_000), []byte(`<div id="x">`))
 	f.Fuzz(func(t *testing.T, status int, mark uint8, at, after uint16, length int64, filler []byte) {

@@ -107,7 +107,7 @@ var headerSigns = [...]headerSign{
 // look that costs little. One that is longer still is no such wall's page.
 const (
 	shortPage = 2 << 10
-	longPage  = 11 << 10
+	longPage  = 9 << 10
 )
 
 // pageSigns are tried from the first to the last. Scripts that walls put on
