@@ -108,6 +108,9 @@ func corpusPages(tb testing.TB) (pages [][]byte) {
 	if dir == "" {
 		tb.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
 	}
+	if !filepath.IsAbs(dir) { // a relative one starts at the module's root
+		dir = filepath.Join("..", dir)
+	}
 	f, err := os.Open(filepath.Join(dir, "corpus", "pages.tar.gz"))
 	if err != nil {
 		tb.Fatal(err)
