@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// A word of eight bytes of which each is 1, or has its highest bit set.
+// ones is eight bytes of value 1, and highs eight bytes with only the highest
+// bit set.
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
 // load64 returns the first eight bytes of s, the first in the lowest place.
@@ -32,17 +33,17 @@ func (s byteSet) with(c byte) byteSet {
 
 func (s *byteSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 
-// asString returns the bytes of b, which must not change as long as the string
-// is in use, without copying them.
+// asString returns the bytes of b as a string, without copying them. b must not
+// change as long as the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stackBuffer is how long the canonical form of nearly all targets is at most.
-// Longer ones share buffers.
+// stackBuffer is how many bytes nearly all targets take at most in canonical
+// form. Longer ones use buffers from a pool.
 const stackBuffer = 512
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// zeroed returns n zeros, in *buf if there is room.
+// zeroed returns n zeros. It uses *buf if that has room.
 func zeroed[E any](buf *[]E, n int) []E {
 	*buf = slices.Grow((*buf)[:0], n)[:n]
 	clear(*buf)

@@ -8,17 +8,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Compiler makes a [Set] of the lines of a group. What it needs for that it
-// keeps for the next time.
+// A Compiler makes a [Set] from the rules of a group. Its buffers serve one
+// group after another.
 type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the rules so far, packed
-	form    []byte // of a pattern that has another form in memory than in the file
+	form    []byte // a buffer, for a pattern whose form in memory differs from the file's
 	count   int    // how many rules there are
-	nbytes  int    // of their patterns, as written
-	keyed   int    // how many rules and passages a filter of prefixes is for
+	nbytes  int    // of the patterns as written, together
+	keyed   int    // how many keys and passages the filter of prefixes is to have
 	wild    int    // how many rules have wildcards
-	eager   bool   // whether targets must be in the form of escape.go before they are compared
+	eager   bool   // whether targets must be in canonical form before they are compared
 	loose   []looseRule
 }
 
@@ -59,8 +59,8 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	}
 }
 
-// reform adds a rule with a pattern that may have another form in memory than
-// it was written in.
+// reform adds a rule whose pattern may have another form in memory than in the
+// file.
 func (c *Compiler) reform(h head, pattern, written string) {
 	c.eager = true
 	c.form = AppendPattern(c.form[:0], pattern, c.dialect)
@@ -82,9 +82,9 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 	c.count++
 }
 
-// Finish completes a Set that is new, but for its index, and gives the Compiler
-// to the next who needs one. besides is how many bytes of memory the owner of
-// the Set takes besides it: the bound for the memory of rules is for both.
+// Finish completes a new Set, and puts the Compiler back into the pool. If the
+// Set has an index, that is not made yet. besides is how many bytes of memory
+// the owner of the Set takes: the bound for memory is for both together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -112,12 +112,12 @@ func (c *Compiler) Finish(s *Set, besides int) {
 	compilers.Put(c)
 }
 
-// maxTried is how many rules are tried one by one, rather than found through an
+// maxTried is up to how many rules are always tried one by one, without an
 // index.
 const maxTried = 8
 
-// manyTried is how many rules are if an index would take more memory than is
-// allowed.
+// manyTried is up to how many rules are tried one by one if an index would take
+// more memory than is allowed.
 const manyTried = 32
 
 // needsIndex reports whether a group is worth an index.
@@ -129,8 +129,7 @@ func (c *Compiler) needsIndex(besides int) bool {
 	return fixedSize+besides+wordSize*smallest.words()+len(c.text) <= memoryBound(c.nbytes)
 }
 
-// ranked returns some rules packed in the order in which they override each
-// other.
+// ranked packs rules again, in the order in which they override each other.
 func (c *Compiler) ranked(rules packed) packed {
 	c.loose = rules.unpack(c.loose[:0])
 	slices.SortFunc(c.loose, func(p, q looseRule) int { return compare(&p, &q) })

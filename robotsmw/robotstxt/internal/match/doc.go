@@ -6,13 +6,13 @@
 //
 // # What questions cost
 //
-// The chart shows what a number of questions about one file costs in all, in
+// The chart shows the total cost of a number of questions about one file, in
 // steps of about a nanosecond. It is the mean of the 2,061 large groups in a
 // corpus of 3,491 real files (TestSharedCorpusQuestions of package robotstxt).
-// "s" is the cost of scanning only, "c" of compiling at once, and "*" of what
-// Set does. Where two coincide, one is shown. On any of these files and for any
-// number of questions up to 10,000, Set costs at most 2.02 times the better of
-// the two.
+// "s" is the cost if rules are only scanned, "c" if they are compiled at once,
+// and "*" the cost of a Set. Where two coincide, one is shown. On any of these
+// files and for any number of questions up to 10,000, a Set costs at most 2.02
+// times the better of the two.
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c
@@ -31,14 +31,14 @@
 //
 // # Files
 //
-// Its files use each other in one direction. The list begins with those that
+// The files use each other in one direction. The list begins with those that
 // use no other:
 //
 //	bytes        bytes eight at a time, buffers
-//	escape       the one form in which bytes are compared
+//	escape       the canonical form, in which bytes are compared
 //	hash         hashes of parts of patterns and targets
-//	target       targets in that form
-//	pattern      patterns in that form
+//	target       targets in canonical form
+//	pattern      patterns in canonical form
 //	google       both as Google's parser compares them
 //	literal      whether a pattern without wildcards matches
 //	wild         whether one with wildcards matches

@@ -1,7 +1,8 @@
 package match
 
 // RFC 9309 §2.2.2 compares paths byte by byte after both sides have been
-// brought to one form. In that form each byte is written in one way:
+// brought to one form. We call it canonical. In it each byte is written in one
+// way:
 //
 //   - a printable ASCII byte as itself: "%7E" is "~", "%3A" is ":";
 //   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because a "/"
@@ -14,10 +15,10 @@ package match
 //   - a "%" without two hexadecimal digits after it is no escape, and stays as
 //     it is.
 //
-// This form uses only printable ASCII, so other byte values are free for
-// special meanings. "*" and "$" keep their special meaning in patterns, so that
-// the commonest patterns are stored as written. Instead, a literal "*" or "$"
-// gets one of these values, in patterns and targets alike.
+// The canonical form uses only printable ASCII, so other byte values are free
+// for special meanings. "*" and "$" keep their special meaning in patterns, so
+// that the commonest patterns are stored as written. A literal "*" or "$" gets
+// one of the other values instead, in patterns and targets alike.
 const (
 	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
@@ -26,8 +27,8 @@ const (
 
 const upperhex = "0123456789ABCDEF"
 
-// appendByte appends one byte in that form. escaped says whether it was written
-// as an escape.
+// appendByte appends one byte in canonical form. escaped says whether it was
+// written as an escape.
 func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	switch {
 	case c == '*':
@@ -86,8 +87,8 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// isPlain reports whether a byte of a target is in that form already, whatever
-// bytes are around it.
+// isPlain reports whether a byte of a target is in canonical form already,
+// whatever bytes are around it.
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {

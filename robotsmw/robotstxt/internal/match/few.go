@@ -1,11 +1,12 @@
 package match
 
 // Most groups have a few rules, all of them literal: a handful of directories.
-// There the rules are tried one by one, the first that matches decides, and
-// most targets are told at first sight to match none.
+// These rules are tried one by one, and the first that matches decides. For
+// most targets the byte after the "/" shows that none matches.
 
-// atFirstSight returns the bytes after "/" with which a target is worth a look.
-// few is false for rules that are not all literal and longer than "/".
+// atFirstSight returns the bytes after "/" with which a target may match a
+// rule. few reports whether each rule is literal and has a plain byte after its
+// "/". If not, the bytes do not tell.
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {
@@ -26,7 +27,8 @@ func (t packed) atFirstSight() (second byteSet, few bool) {
 }
 
 // tryLiterals returns the rule that decides in a group without an index whose
-// rules are literal, or none. sure is as longestPrefix has it.
+// rules are literal, or None. sure has the meaning that it has in
+// longestPrefix.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false
@@ -38,8 +40,8 @@ func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	for at := 0; at < len(text)-padding; {
 		h := head(load64(text[at:]))
 		length := h.length()
-		// A difference within the first bytes but for the pattern's last, which
-		// may be a "$", says enough.
+		// If the first bytes differ, the rule does not match. The pattern's
+		// last byte is left out, because it may be a "$".
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
 			p := t.rule(at)

@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// A filer makes an index. What it needs for that it keeps for the next time.
+// A filer makes an index. Its buffers serve one index after another.
 type filer struct {
 	rules    []looseRule // of the group, in the order of the file
-	hashes   []uint64    // of their keys; 0 for none
-	keys     []uint64    // what they are sorted by
-	passages hashSet     // hashes of what literal patterns go on from, see prefix.go
+	hashes   []uint64    // of the rules' keys; 0 for a rule without a key
+	keys     []uint64    // the upper bits of a rule's hash, those of its essence's hash, and its number in rules
+	passages hashSet     // of the literal rules, see prefix.go
 	grams    gramScratch
 }
 
-// file returns the index that x is to become. besides is how much memory there
-// is besides the rules and the table.
+// file makes an index from x, which has the rules in the order of the file.
+// besides is how many bytes of memory the Set takes besides the rules and the
+// table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])
@@ -39,9 +40,9 @@ func (f *filer) file(x *index, besides int) *index {
 	return made
 }
 
-// sort fills in f.keys: first the rules that stand apart, then the others by
-// their buckets. Rules with the same key and the same literalPart stand
-// together.
+// sort fills in f.keys: first the rules without a key, then the others in the
+// order of their buckets. Rules with the same key and the same essence come one
+// after another.
 func (f *filer) sort() {
 	f.keys = f.keys[:0]
 	for i := range f.rules {
@@ -51,10 +52,10 @@ func (f *filer) sort() {
 	slices.Sort(f.keys)
 }
 
-// dropDuplicates leaves of the rules that match the same only the one that
-// overrides the others.
+// dropDuplicates keeps one of the rules that match the same: the one that
+// overrides the others. It returns how many rules it keeps.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // where those begin that have the same key but for their number
+	run := 0 // where the keys begin that are the same but for the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept
@@ -125,7 +126,9 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	return packed(asString(text[:size]))
 }
 
-// sizesFor returns the sizes for some rules, of which so many are in the filters.
+// sizesFor returns the sizes for an index of some rules. prefixes is how many
+// hashes the filter of prefixes is to have, and wild how many of the rules have
+// wildcards.
 func sizesFor(rules, prefixes, wild int) (s indexSizes) {
 	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))
 	if wild >= minIndexed {
@@ -134,7 +137,7 @@ func sizesFor(rules, prefixes, wild int) (s indexSizes) {
 	return s
 }
 
-// wordsFor returns how many words some bits take.
+// wordsFor returns how many words a number of bits takes.
 func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
 
 var filers = sync.Pool{New: func() any { return new(filer) }}

@@ -55,7 +55,7 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns the part of a URL that Google's parser takes for its path
+// googlePath returns the part of a URL that Google's parser takes as its path
 // and query.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
@@ -71,8 +71,9 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns the pattern of the directory that, for Google's
-// parser, an Allow of the directory's index page also allows.
+// directoryOfIndex returns the pattern of the directory, if the given one is
+// for its index page. In Google's parser an Allow for the page also allows the
+// directory.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

@@ -5,27 +5,30 @@ import (
 	"strings"
 )
 
-// Patterns with wildcards can match anywhere, but most contain four bytes in a
-// row, a gram, that few targets have. Each is filed under its rarest gram, so
-// that a pattern is tried only on a target that contains it.
+// A pattern with wildcards can match anywhere in a target. But most such
+// patterns contain four literal bytes in a row that few targets have. Four
+// bytes in a row are a gram. Each pattern is filed under its rarest gram, and
+// is tried only on the targets that contain it. A pattern without a gram stands
+// apart, and is tried on every target.
 //
-// What has no four literal bytes in a row stands apart, and is tried on every
-// target. minIndexed is how many rules with wildcards are worth an index.
+// minIndexed is the least number of rules with wildcards that are filed under
+// grams. Fewer stand apart.
 const minIndexed = 10
 
-// gramBits is how many bits of the filter there are for each rule, if there is
-// room, and minGramBits how many there are at least.
+// gramBits is how many bits the filter of grams has for each rule, if there is
+// room, and minGramBits how many bits it has at least.
 const gramBits, minGramBits = 24, 512
 
-// gramScratch is what choosing grams takes.
+// gramScratch has the buffers for choosing grams.
 type gramScratch struct {
-	hashes []uint64 // of grams, rule by rule
-	ends   []int    // where those of each rule end
-	counts []uint32 // by the hash of a gram: how often patterns have it, or more
+	hashes []uint64 // of the patterns' grams, rule by rule
+	ends   []int    // where the hashes of each rule end
+	counts []uint32 // by the upper bits of a hash: how many grams of the patterns have them
 }
 
-// hashRarest fills in the hashes of the rules with wildcards, and returns how
-// many these rules are.
+// hashRarest sets the hash of each rule with wildcards to that of its rarest
+// gram, and returns how many such rules there are. If they are fewer than
+// minIndexed, it sets nothing and returns 0.
 func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) {
 	for i := range rules {
 		if rules[i].tag() == tagWild {
@@ -53,8 +56,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	for i, end := range ends {
 		rarest := uint32(0)
 		for _, hash := range grams[start:end] {
-			// Of equals the last: what comes late in a pattern tends to be
-			// rarer in targets, too.
+			// Of equally rare grams it takes the last: what comes late in a
+			// pattern tends to be rarer in targets, too.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
 				rarest, hashes[i] = n, hash
 			}
@@ -64,8 +67,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	return wild
 }
 
-// appendGrams appends the hashes of the grams of a pattern. A pattern with an
-// eitherEscape, of which not all bytes are literal, has none.
+// appendGrams appends the hashes of a pattern's grams. A pattern with an
+// eitherEscape has none, because not all of its bytes are literal.
 func appendGrams(hashes []uint64, pattern string) []uint64 {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return hashes
@@ -85,18 +88,18 @@ func appendGrams(hashes []uint64, pattern string) []uint64 {
 	return hashes
 }
 
-// tryGrams returns the one of best and the rules filed under grams of the
-// target that decides, or TooMuch.
+// tryGrams returns the rule that decides among best and the rules filed under
+// the target's grams, or TooMuch.
 func (x *index) tryGrams(s *search, best int) int {
 	filter := x.gramFilter()
 	size := uint32(len(filter) * wordBits)
-	tried := uint64(1) << 32 // none
+	tried := uint64(1) << 32 // no gram
 	for rest := s.target; len(rest) >= gramSize; rest = rest[1:] {
 		gram := load32(rest)
 		hash := hashGram(gram)
 		bit := spread(hash, size)
 		if filter[bit/wordBits]>>(bit%wordBits)&1 == 0 || uint64(gram) == tried {
-			continue // the latter in a run of one letter
+			continue // no rule is filed under it, or it was just tried, in a run of one letter
 		}
 		tried = uint64(gram)
 		if best = x.tryGram(s, hash, len(s.target)-len(rest), best); best == TooMuch {
@@ -109,7 +112,7 @@ func (x *index) tryGrams(s *search, best int) int {
 // tryGram tries the rules that are filed under the gram at target[at:].
 func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	from, to := x.bucket(hash)
-	if s.seen != nil && !s.seen.isFirst(s.target, at) { // trying a rule once is enough
+	if s.seen != nil && !s.seen.isFirst(s.target, at) { // its rules have been tried
 		return best
 	}
 	tag := tagOf(hash)

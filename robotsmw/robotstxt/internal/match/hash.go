@@ -11,17 +11,18 @@ const blockSize = 8
 // gramSize is how many bytes a gram has.
 const gramSize = 4
 
-// Seeds of hashes keep the owner of a robots.txt file from finding keys that
-// meet in one bucket.
+// hashSeeds keep the owner of a robots.txt file from finding many keys that
+// fall into one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// mix hashes a block that follows what has been hashed to state.
+// mix returns the hash of some blocks. state is the hash of those before the
+// last, and block the last.
 func mix(state, block uint64) uint64 {
 	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
 	return hi ^ lo
 }
 
-// blockOf returns up to eight bytes that s begins with, the first in the lowest
+// blockOf returns the first bytes of s, up to eight, the first in the lowest
 // place.
 func blockOf(s string) (block uint64) {
 	if len(s) >= blockSize {
@@ -33,8 +34,8 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash of a way that goes on, from that of the blocks so
-// far.
+// passage returns the hash that says: some key goes on after these blocks.
+// state is the hash of the blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 // hashString hashes a string of any bytes.
@@ -48,20 +49,21 @@ func hashString(s string) (state uint64) {
 
 func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 
-// spread returns which of some places is a hash's. It grows with the hash.
+// spread maps a hash to one of some places. The larger the hash, the larger the
+// place.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf tells rules in a bucket apart.
+// tagOf returns the part of a hash that tells the rules of a bucket apart.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
-// A hashSet is a set of hashes, of which the lowest bit does not count.
+// A hashSet is a set of hashes. It ignores their lowest bit.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // by their upper bits; 0 for none
+	slots  []uint64 // each hash at its upper bits or at a free slot after them; 0 is free
 	shift  int
 }
 
-// reset makes it empty, with room for n hashes.
+// reset empties the set and makes room for n hashes.
 func (s *hashSet) reset(n int) {
 	s.hashes = s.hashes[:0]
 	s.shift = 64 - bits.Len(uint(2*n))

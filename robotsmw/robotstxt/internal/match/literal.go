@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// matchesLiteral reports whether a target begins with the literalPart of a
-// pattern, and whether that is sure.
+// matchesLiteral reports whether a literal pattern matches a target. sure is
+// false if the target has a byte that may change in canonical form, where that
+// matters. The result is then right only if the target is in canonical form.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // which would be the end, and the target's a byte
+		return true, pattern[len(pattern)-1] != '$' // a "$" is the end, but this target has the byte there
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }
 
-// differsLiteral is matchesLiteral where it takes a closer look.
+// differsLiteral is matchesLiteral for a target that does not begin with the
+// pattern as it is stored.
 func differsLiteral(literal, target string) (matches, sure bool) {
 	n := commonPrefix(literal, target)
 	switch {

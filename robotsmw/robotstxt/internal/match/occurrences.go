@@ -1,21 +1,22 @@
 package match
 
-// Occurrences tell between which places a target has a byte, or a gram. With
-// them a pattern that needs what the target has not, or has in another order,
-// is told to match nothing without another look at the target: a group made of
-// such patterns costs no more than reading them.
+// occurrences says where a target has each byte and each gram: the first place
+// and the last. A pattern may need a byte or gram that the target lacks, or has
+// in another order. Then occurrences shows, without another look at the target,
+// that it does not match. So a group of such patterns costs no more than
+// reading them.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
-	grams  [1 << gramPlaces]stretch // by their hashes, or a little after it
+	grams  [1 << gramPlaces]stretch // each at its hash, or a little after it
 }
 
-// A stretch is where something begins first and last, counted from 1; 0 for
-// nowhere.
+// A stretch says where something begins first and last. Places are counted from
+// 1, and 0 means nowhere.
 type stretch struct{ first, last uint32 }
 
-// A gram stands in one of gramTries places, if one is free; else it shares the
-// first of them.
+// A gram takes one of gramTries places, if one is free. If none is, it shares
+// the first of them.
 const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {
@@ -25,8 +26,9 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-// gram returns where a gram begins in a target, of which so much has been read.
-// It may begin later, and end earlier, if it shares its place with others.
+// gram returns the stretch of a gram in a target, or in the part of it that has
+// been read. If the gram shares its place, the stretch is that of all grams
+// there.
 func (o *occurrences) gram(target string, gram uint32) *stretch {
 	home := hashGram(gram) >> (64 - gramPlaces)
 	for i := range uint64(gramTries) {
@@ -38,7 +40,7 @@ func (o *occurrences) gram(target string, gram uint32) *stretch {
 	return &o.grams[home]
 }
 
-// find fills in what a target has.
+// find fills in the occurrences of a target.
 func (o *occurrences) find(target string) {
 	o.last = target[len(target)-1]
 	var gram uint32
@@ -53,7 +55,7 @@ func (o *occurrences) find(target string) {
 // allow reports whether a pattern may match a target, as far as occurrences
 // tell.
 func (o *occurrences) allow(target, pattern string) bool {
-	var at uint32 // where what follows begins, at the earliest
+	var at uint32 // the rest of the pattern begins here or later
 	var gram uint32
 	run := 0
 	for i := 0; i < len(pattern); i++ {
@@ -86,8 +88,9 @@ func (o *occurrences) allow(target, pattern string) bool {
 	return true
 }
 
-// isFirst reports whether the gram at target[at:] does not stand anywhere
-// before.
+// isFirst reports whether the gram at target[at:] comes here for the first
+// time. If the gram shares its place, it may report so again, which costs time
+// but changes no match.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
 	first := int(o.gram(target, gram).first) - 1

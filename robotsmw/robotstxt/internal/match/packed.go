@@ -6,21 +6,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are packed: they stand one behind the other in one string, because most
-// groups have a few short rules, and pointers and indexes to them would take
-// more room than they do. A rule goes by the place at which it begins. Behind
+// Rules are packed one behind the other into one string, because most groups
+// have a few short rules, and pointers and indexes to them would take more room
+// than they do. A rule is identified by the place at which it begins. Behind
 // the last one is padding.
 type packed string
 
-// A rule begins with a head, which is followed by its pattern in the form of
-// escape.go. Rare is the rule whose pattern is too long for a head to tell its
-// length, or is spelled otherwise in the file. There, between head and pattern,
-// stand the lengths of both, four bytes each, and the spelling comes last; a
-// length of 0 tells that there is none.
+// A rule begins with a head, and its pattern in canonical form follows. A rule
+// is rare if its pattern is too long for the length in the head, or is spelled
+// otherwise in the file. Then the lengths of the pattern and of that spelling
+// stand between the head and the pattern, four bytes each, and the spelling
+// comes last. A length of 0 means that there is no spelling.
 type head uint64
 
 const (
-	tagBits    = 8  // what an index tells rules apart by, before it looks at their patterns
+	tagBits    = 8  // the tag, by which an index tells rules apart before it looks at their patterns
 	lineBits   = 19 // the line, counted from 1
 	lengthBits = 11 // how many bytes the pattern has
 
@@ -32,22 +32,22 @@ const (
 
 	headSize    = (lengthFrom + lengthBits) / 8
 	lengthsSize = 8                                      // the two lengths of a rare rule
-	_           = uint(1<<lineBits - syntax.MaxSize - 2) // there are not more lines than that
+	_           = uint(1<<lineBits - syntax.MaxSize - 2) // no file has more lines than that
 )
 
-// tagWild marks the rules that need their wildcards, in the tag, as long as no
-// index needs that.
+// tagWild is the tag of the rules that need their wildcards. In an index the
+// rules in buckets have other tags, from tagOf.
 const tagWild = 1
 
-// padding lets load64 read the head of a short rule at the end, and the
+// padding lets load64 read the head of a short rule at the end, and its
 // pattern.
 const padding = 7
 
-// A packedRule is a rule that has been found again.
+// A packedRule is a rule as it is read from where it is packed.
 type packedRule struct {
 	head
 	pattern string
-	next    int // where the rule behind it begins
+	next    int // where the rule after it begins
 }
 
 func (h head) allows() bool { return h&headAllow != 0 }
@@ -56,7 +56,8 @@ func (h head) line() int { return int(h >> lineShift & (1<<lineBits - 1)) }
 
 func (h head) tag() byte { return byte(h) }
 
-// length returns the pattern's length; for a rare rule, it is not here.
+// length returns the pattern's length. For a rare rule the head does not have
+// it.
 func (h head) length() int { return int(h >> lengthFrom & maxLength) }
 
 // appendRule packs a rule.
@@ -94,8 +95,8 @@ func (t packed) rule(at int) packedRule {
 	return packedRule{h, string(t[from:to]), to}
 }
 
-// begin returns the first eight bytes of the pattern of the rule at a place, or
-// what follows a shorter one.
+// begin returns the first eight bytes of the pattern of the rule at a place. If
+// the pattern is shorter, the bytes behind it follow.
 func (t packed) begin(at int, h head) uint64 {
 	at += headSize
 	if h&headRare != 0 {
@@ -128,9 +129,9 @@ func (t packed) asWritten(at int) string {
 // end returns where the last rule ends.
 func (t packed) end() int { return max(len(t)-padding, 0) }
 
-// overrides reports whether p decides where both p and q match: RFC 9309 §2.2.2
-// gives precedence to the longest pattern, and to Allow among equals. Rules
-// that say the same are told apart by their lines.
+// overrides reports whether p decides if both p and q match. RFC 9309 §2.2.2
+// gives precedence to the longest pattern, and to Allow among patterns of equal
+// length. If both say the same, the one that comes first in the file decides.
 func (p *packedRule) overrides(q *packedRule) bool {
 	if len(p.pattern) != len(q.pattern) {
 		return len(p.pattern) > len(q.pattern)
@@ -141,8 +142,7 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns the one of two rules that overrides the other. best may be
-// none.
+// better returns which of two rules overrides the other. best may be None.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -156,7 +156,7 @@ func (t packed) better(at, best int) int {
 // allows reports whether the rule at a place is an Allow.
 func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
 
-// isOverridden reports whether best, which may be none, overrides a rule.
+// isOverridden reports whether best overrides a rule. best may be None.
 func (t packed) isOverridden(p *packedRule, best int) bool {
 	if best < 0 {
 		return false
@@ -165,20 +165,20 @@ func (t packed) isOverridden(p *packedRule, best int) bool {
 	return q.overrides(p)
 }
 
-// What stands for a place when no rule decides.
+// These stand for a place when no rule decides.
 const (
 	None    = -1 - iota // no rule matches
 	TooMuch             // maxWork is used up
-	Itself              // the target is robots.txt
+	Itself              // the target is robots.txt itself
 )
 
-// A looseRule is a rule on its way to another place.
+// A looseRule is a rule that has been unpacked, to be packed again elsewhere.
 type looseRule struct {
 	packedRule
-	spelled string // in the file; "" if it is the same
+	spelled string // the pattern in the file; "" if that is the same
 }
 
-// unpack appends the rules in their order.
+// unpack appends the rules, in the order in which they are packed.
 func (t packed) unpack(rules []looseRule) []looseRule {
 	for at, end := 0, t.end(); at < end; {
 		p := looseRule{packedRule: t.rule(at)}
@@ -200,7 +200,7 @@ func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
 	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
 }
 
-// compare orders rules: first those that override the others.
+// compare orders rules: those that override others come first.
 func compare(p, q *looseRule) int {
 	switch {
 	case p.overrides(&q.packedRule):
@@ -211,8 +211,8 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns what a rule matches: two rules of which it is the same are
-// one too many.
+// essence returns what a rule matches. Of two rules with the same essence one
+// is superfluous.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -3,15 +3,15 @@ package match
 import "strings"
 
 // A pattern is matched from the target's first byte. "*" stands for any bytes,
-// also for none, and "$", as the last byte, for the end of the target; all
-// others are literal (RFC 9309 §2.2.3). In memory a pattern has the form of
-// escape.go, in which its length is what the rule of the most specific match
-// counts (§2.2.2): an escape that remains one is three bytes, everything else
-// is one.
+// or none. "$" as the last byte stands for the end of the target. All other
+// bytes are literal (RFC 9309 §2.2.3). In memory a pattern has the canonical
+// form of escape.go. The most specific match is the one whose pattern is the
+// longest in this form (§2.2.2): an escape that remains one counts as three
+// bytes.
 
-// isCanonical reports whether a pattern is in that form as it is written, as
-// nearly all are: escapes in it are of what is no printable ASCII byte, with
-// upper-case digits.
+// isCanonical reports whether a pattern is surely in canonical form as it is
+// written. Nearly all are: they have no escapes, or only those of bytes that
+// are not printable ASCII, with upper-case digits.
 func isCanonical(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
@@ -30,15 +30,16 @@ func isCanonical(pattern string) bool {
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// appendPattern appends a pattern in that form.
+// appendPattern appends a pattern in canonical form.
 //
 // Whether "%2F" is the same as "/" depends on where it is compared, in the path
-// or in the query. Behind a "?" of the pattern that is the query, and before
-// any "*" it is the path; between the two it is left open.
+// or in the query. After a "?" of the pattern it is in the query. If no "?" and
+// no "*" come before it, it is in the path. Else it may be in either, and is
+// stored as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
-		if c := pattern[i]; isPlain(c) && c != '?' { // nearly all
+		if c := pattern[i]; isPlain(c) && c != '?' { // nearly all bytes
 			dst = append(dst, c)
 			continue
 		}
@@ -70,9 +71,8 @@ func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
 }
 
-// literalPart returns what a pattern without a wildcard that matters comes down
-// to: a "*" at its end changes nothing but its length. ok is false for a
-// pattern that does need its wildcards.
+// literalPart returns a pattern without the "*" at its end, which change only
+// its length. ok is false if it has other wildcards.
 func literalPart(pattern string) (literal string, ok bool) {
 	for pattern != "" && pattern[len(pattern)-1] == '*' {
 		pattern = pattern[:len(pattern)-1]
@@ -80,8 +80,9 @@ func literalPart(pattern string) (literal string, ok bool) {
 	return pattern, strings.IndexByte(pattern, '*') < 0
 }
 
-// needsWild reports whether a pattern is not one that literalPart is for. One
-// that ends with several "*" could be, but none is worth it.
+// needsWild reports whether a pattern has to be matched with its wildcards. It
+// says so of all that have a "*" before the last byte. Those that end with
+// several "*" do not need it, but are too rare for a case of their own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

@@ -2,23 +2,26 @@ package match
 
 import "math/bits"
 
-// A pattern without wildcards is a prefix of what it matches. It is filed under
-// a prefix of its own, the longest of an even length, and a target is looked up
-// by each of its prefixes of an even length that occurs. Patterns that have
-// their key in common are then of the same length, or differ by one byte: there
-// are never many.
+// A pattern without wildcards is a prefix of the targets that it matches. Its
+// key is its own longest prefix of an even length. The index looks for each
+// prefix of a target that is as long as some key. A pattern is as long as its
+// key or one byte longer, without its "$". So only a few patterns can have the
+// same key.
 //
-// The target is taken in blocks of eight bytes. Where no pattern goes on with
-// the next block, nothing can be filed beyond it: for each whole number of
-// blocks that some key goes on from, the filter has a passage. prefixBits is
-// how many bits of the filter there are for each key, if there is room.
+// The target is read in blocks of eight bytes. Where no key goes on with the
+// next block, the search can end. So for every whole number of blocks after
+// which some key goes on, the filter also has a hash of those blocks, called a
+// passage.
+//
+// prefixBits is how many bits the filter has for each key and passage, if there
+// is room.
 const prefixBits = 16
 
 // plainBlock is a block of plain bytes.
 const plainBlock = 0x6161616161616161
 
-// prefixOf returns what a literal pattern is filed under: "" if it is too
-// short.
+// prefixOf returns the key of a literal pattern, or "" if the pattern is too
+// short for one.
 func prefixOf(literal string) string {
 	n := len(literal)
 	if n > 0 && literal[n-1] == '$' {
@@ -27,11 +30,12 @@ func prefixOf(literal string) string {
 	return literal[:n&^1]
 }
 
-// passagesOf returns how many passages a key takes.
+// passagesOf returns how many passages a key needs.
 func passagesOf(prefix string) int { return max(len(prefix)-1, 0) / blockSize }
 
-// hashPrefixes fills in the hashes of the literal rules, and returns how many
-// these rules are. It adds the hashes of what their patterns go on from.
+// hashPrefixes sets the hash of each literal rule to that of its key, and
+// returns how many rules have one. It adds the passages of the keys to
+// passages, and their lengths to x.
 func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashSet) (literals int) {
 	for i := range rules {
 		p := &rules[i]
@@ -56,15 +60,15 @@ func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashS
 	return literals
 }
 
-// longestPrefix returns the literal rule that decides, or none. sure is false
-// where the target has a byte, at a place that matters, of which escape.go may
-// think otherwise: then the answer is right only if the target is in that form.
+// longestPrefix returns the literal rule that decides, or None. sure is false
+// if the target has a byte that may change in canonical form, at a place that
+// matters. The result is then right only if the target is in canonical form.
 func (x *index) longestPrefix(target string) (best int, sure bool) {
 	best, sure = None, true
 	state := uint64(0)
 	for from := 0; ; from += blockSize {
 		rest := target[from:]
-		lengths := ^uint64(0) // as bits: where in this block some key ends
+		lengths := ^uint64(0) // bit n: some key ends 2n bytes into this block
 		if from < 63*2-blockSize {
 			lengths = x.lengths >> (from / 2)
 		}
@@ -96,15 +100,17 @@ func (x *index) longestPrefix(target string) (best int, sure bool) {
 	}
 }
 
-// hasPrefix reports whether something is filed under the hash of a prefix, or
-// passes there.
+// hasPrefix reports whether the filter has the hash of a key or a passage. It
+// may also have it by chance.
 func (x *index) hasPrefix(hash uint64) bool {
 	bit := spread(hash, x.prefixes*wordBits)
 	word := bit / wordBits
 	return word < uint64(len(x.table)) && x.table[word]>>(bit%wordBits)&1 != 0
 }
 
-// tryPrefixes tries the literal rules that are filed under a hash.
+// tryPrefixes tries the literal rules that are filed under a hash. It returns
+// the one that decides among them and best, and whether it is sure of that and
+// was before.
 func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
 	rules, tag := x.rules, tagOf(hash)
 	for at, to := x.bucket(hash); at < to; {

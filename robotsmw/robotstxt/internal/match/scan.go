@@ -1,17 +1,17 @@
 package match
 
-// Most groups are asked a handful of questions. An index would cost more than
-// it saves there, so that a large group has its rules tried one by one at
-// first, in the order of the file: see Set.decideMany.
+// Most groups are asked about a handful of targets only. For so few an index
+// costs more than it saves. So the rules of a large group are tried one by one
+// at first, in the order of the file: see Set.decideMany.
 
-// scan returns the rule that decides, or none, if the rules are in the order of
-// the file and the target is in the form of escape.go. If no steps are left
-// afterwards, there were too few, and nothing is decided. It looks at each rule
-// that is not overridden by one before it, and nearly all of them are told to
-// match nothing by their first bytes.
+// scan returns the rule that decides, or None. The rules must be in the order
+// of the file, and the target in canonical form. scan looks at each rule that
+// no earlier one overrides. The first bytes of nearly all of them show that
+// they do not match. If s.left is negative afterwards, the steps did not
+// suffice, and the result does not count.
 //
-// most is how many steps a search by an index would take at most, which knows
-// another order, and so may try what is overridden here.
+// most is how many steps a search by an index would take at most. An index has
+// the rules in another order, so it may try some that are overridden here.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
@@ -28,7 +28,7 @@ func (s *search) scan() (best, most int) {
 			from, length, next = from+lengthsSize, len(p.pattern), p.next
 		}
 		if length < longest || length == longest && (allowed || !h.allows()) {
-			// The best so far overrides it.
+			// The best rule so far overrides it.
 			if h.tag() == tagWild {
 				most += length + s.worth(text[from:from+length])
 			}
@@ -46,7 +46,7 @@ func (s *search) scan() (best, most int) {
 				continue
 			}
 		} else {
-			// The last byte is left out, which may be a "$" or a "*".
+			// The last byte is left out, because it may be a "$" or a "*".
 			if (begin^s.block)<<(8*uint(blockSize-min(length, blockSize))&63)<<8 != 0 {
 				continue
 			}
@@ -59,5 +59,6 @@ func (s *search) scan() (best, most int) {
 	return best, most
 }
 
-// scannedPerStep is how many bytes of packed rules are passed over in a step.
+// scannedPerStep is how many bytes of packed rules a scan passes over in one
+// step.
 const scannedPerStep = 8

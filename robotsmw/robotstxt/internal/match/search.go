@@ -2,43 +2,45 @@ package match
 
 import "math/bits"
 
-// What rules with wildcards cost for one target is counted in steps, each of
-// about a nanosecond, and there is an end to them: baseWork, and workPerByte
-// for each byte of the target. No file that means well comes near. Those that
-// go further exist to make a crawler work, and a robot that cannot tell stays
-// out.
+// Work on rules with wildcards is counted in steps, each of about a nanosecond.
+// A target may cost baseWork steps, and workPerByte more for each of its bytes.
+// No file that means well comes near that limit. A file that reaches it was
+// made to keep crawlers busy. Then the robot cannot tell whether the target is
+// allowed, and does not fetch it.
 const (
 	baseWork    = 3 << 18
 	workPerByte = 16
 )
 
-// maxWork is how many steps a target of some bytes may cost.
+// maxWork returns how many steps a target of nbytes bytes may cost.
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps hardly any target needs.
+// dear is how many steps a search takes before it is called dear. Hardly any
+// target needs as many.
 const dear = 1 << 12
 
-// A search is the search for the rule that decides about one target. It is
-// filled in by field, since a literal would be copied, and a method would make
-// the target move to the heap.
+// A search finds the rule that decides about one target. It is filled in field
+// by field, because a literal would be copied, and a method that fills it in
+// would move the target to the heap.
 type search struct {
 	rules  packed
 	target string
-	block  uint64 // what the target begins with
-	left   int    // of the steps it may take
+	block  uint64 // the first bytes of the target
+	left   int    // how many steps it may still take
 	tries  int    // how many patterns have been compared with the whole target
 	pairs  pairSet
-	seen   *occurrences // in the target, if the search is a dear one
+	seen   *occurrences // of the target, if the search is a dear one; else nil
 }
 
-// spend reports whether there was something left.
+// spend takes some steps from those left, and reports whether there were
+// enough.
 func (s *search) spend(steps int) bool {
 	s.left -= steps
 	return s.left >= 0
 }
 
-// tryEach tries the rules up to a place, of which those that override the
-// others come first.
+// tryEach tries the rules before a place, in which those that override others
+// come first. It returns the one that decides among them and best, or TooMuch.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -53,7 +55,8 @@ func (s *search) tryEach(end, best int) int {
 	return best
 }
 
-// try returns the place of a rule if it matches; else best, or TooMuch.
+// try returns the place of a rule if it matches, and best if it does not. It
+// returns TooMuch if there are not enough steps left.
 func (s *search) try(at int, p *packedRule, best int) int {
 	if !s.mayMatch(s.rules.begin(at, p.head), p.pattern) {
 		if !s.spend(glance) {
@@ -78,18 +81,17 @@ func (s *search) try(at int, p *packedRule, best int) int {
 	return best
 }
 
-// glance is how many steps mayMatch takes, and worth how many it takes to
-// compare a pattern with the whole target.
+// glance is how many steps mayMatch takes.
 const glance = 2
 
 func (s *search) worth(pattern string) int { return len(pattern) + len(s.target)/2 }
 
-// mayMatch reports whether a pattern, of which the first bytes are given, may
-// match, as far as a glance tells. Most do not.
+// mayMatch reports whether a pattern may match, as far as a glance tells. begin
+// has the pattern's first bytes. Most patterns do not match.
 func (s *search) mayMatch(begin uint64, pattern string) bool {
 	star := firstStar(begin)
 	if star >= len(pattern) {
-		// There is none, and the last byte may be a "$".
+		// The pattern is short and has no "*". Its last byte may be a "$".
 		return (begin^s.block)&(1<<(8*(len(pattern)-1))-1) == 0
 	}
 	if (begin^s.block)&(1<<(8*star)-1) != 0 {
@@ -101,14 +103,15 @@ func (s *search) mayMatch(begin uint64, pattern string) bool {
 	return s.pairs.mayHave(pattern[star+1:], s.target)
 }
 
-// firstStar returns where the first "*" among eight bytes is, or 8.
+// firstStar returns the index of the first "*" among eight bytes, or 8.
 func firstStar(block uint64) int {
 	x := block ^ '*'*ones
 	return bits.TrailingZeros64((x-ones)&^x&highs) / 8
 }
 
-// A pairSet tells which two bytes follow each other in a target. Pairs may
-// share a bit. To know them is worth it for several patterns.
+// A pairSet says which pairs of bytes follow each other in a target. Pairs may
+// share a bit. It is filled in only when several patterns are compared, because
+// for fewer it does not pay.
 type pairSet struct {
 	bits  [16]uint64
 	known bool
@@ -119,8 +122,8 @@ func pairBit(a, b byte) (word int, bit uint64) {
 	return int(i / 64 % 16), 1 << (i % 64)
 }
 
-// mayHave reports whether a target may have the two bytes that what follows a
-// wildcard begins with.
+// mayHave reports whether a target may have the first two bytes of rest, which
+// is what follows a wildcard in a pattern.
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

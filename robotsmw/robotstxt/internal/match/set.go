@@ -10,17 +10,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set is the rules of a group. The zero value has none. What it answers does
-// not change: any number of goroutines may use it. It must not be copied once
-// it is in use.
+// A Set has the rules of a group. The zero value has none. What it answers
+// never changes. Any number of goroutines may use it. It must not be copied
+// once it is in use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // and then, the bytes after "/" with which a target is worth a look
-	index   atomic.Pointer[index] // the rules, if they are many; it is replaced once
+	second  byteSet               // if few is set: the bytes after "/" with which a target may match
+	index   atomic.Pointer[index] // the rules, if they are many; it is replaced once, when it is made
 	dialect syntax.Dialect        // of the file
-	some    bool                  // whether there is any rule
-	few     bool                  // whether the rules are tried one by one, and all are literal and longer than "/"
-	eager   bool                  // whether targets must be in the form of escape.go before they are compared
+	some    bool                  // whether there are any rules
+	few     bool                  // whether the rules are in text, and each is literal with a plain byte after "/"
+	eager   bool                  // whether targets must be in canonical form before they are compared
 }
 
 // IsEmpty reports whether there is no rule.
@@ -29,8 +29,8 @@ func (s *Set) IsEmpty() bool { return !s.some }
 // Allowed reports whether a robot that obeys the rules may fetch a target.
 func (s *Set) Allowed(target string) bool {
 	if s.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 {
-		// In a group of a few paths most targets are told at first sight to
-		// match none.
+		// In a group of a few paths this byte shows for most targets that no
+		// rule matches.
 		if !s.second.has(target[1]) {
 			return true
 		}
@@ -53,8 +53,8 @@ func (s *Set) Allowed(target string) bool {
 	}
 }
 
-// Decide returns the rule that decides about a target. Where none does, without
-// tells why: it is [None], [TooMuch] or [Itself]; else 0.
+// Decide returns the rule that decides about a target. If no rule does, without
+// says why: it is [None], [TooMuch] or [Itself]. Else without is 0.
 func (s *Set) Decide(target string) (r Rule, without int) {
 	rules, decides := s.decide(target)
 	if decides < 0 {
@@ -63,8 +63,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 	return rules.public(decides), 0
 }
 
-// DecideForm is Decide for a target in the form of [AppendTarget]. It also
-// returns how many steps it took, once the rules are compiled.
+// DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
+// the rules first. It also returns how many steps the decision took after that.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -74,7 +74,8 @@ func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	return rules.public(decides), 0, steps
 }
 
-// ScanForm is DecideForm by a scan, if the rules are many and not compiled yet.
+// ScanForm is DecideForm without compiling: it scans the rules if they are many
+// and not compiled yet.
 func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
 	x := s.index.Load()
 	if x == nil || x.isMade() {
@@ -104,8 +105,8 @@ func (t packed) public(at int) Rule {
 	return Rule{p.allows(), p.line(), t.asWritten(at), p.pattern}
 }
 
-// All yields the rules, but for those that another one has made useless. It
-// compiles them.
+// All compiles the rules and yields them. It leaves out the duplicates that an
+// index drops.
 func (s *Set) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		s.Compile()
@@ -121,8 +122,8 @@ func (s *Set) All() iter.Seq[Rule] {
 	}
 }
 
-// Size returns how many bytes of memory the Set keeps at most, itself among
-// them, however often it is asked.
+// Size returns how many bytes of memory the Set takes at most, with itself
+// included, however many questions it is asked.
 func (s *Set) Size() int {
 	if x := s.index.Load(); x != nil {
 		return int(x.most)
@@ -130,7 +131,7 @@ func (s *Set) Size() int {
 	return int(unsafe.Sizeof(*s)) + len(s.text)
 }
 
-// Kept returns how many bytes of memory the Set keeps now.
+// Kept returns how many bytes of memory the Set takes now.
 func (s *Set) Kept() int {
 	if x := s.index.Load(); x != nil {
 		return fixedSize + len(x.rules) + wordSize*cap(x.table)
@@ -142,16 +143,17 @@ func (s *Set) Kept() int {
 // on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
-// Compile makes the index of a large group now, rather than when so many have
-// asked that it pays.
+// Compile makes the index of a large group now. Otherwise it is made when so
+// many questions have been asked that it pays.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
 	}
 }
 
-// Spent returns how many steps questions have taken by now, and how many are
-// worth compiling the rules, which then is done. A small group needs none.
+// Spent returns how many steps questions have taken before the rules were
+// compiled, at how many steps they are compiled, and whether that is done. A
+// small group is never compiled: done is true and the others are 0.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
@@ -160,8 +162,8 @@ func (s *Set) Spent() (steps, price int, done bool) {
 	return int(x.spent.Load()), x.price(), x.isMade()
 }
 
-// compile returns an index in the place of one that is not made. If many have
-// it made at once, one of them is kept.
+// compile makes an index and puts it in the place of x, which is not made. If
+// several goroutines do so at once, all get the one that was put there first.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -174,8 +176,9 @@ func (s *Set) compile(x *index) *index {
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the place of the rule that decides, and the rules among which
-// it is; or what stands for a place.
+// decide returns the place of the rule that decides, and the rules in which
+// that place is. If no rule decides, it returns None, TooMuch or Itself instead
+// of a place.
 func (s *Set) decide(target string) (rules packed, decides int) {
 	if s.dialect != syntax.RFC9309 {
 		return s.decideEscaped(target)
@@ -222,8 +225,8 @@ func (s *Set) decide(target string) (rules packed, decides int) {
 // spelling, such as "/robots%2Etxt".
 func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
-// decideEscaped is decide for a target that has to be brought into the form of
-// escape.go, or of the dialect.
+// decideEscaped is decide for a target that has to be brought into canonical
+// form, or into the form of the dialect.
 func (s *Set) decideEscaped(target string) (rules packed, decides int) {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
@@ -246,7 +249,7 @@ func (s *Set) decideCanonical(target string) (rules packed, decides int) {
 	return rules, decides
 }
 
-// decideForm is decide for a target in the form of escape.go, or of the
+// decideForm is decide for a target in canonical form, or in the form of the
 // dialect. It also returns how many steps it took.
 func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	x := s.index.Load()
@@ -265,13 +268,14 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 	return s.tryRest(x, target, best)
 }
 
-// decideMany is decideForm by an index that is not made yet. As long as making
-// it would cost more than all questions so far have cost together, it is not
-// worth it: whoever asks n questions never pays more than twice what the better
-// of both ways would have cost, had n been known, and for one question.
+// decideMany is decideForm by an index that is not made yet. It scans the rules
+// until all questions so far have cost as much as making the index, and then
+// makes it. Say that n questions are asked. They cost at most twice what they
+// would have cost in the better of the two ways, and one question more.
 //
-// That an index takes TooMuch for a target is a verdict, too: where it might,
-// it has to tell.
+// TooMuch is a verdict, too, and a scan may decide where an index would give
+// up. So if an index might take more than maxWork steps for a target, it is
+// made and decides.
 func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
 	if left := x.price() - int(x.spent.Load()); left >= 0 {
 		var one search
@@ -286,8 +290,8 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 }
 
 // tryRest returns the rule that decides among best and all rules that
-// longestPrefix does not look at, or TooMuch, and in how many steps it was
-// found. x is nil for a group without an index.
+// longestPrefix does not look at, or TooMuch. It also returns how many steps it
+// took. x is nil for a group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {
@@ -302,7 +306,8 @@ func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides,
 	return rules, decides, steps
 }
 
-// tryDear is tryRest with all that helps where much has to be tried.
+// tryDear is tryRest for a target that takes many steps. It notes first what
+// the target has.
 func tryDear(x *index, rules packed, target string, best int) (decides, steps int) {
 	var seen occurrences
 	seen.find(target)

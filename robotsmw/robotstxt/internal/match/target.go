@@ -28,8 +28,8 @@ func AfterAuthority(target string) string {
 	return target[i:]
 }
 
-// appendTarget appends what pathAndQuery returned, in the form that escape.go
-// describes. The result begins with "/".
+// appendTarget appends in canonical form what pathAndQuery returned. The result
+// begins with "/".
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// matchesWild reports whether a pattern with wildcards matches a target in the
-// form of escape.go.
+// matchesWild reports whether a pattern with wildcards matches a target in
+// canonical form.
 func matchesWild(pattern, target string) bool {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return matchesEither(pattern, target)
@@ -16,10 +16,10 @@ func matchesWild(pattern, target string) bool {
 
 // matches reports whether a pattern without an eitherEscape matches a target.
 //
-// The pieces between the wildcards are looked for from left to right, each at
-// the first place after the one before. Taking the first place never rules out
-// a match, because all that remains can only gain room, so nothing is ever
-// tried twice: the work is in proportion to the lengths of the target and the
+// It looks for the pieces between the wildcards from left to right, each at the
+// first place after the previous one. Taking the first place never rules out a
+// match, because it leaves the most room for the rest. So no piece is tried
+// again, and the work is in proportion to the lengths of the target and the
 // pattern.
 func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
@@ -54,10 +54,11 @@ func matches(pattern, target string) bool {
 	}
 }
 
-// matchesEither is matches for a pattern with an eitherEscape, in as much time.
-// A piece of it stands in the path in one spelling, in the query in another.
-// Where it reaches from one into the other, its own "?" stands in between, and
-// what an eitherEscape is for comes before that.
+// matchesEither is matches for a pattern with an eitherEscape, and takes about
+// as long. A piece of the pattern has one spelling if it begins in the path,
+// and another if it begins in the query. A piece that reaches from the path
+// into the query has a "?" of its own. Each eitherEscape comes before that "?",
+// so the spelling for the path is right.
 func matchesEither(pattern, target string) bool {
 	var buf [stackBuffer]byte
 	spellings := buf[:0]
@@ -72,7 +73,7 @@ func matchesEither(pattern, target string) bool {
 	spellings = appendEither(spellings, pattern, true)
 	inQuery := asString(spellings[len(inPath):])
 
-	query := strings.IndexByte(target, '?') // the path and this belong together here
+	query := strings.IndexByte(target, '?') // a piece that begins here begins in the path
 	if query < 0 {
 		query = len(target)
 	}
@@ -98,8 +99,8 @@ func matchesEither(pattern, target string) bool {
 	}
 }
 
-// indexEither returns where a piece ends that stands at target[at:] or behind,
-// or -1.
+// indexEither returns where the first occurrence of a piece at target[at:] or
+// later ends, or -1. inPath and inQuery are the piece's two spellings.
 func indexEither(target, inPath, inQuery string, at, query int) int {
 	if at <= query {
 		if i := strings.Index(target[at:min(query+len(inPath), len(target))], inPath); i >= 0 {
@@ -115,7 +116,7 @@ func indexEither(target, inPath, inQuery string, at, query int) int {
 	return -1
 }
 
-// appendEither appends a pattern as it is compared in the path, or in the
+// appendEither appends a pattern in its spelling for the path, or for the
 // query.
 func appendEither(dst []byte, pattern string, inQuery bool) []byte {
 	for i := 0; i < len(pattern); i++ {
