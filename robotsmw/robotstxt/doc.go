@@ -36,8 +36,9 @@
 // line does not affect others. So [Parse] accepts any bytes, such as the HTML
 // pages that many servers send. Two words without a colon, and some frequent
 // misspellings ("Dissallow", "Useragent"), are read as they are meant. There is
-// no limit for a line, and for a file [MaxSize] bytes: lines that do not end
-// within them are ignored. Package lint says what is wrong with a file.
+// no limit for a line. Of a file, only the first [MaxSize] bytes count: lines
+// that do not end within them are ignored. Package lint says what is wrong with
+// a file.
 //
 // # Groups
 //
@@ -73,9 +74,9 @@
 //	fish        nothing: no target begins with "f"
 //
 // Of the rules that match, the one with the longest pattern decides, wherever
-// it is in the group; of two that are as long, Allow. If no rule matches, or
-// only one with an empty pattern, the target is allowed. A space inside a
-// pattern is %20. "/robots.txt" is always allowed.
+// it is in the group. If an Allow and a Disallow are equally long, the Allow
+// decides. If no rule matches, or only one with an empty pattern, the target is
+// allowed. A space inside a pattern is %20. "/robots.txt" is always allowed.
 //
 // # Escapes
 //
@@ -125,10 +126,10 @@
 // the two ways, plus one question. No question allocates memory, except the one
 // that compiles.
 //
-// Rules keep at most 200 bytes and twice the bytes of their patterns, and not
-// the file. Only text that [Match] returns as written can add to that: each
-// user-agent line of the robot after the first, and each pattern that is not
-// stored as it is written.
+// Rules keep at most 200 bytes and twice the bytes of their patterns. They do
+// not keep the file. Only text that [Match] returns as written can add to that:
+// each user-agent line of the robot after the first, and each pattern that is
+// not stored as it is written.
 //
 // The owner of a file may try to make it expensive. Rules without "*" cost at
 // most a small multiple of the target's length, however many there are. A rule

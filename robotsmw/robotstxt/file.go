@@ -10,10 +10,10 @@ import (
 
 // MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
 // RFC 9309 §2.5 allows as a parser's limit. Of a longer body, [Parse] reads the
-// lines that end within its first MaxSize bytes, so that a line cut in half
-// never becomes a shorter, wider rule. If a body is longer, give Parse at least
-// one byte more than MaxSize: of a body of exactly MaxSize bytes the last line
-// is taken to be whole.
+// lines that end within the first MaxSize bytes. So a line cut in half never
+// becomes a shorter rule that matches more. Give Parse at least one byte more
+// than MaxSize if the body has it: in a body of exactly MaxSize bytes, Parse
+// takes the last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any

@@ -8,7 +8,7 @@ import (
 )
 
 // Audit recounts everything and returns an error for each count that is wrong.
-// It is for tests, while nothing else uses the cache.
+// It is for tests. Nothing else may use the cache meanwhile.
 func (c *Cache) Audit() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -20,7 +20,7 @@ func (c *Cache) Audit() error {
 			docs[d]++
 		}
 	}
-	spare := 0 // entries that could go to make room
+	spare := 0 // entries that could be dropped to make room
 	for i := range c.shards {
 		s := &c.shards[i]
 		idle, flying := 0, 0

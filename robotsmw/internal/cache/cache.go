@@ -1,10 +1,10 @@
 // Package cache holds the record of each origin in memory, and the fetch under
 // way for it, which all callers share:
 //
-//	rec := c.Get(origin)                // of nearly every call, the end
+//	rec := c.Get(origin)                // enough for nearly every call
 //	rec, f, started, err := c.Begin(…)  // a record after all, or a Flight
-//	if started { go … c.End(f, …) }     // whoever began it flies it
-//	rec, err = f.Wait(ctx)              // and all wait for it
+//	if started { go … c.End(f, …) }     // the caller that began it makes the fetch
+//	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
 // package fetches nothing itself and has no goroutine.
@@ -118,8 +118,8 @@ func (c *Cache) Get(origin []byte) *record.Record {
 // Begin returns the fetch under way for the origin, or a new one if there is
 // none. started says that it is new: then the caller must make the fetch and
 // End it. If meanwhile there is a record that needs no fetch, Begin returns
-// that instead; in the background, a record that needs only a refresh does not
-// count. If there is no room for a new origin, the error is a
+// that instead. It does so too for a record that needs only a refresh, unless
+// background is set. If there is no room for a new origin, the error is a
 // *politeness.DelayError. A caller that gets a Flight must call its Wait, Leave
 // or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
@@ -137,7 +137,7 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 		s.entries[name] = e
 	case e.flight != nil && e.flight.join():
 		return nil, e.flight, false, nil
-	case e.flight != nil: // it was dropped, and has not heard of that yet
+	case e.flight != nil: // it was dropped, but has not ended yet
 		after = e.flight.done
 	default:
 		rec = e.rec.Load()

@@ -85,8 +85,8 @@ func (ds *domains) largest() *domain {
 	return ds.bySize[0]
 }
 
-// restOf returns the record, valid until then, of an entry that stands for a
-// domain.
+// restOf returns the record for an entry that stands for a domain: no origin of
+// the domain may be tried before until.
 func restOf(until time.Time) *record.Record {
 	return &record.Record{Failure: &record.Failure{Retry: until}}
 }

@@ -54,7 +54,7 @@ type Flight struct {
 
 	mu      sync.Mutex     // guards the fields below
 	waiting int            // callers and flights that wait for it
-	refresh bool           // it goes on if none of them is left
+	refresh bool           // whether it goes on if nobody waits for it
 	begun   bool           // it has had a slot
 	dropped bool           // ctx has ended
 	copy    *record.Record // the latest record before it, in memory or the Store
@@ -106,7 +106,7 @@ func (f *Flight) Expect(until time.Time) {
 	f.settle()
 }
 
-// Found tells the flight of a record in the Store that is later than Prev.
+// Found tells the flight about a record in the Store that is later than Prev.
 func (f *Flight) Found(rec *record.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

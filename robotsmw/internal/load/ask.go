@@ -131,8 +131,8 @@ func isDelay(err error) bool {
 	return ok
 }
 
-// rests reports whether a limiter refused for a long time, during which prev
-// serves.
+// rests reports whether the limiter refused a wait that is so long that prev
+// serves instead.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))

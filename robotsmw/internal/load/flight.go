@@ -81,7 +81,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			f.Found(stored)
 		}
 		// A flight that another flight waits for must not wait for a lock. The
-		// other holds a lock too, and the holder of this one may wait for that.
+		// other flight holds a lock too, and the member that holds this one's
+		// lock may be waiting for that.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)

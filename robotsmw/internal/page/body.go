@@ -178,9 +178,9 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	return b.found, b.refusal, b.state
 }
 
-// scanCoded decodes the beginning of the body again from its start, as far as
-// it has been read. The decoder may meet a cut end, which is no fault. No more
-// is decoded than is examined, however much there would be.
+// scanCoded decodes what has been read of the body, from its beginning. The
+// decoder may meet a cut end, which is not an error. It decodes no more than is
+// examined, however much follows.
 func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return

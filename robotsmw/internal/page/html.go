@@ -35,8 +35,8 @@ func mayBeHTML(contentType string) bool {
 	return !strings.Contains(kind, "/")
 }
 
-// charset returns the charset if it is one that htmlmeta has to know: a form of
-// UTF-16. Otherwise it returns "".
+// charset returns the charset if htmlmeta has to know it, which is so for each
+// form of UTF-16. Otherwise it returns "".
 func charset(h http.Header) string {
 	kind := strings.ToLower(h.Get("Content-Type"))
 	switch {

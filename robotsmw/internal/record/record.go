@@ -1,9 +1,9 @@
-// Package record holds what is known of an origin: its rules, or that there are
-// none, how long that holds, what has failed since, and when the next fetch may
-// be tried. A Record never changes. Each answer of a server makes a new one
+// Package record holds what is known about an origin: its rules, or that there
+// are none, how long that holds, what has failed since, and when the next fetch
+// may be tried. A Record never changes. Each answer of a server makes a new one
 // from the one before. Encode and Kind.Decode convert to and from its stored
-// form. Nothing here does I/O or waits, and each method that needs the time
-// takes it as an argument.
+// form. Nothing here does I/O or waits. A method that needs the time takes it
+// as an argument.
 package record
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ThirtyDays is after what time an origin that could never be reached may be
-// treated as one without rules (RFC 9309 §2.3.1.4), and how long a Store keeps
-// records.
+// ThirtyDays is how long an origin that could never be reached is treated as
+// unreachable before it may be treated as one without rules (RFC 9309
+// §2.3.1.4). It is also how long a Store keeps records.
 const ThirtyDays = 30 * 24 * time.Hour
 
 // clockSkew is how far apart the clocks of members that share a Store may be.
 const clockSkew = time.Minute
 
-// A State is what is known of an origin's robots.txt.
+// A State is what is known about an origin's robots.txt.
 type State uint8
 
 const (

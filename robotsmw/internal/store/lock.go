@@ -29,10 +29,10 @@ type Lock struct {
 }
 
 // Lock makes sure that only one member of a fleet fetches. It returns when this
-// member may, or with the record, newer than prev, that another has stored
-// meanwhile. It waits for a holder that died until that one's lock expires.
-// Without patience it waits for no holder, and two members may fetch. The Lock
-// is never nil.
+// member may fetch, or with a record that another member has stored meanwhile
+// and that is newer than prev. If the member that holds the lock has died, Lock
+// waits until that lock expires. Without patience it does not wait at all, so
+// two members may fetch. The Lock is never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {

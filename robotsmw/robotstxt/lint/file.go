@@ -64,7 +64,7 @@ func looksBinary(body []byte) bool {
 }
 
 // checkHTML reports an HTML page. Robots look for rules in its lines
-// nevertheless; the linter does not.
+// nevertheless. The linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {

@@ -171,8 +171,8 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
-		// An exception for the page from its directory, or the other way round,
-		// is intended.
+		// The rule is an exception for the page from its directory, or the
+		// other way round. That is intended.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:
@@ -182,9 +182,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 }
 
-// maxWork is how much work, in the steps of [match.Set.DecideForm], the linter
-// spends on checking rules against each other. Only files that are made to be
-// expensive need more. Not all of their problems are reported.
+// maxWork is how much work the linter spends on checking rules against each
+// other, in the steps of [match.Set.DecideForm]. Only files that are made to be
+// expensive need more. Not all problems of such a file are reported.
 const maxWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.

@@ -331,7 +331,7 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether a path is more likely a robot's name.
+// looksLikeRobot reports whether a path is more likely meant as a robot's name.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

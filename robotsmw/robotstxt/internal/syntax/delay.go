@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxDelay is the value for any longer delay: nobody will wait that long.
+// MaxDelay stands for any longer delay: nobody waits that long.
 const MaxDelay = time.Duration(1<<63 - 2)
 
 // ParseDelay parses decimal seconds.

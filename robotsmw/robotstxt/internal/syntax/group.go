@@ -45,7 +45,7 @@ func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
-		case first < 0 || first == best && f.Dialect == Koster1996: // in that dialect the first group counts
+		case first < 0 || first == best && f.Dialect == Koster1996: // Koster1996: only the first group counts
 			continue
 		case first < best:
 			best, groups = first, groups[:0]
@@ -91,7 +91,7 @@ func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Di
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // the robot is named by the user-agent lines that the next delay belongs to
+	named bool // the user-agent lines that the next delay belongs to name the robot
 	read  bool // a Crawl-delay has come since these lines
 }
 

@@ -15,10 +15,11 @@ type LineReader struct {
 	Line    Span   // the current line, without its end
 	Number  uint32 // the current line's number, counted from 1
 	Comment uint32 // where the current line's comment begins; without one, the line's end
-	after   int    // where the next line begins; after the last one, beyond the text
+	after   int    // where the next line begins; after the last line, a place beyond the text
 
-	// The positions of the next LF, CR and "#", or the text's length. A byte
-	// that is rare in a file is then searched for once, not in each line.
+	// The positions of the next LF, CR and "#", or the text's length. They are
+	// kept so that a byte that is rare in a file is searched for once, not in
+	// each line.
 	lf, cr, hash int
 }
 
