@@ -1,9 +1,9 @@
-// Package audit is robotscheck audit: which robots break the rules of a site, by
-// its own log.
+// Package audit implements robotscheck audit: which robots break the rules of a
+// site, by its own log.
 //
-// The judge is package robotsmw/evidence/audit. Here stand what it is given,
-// the files and directories that arguments name, and how its findings look: as
-// JSON lines, as tables, as a page for a browser.
+// Package robotsmw/evidence/audit judges the requests. This package reads the
+// files and directories that the arguments name, and prints what was found: as
+// JSON lines, as tables, or as a page for a browser.
 package audit
 
 import (
@@ -18,60 +18,63 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// Command is robotscheck audit.
+// Command is the subcommand robotscheck audit.
 var Command = command.Command{
 	Name:  "audit",
 	Usage: "[flags] LOG…",
 	Short: "which robots broke the rules, by a server's log, an archive or a crawl's own record",
 	Help: `
-Audit reads access logs, WARC files, and the directory in which a crawl has kept its record (politespider -evidence,
-package robotsmw/evidence); "-" is standard input. It says which robots asked for what robots.txt forbids
-them, how long they went on by an old robots.txt, whether they asked for it before their first page, and whether they kept
-its Crawl-delay.
+Audit reads access logs, WARC files, and the records of crawls: directories that politespider -evidence or package
+robotsmw/evidence wrote. "-" is standard input. It says which robots asked for what robots.txt forbids them, how long they
+went on by an old robots.txt, whether they asked for robots.txt before their first page, and whether they kept its
+Crawl-delay.
 
   robotscheck audit -robots robots.txt access.log*
   robotscheck audit -robots history/ -html audit.html access.log.gz
   robotscheck audit crawl.warc.gz
   robotscheck audit record/
 
-A log has lines of the combined format of nginx and Apache, or of Caddy's JSON. It may be compressed with gzip; those of
-one site may come in any order. The combined format has whole seconds, and the time at which a request was over: a gap
-counts as too short only where neither the part of a second that is not said nor the time that requests took can be the
-reason. It tells more with the start of a request, which follows from two more fields at the end of the line:
+A log has the combined format of nginx and Apache, or is Caddy's JSON. It may be compressed with gzip. The logs of one
+site may come in any order. The combined format has only whole seconds, and the time at which a request was over. So a gap
+counts as too short only if neither the missing part of a second nor the time that requests took can be the reason. Audit
+finds more if it knows when a request began, which follows from two more fields at the end of the line:
 
   log_format audit '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
                    '"$http_user_agent" $msec $request_time';
 
-A robot is named by its User-Agent: the word that it begins with or, if that is Mozilla, the one after "compatible;". One
-without either is a browser, and not judged. Without -robots, the robots.txt in a WARC file counts as from its date on; of
-an access log only what needs none is audited. Times for which no robots.txt is known are unaudited: nothing is said of
-them.
+A robot is named by the word that its User-Agent begins with or, if that is Mozilla, by the word after "compatible;". A
+User-Agent without either is a browser's, and is not judged. Without -robots, a robots.txt in a WARC file counts from its
+date on, and an access log is audited only for what needs no robots.txt. While no robots.txt is known, requests are
+unaudited: nothing is said of them.
 
-Of a record, first its own hashes are checked: a line, a robots.txt or a WARC file that was changed is named on standard
-error, and so is what was lost or cut off. Each request must have its decision, each decision must follow again from a
-robots.txt that was fresh, and each gap must be as long as it had to be. -robots does not count there.
+For a record, audit first checks the hashes in it. It names each line, robots.txt and WARC file that was changed, and what
+was lost or cut off, on standard error. Then each request must have its decision, each decision must follow again from a
+robots.txt that was fresh, and each gap must be as long as it had to be. -robots has no effect on records.
 
 Kinds of violation:
-  disallowed         robots.txt forbids it, and did when the robot last fetched it, or the robot never did
-  stale              robots.txt forbids it; the one that the robot fetched last did not, more than 24 hours before
-  before-robots-txt  the robot's first page on a host, without a request for robots.txt before
-  gap                sooner after the page before than the Crawl-delay wants, by their starts
-  retry-after        within the time for which a 429, 503 or redirect asked to be left alone (Caddy, WARC)
+  disallowed         robots.txt forbids it, and did so when the robot last fetched it, or the robot never fetched it
+  stale              robots.txt forbids it; it did not when the robot last fetched it, more than 24 hours before
+  before-robots-txt  the robot's first page on a host, if the robot did not ask for robots.txt before
+  gap                it began sooner after the start of the page before it than the Crawl-delay wants
+  retry-after        within the time for which a 429, 503 or redirect asked the robot to stay away (Caddy, WARC)
 
 Exit status: 0 no violation, 1 there are some, 2 none was found, but something is unaudited, missing, or could not be read
-to its end.
+to its end, or there was no request.
 
-With -json, one object a violation, in the order of time:
+With -json, one object for each violation, in the order of time:
   time, robot, host, url, kind
-  line, rule           of robots.txt
-  previous, gap, want  the request before, the fetch of robots.txt or the answer that counts; seconds since; seconds due
+  line, rule  of robots.txt
+  previous    the time that counts: of the page before (gap), of the robot's last fetch of robots.txt (stale), or of the
+              answer that asked for the pause (retry-after)
+  gap         the seconds since then
+  want        the least that gap may be; for stale, the most
 and a last one:
   requests, violations, robots (how many), unaudited (requests), broken (lines or records that could not be read)
   cut (inputs that could not be read to their end), jumps (lines whose time jumps back), if there are any
   spans  [{"host", "from", "to", "requests"}]: what is unaudited`,
 	Setup: func(flags *flag.FlagSet) command.Action {
-		asJSON := flags.Bool("json", false, "print JSON, one object a violation and one at the end")
-		robots := flags.String("robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from then on")
+		asJSON := flags.Bool("json", false, "print JSON, one object for each violation and one at the end")
+		robots := flags.String("robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
 		page := flags.String("html", "", "also write a page for a browser to this `file`")
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
@@ -118,7 +121,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
-		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // each is named: nothing is lost in silence
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each, so that none is lost silently
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)

@@ -35,7 +35,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // pageRobots is how many robots a page shows.
 const pageRobots = 200
 
-// A view is what the page shows.
+// A view has what the page shows.
 type view struct {
 	Result *audit.Result
 	Style  template.CSS
@@ -59,7 +59,7 @@ type kindCount struct {
 	N    int
 }
 
-// A cell is a day, or some days where there are too many.
+// A cell is a day of a strip, or several days if there are too many.
 type cell struct {
 	Class, Title string
 }
@@ -103,8 +103,8 @@ func newView(r *audit.Result) *view {
 // stripCells is how many cells a strip has at most.
 const stripCells = 92
 
-// strip draws a robot's days, all robots' alike: from the first of all to the
-// last.
+// strip returns a cell for each day of a robot. The strips of all robots have
+// the same days, from first to last.
 func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1

@@ -47,7 +47,7 @@ const (
 	shownSpans  = 20
 )
 
-// printText writes the violations that came first, then tables.
+// printText prints the first violations and then tables.
 func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
 	if len(first) > 0 {
@@ -99,7 +99,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	}
 }
 
-// notes say what the audit could not see.
+// notes returns sentences about what the audit could not see.
 func notes(r *audit.Result) (notes []string) {
 	if r.Broken > 0 {
 		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
@@ -134,12 +134,12 @@ func counts(of map[audit.Kind]int) (cells []string) {
 	return cells
 }
 
-// sentence is a violation in a line.
+// sentence describes a violation in a line.
 func sentence(v audit.Violation) string {
 	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
 }
 
-// why says what a violation rests on.
+// why returns the reason why a request is a violation.
 func why(v audit.Violation) string {
 	rule := "robots.txt was a 5xx, which forbids everything"
 	if v.Line > 0 {
@@ -160,7 +160,8 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval writes a time as people do.
+// interval writes a time for people. known is false for a time that is not
+// known.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:
@@ -196,7 +197,7 @@ func table(w io.Writer, rows [][]string) {
 	}
 }
 
-// target is what was asked for, with the host where that is known.
+// target returns what was asked for, with the host if it is known.
 func target(v audit.Violation) string {
 	if strings.HasPrefix(v.URL, "/") {
 		return v.Host + v.URL

@@ -21,20 +21,20 @@ var Command = command.Command{
 	Usage: "[flags] [FILE]",
 	Short: "answer many questions: JSON lines in, verdicts out",
 	Help: `
-Batch reads questions from FILE or standard input, a JSON object a line:
+Batch reads questions from FILE or standard input, one JSON object a line:
   robots    the text of a robots.txt
-  file      or the path of one, which is read once
+  file      or instead the path of a robots.txt, which is read once
   agent     the robot's product token, or "*"
   url       a URL or "/path?query"
 
-and writes the verdicts in the same order, a JSON object a line (-json is always on):
-  url       as asked
-  agent     as asked
+and writes the verdicts in the same order, one JSON object a line (-json is always on):
+  url       as in the question
+  agent     as in the question
 ` + verdict.Help + `
 ` + doubt.Help + `
 
-A line that cannot be answered gives an object with input_line, its number, and error, and the others go on. Memory is
-bounded: -cache is for files that were read, and a line has at most 16 MiB.
+If a line cannot be answered, an object with input_line (its number) and error takes the verdict's place, and the other
+lines are answered. Memory is bounded: -cache limits the files that are kept, and a line has at most 16 MiB.
 
   {"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"https://example.com/a/b"}
   {"url":"https://example.com/a/b","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /a","line":2}

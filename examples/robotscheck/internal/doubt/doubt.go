@@ -13,8 +13,8 @@ import (
 
 // Help describes the result of Of, for the help of commands that print it as
 // JSON.
-const Help = `  doubt     why that is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16, or an
-            HTML page; absent where it is not`
+const Help = `  doubt     why the answer is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16,
+            or an HTML page; absent if it is not doubtful`
 
 // Of returns a sentence that says why the robots.txt as a whole is doubtful, or
 // "" if it is not. It is cheap if nothing is wrong.

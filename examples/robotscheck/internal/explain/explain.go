@@ -23,7 +23,8 @@ var Command = command.Command{
 	Short: "may a robot fetch a path, and which line says so",
 	Help: `
 Explain says whether a robot may fetch each PATH, which rule of the robots.txt decides, and what would decide without that
-rule (the runner-up). If Google's parser or the draft of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or a whole URL. With a URL that has a path, and no PATH, that URL is explained.
+rule (the runner-up). If Google's parser or the draft of 1996 would decide otherwise, it says so, too. PATH is "/path?query" or
+a whole URL. If there is no PATH and the URL has a path, that URL is explained.
 
   robotscheck explain -agent ExampleBot robots.txt /private/ /private/press.html
   robotscheck explain -agent Googlebot https://example.com/private/

@@ -18,7 +18,7 @@ type fetched struct {
 }
 
 // fetchedHelp describes the type fetched.
-const fetchedHelp = `  fetched   of a URL, how its robots.txt was had: status, from (where, redirects followed), time, expires, cause,
+const fetchedHelp = `  fetched   for a URL, how its robots.txt was fetched: status, from (the URL after redirects), time, expires, cause,
             next_try, sha256`
 
 func fetchedOf(s *source.Source) *fetched {

@@ -23,41 +23,42 @@ var Command = command.Command{
 	Usage: "[flags] URL",
 	Short: "whether servers can tell a crawler by its signatures",
 	Help: `
-Identity fetches the keys by which servers check who signed a request (Web Bot Auth, draft-ietf-webbotauth-httpsig-
-protocol-01), and looks at them as a verifier does: a 200 without a redirect, the media type, the keys and their names,
-the signatures of the answer, how long they hold, and how long the answer may be cached. URL is that of the key
-directory, or of its origin alone.
+Identity fetches the keys with which servers check who signed a request (Web Bot Auth,
+draft-ietf-webbotauth-httpsig-protocol-01), and checks the answer as a verifier does: whether it is a 200 without a
+redirect, its media type, the keys and their names, its signatures and how long they hold, and how long the answer may be
+cached. URL is that of the key directory, or of its origin alone.
 
   robotscheck identity https://bot.example
 
-With -out, it makes the directory instead, out of private keys, so that the web server needs none of them. It writes
-three files into DIR, the same each time but for times and signatures:
+With -out, it makes the directory from private keys instead, so that the web server needs no private key. It writes three
+files into DIR. If it makes them again from the same keys, only times and signatures change:
 
   http-message-signatures-directory          what to serve, at /.well-known/http-message-signatures-directory
-  http-message-signatures-directory.headers  with which header fields
-  http-message-signatures-directory.nginx    both, for nginx to include in the server of URL's host
+  http-message-signatures-directory.headers  the header fields to serve it with
+  http-message-signatures-directory.nginx    both, for nginx to include in the server block of URL's host
 
-Make them again before half of -validity is over. While keys change, give both: -key new.pem -key old.pem.
+Make them again before half of -validity is over. While you change keys, give both: -key new.pem -key old.pem.
 
   openssl genpkey -algorithm ed25519 -out key.pem
   robotscheck identity -out keys -key key.pem https://bot.example
 
-Exit status: 0 all is well, or the files are written, 1 something is wrong, or there is no answer, 2 it cannot be told.
+Exit status: 0 all is well, or the files are written, 1 something is wrong, or there is no answer, 2 it could not be
+checked or made.
 
 With -json, one object:
   url       of the directory
-  keys      [{"id", "signed_until"}], those that a verifier can use; the time is absent where no signature holds
+  keys      [{"id", "signed_until"}], those that a verifier can use; signed_until is absent if no signature holds
   problems  sentences
   files     with -out: what was written
-  renew     with -out: by when the files are to be made again`,
+  renew     with -out: the time by which to make the files again`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		var m maker
-		flags.StringVar(&m.dir, "out", "", "make the directory, in `DIR`, instead of looking at it")
-		flags.Func("key", "with -out: `file` with a private key, in PEM or as a JWK, which nobody else may read; may be repeated", func(file string) error {
+		flags.StringVar(&m.dir, "out", "", "make the directory in `DIR` instead of checking one")
+		flags.Func("key", "with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated", func(file string) error {
 			m.keys = append(m.keys, file)
 			return nil
 		})
-		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: for how much `time` to sign")
+		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: the `time` for which the signatures hold")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

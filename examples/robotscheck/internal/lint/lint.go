@@ -27,9 +27,10 @@ and what is worth knowing:
 
   FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
 
-Below it stands what the line should be, if lint knows. A problem of the whole file is shown at 1:1. An error is a line that
-has no effect, or an effect that nobody can want. A warning is a line that is read otherwise than it seems to be meant, or
-not alike by all robots. An info need not be wrong. Package robotstxt/lint explains the codes, which do not change.
+If lint knows what the line should be, that follows below it. A problem of the whole file is shown at 1:1. An error is a
+line that has no effect, or an effect that nobody can want. A warning is a line that robots read differently than its author
+seems to expect, or that not all robots read alike. An info need not be wrong. Package robotstxt/lint explains the codes,
+which do not change.
 
 If a file has a problem more than three times, only the first is shown, with the lines of the others; -all shows each.
 
@@ -45,7 +46,7 @@ With -json, one object for each problem:
   fix       what the line should be, with "\n" between several; absent if only the author can say`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		least := lint.Info
-		flags.Func("severity", "leave out what is less than `info`, warning or error; it does not count for the exit status then", func(s string) error {
+		flags.Func("severity", "leave out what is less than `info`, warning or error, also from the exit status", func(s string) error {
 			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
 				if severity.String() == s {
 					least = severity
@@ -54,7 +55,7 @@ With -json, one object for each problem:
 			}
 			return errors.New("write info, warning or error")
 		})
-		all := flags.Bool("all", false, "show each problem, also of those that a file has many times")
+		all := flags.Bool("all", false, "show each problem, even if a file has it many times")
 		asJSON := flags.Bool("json", false, "print JSON, an object a line, and all of them")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

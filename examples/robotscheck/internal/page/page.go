@@ -19,47 +19,47 @@ var Command = command.Command{
 	Usage: "[flags] FILE|URL",
 	Short: "what a page says about itself, and where",
 	Help: `
-Page lists what an HTML page and its response header tell robots (noindex, nofollow and their like), what the owner says
-about uses of the page (search, AI), and where each of it is said. A URL is fetched if its robots.txt allows that to
--agent, or to whom -user-agent names where there is none; what that robots.txt says about uses counts, too, and so do
-the RSL files that its License lines and the header's Link name, which are fetched likewise. Of a FILE, the header is what
--header gives, and the RSL files are those of -rsl.
+Page lists what an HTML page and its response header tell robots (noindex, nofollow and the like), what the owner says
+about uses of the page (search, AI), and where each of these is said. A URL is fetched if its robots.txt allows that to the
+robot of -agent or, without -agent, of -user-agent. What that robots.txt says about uses counts, too, and so do the RSL
+files that its License lines and the header's Link name. They are fetched only if their robots.txt allows it, too. For
+a FILE, -header gives the header and -rsl the RSL files.
 
   robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noarchive' page.html
   robotscheck page -links https://example.com/
 
-Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 it cannot be told, 3 it is told,
-but the robots.txt is cut at 500 KiB, binary, or an HTML page.
+Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 there is no answer, 3 there is
+an answer, but the robots.txt is cut at 500 KiB, binary, or an HTML page.
 
 With -json, one object:
   source       the file, or the URL after redirects
-  agent        who it is said to; absent for what a FILE says to everybody
-  status       of a URL's response
+  agent        the robot that it is said to; absent for what a FILE says to everybody
+  status       of the response, for a URL
   examined     "complete", "header only" (no HTML)
-  refusal      {"by", "kind", "sure", "evidence"}, if it has the marks of a wall's page rather than of the site's
-  restrictions what it comes to: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
-  directives   [{"name", "value", "known", "source", "scope", "line", "raw"}], all that was said
+  refusal      {"by", "kind", "sure", "evidence"}, if it has the marks of a bot wall's page
+  restrictions the result: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
+  directives   [{"name", "value", "known", "source", "scope", "line", "raw"}]: all that was said
   uses         [{"use", "answer", "evidence"}]: "search", "train-ai", "train-ai-images", "ai-input" are "allow", "deny"
                or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
-  licenses     [{"url", "where", "line", "error"}]; with an error, its terms could not be read
+  licenses     [{"url", "where", "line", "error"}]; if there is an error, the terms could not be read
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
-  doubt        of a URL, why its robots.txt is not what robots should be given; absent where it is
-  decision     of a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
+  doubt        for a URL, why its robots.txt may not be meant for robots; absent if there is no doubt
+  decision     for a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		p := check{header: make(http.Header)}
-		flags.Func("agent", "product `token` of the robot; without, what a FILE says to everybody, and a URL to the -user-agent", func(s string) error {
+		flags.Func("agent", "product `token` of the robot; default: everybody for a FILE, the robot of -user-agent for a URL", func(s string) error {
 			if p.agent = s; s == "*" {
 				return errors.New("leave it out for what is said to everybody")
 			}
 			return robot.Check(s)
 		})
 		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
-		flags.Func("rsl", "`file` of RSL 1.0 with the terms for a FILE, which -base places; may be repeated", func(name string) error {
+		flags.Func("rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated", func(name string) error {
 			p.terms = append(p.terms, name)
 			return nil
 		})
 		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
-		base := flags.String("base", "", "`URL` of the page in a FILE, which -links needs")
+		base := flags.String("base", "", "`URL` of the page in a FILE; -links needs it")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robot.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// features are what a file may have, in the order in which they are shown.
+// features are the features of a file that are counted, in the order in which
+// they are shown.
 var features = []struct {
 	name string
 	has  func(*surveyed) bool
@@ -29,7 +30,7 @@ var features = []struct {
 	{"everything shut to others (*)", func(f *surveyed) bool { return f.front.isShut("*") }},
 }
 
-// patterns are what a rule may have.
+// patterns are the features of a rule's pattern that are counted.
 var patterns = []struct {
 	name string
 	is   func(pattern string) bool
@@ -47,14 +48,14 @@ type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
 	front   *front
-	rules   int // with a pattern
-	largest int // group, in such rules
+	rules   int // how many have a pattern
+	largest int // how many of these the largest group has
 	fields  map[string]bool
 	lines   int
-	longest int // line, in bytes
+	longest int // how many bytes the longest line has
 }
 
-// examine reads a file.
+// examine parses a file and finds out what is counted.
 func examine(text []byte) *surveyed {
 	f := &surveyed{file: robotstxt.Parse(text), fields: make(map[string]bool)}
 	for g := range f.file.Groups() {
@@ -70,7 +71,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // as written: nearly all are there already
+		if !f.fields[field.Name] { // nearly always this spelling is there already
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}
@@ -79,13 +80,13 @@ func examine(text []byte) *surveyed {
 		f.longest = max(f.longest, span[1]-span[0])
 	}
 	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {
-		f.lines-- // what follows the last line end is no line
+		f.lines-- // after the last line end there is no line
 	}
 	return f
 }
 
-// countRules counts the rules, of any of these kinds, whose pattern is so;
-// without kinds, of both.
+// countRules returns how many rules have a pattern that the function accepts.
+// If kinds are given, it counts only rules of these kinds.
 func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.Kind) (n int) {
 	for _, g := range f.groups {
 		for _, r := range g.Rules {
@@ -97,7 +98,8 @@ func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.K
 	return n
 }
 
-// robot reports whether the value of a user-agent line, other than "*", is so.
+// robot reports whether the function accepts the value of some user-agent line.
+// It leaves out lines for "*".
 func (f *surveyed) robot(is func(value string) bool) bool {
 	for _, g := range f.groups {
 		for _, a := range g.UserAgents {
@@ -111,7 +113,8 @@ func (f *surveyed) robot(is func(value string) bool) bool {
 
 func anyPattern(string) bool { return true }
 
-// hasDigit reports whether a robot's name has what names in RFC 9309 have not.
+// hasDigit reports whether a robot's name has a digit or a dot, which names in
+// RFC 9309 cannot have.
 func hasDigit(value string) bool { return strings.ContainsAny(robot.Name(value), "0123456789.") }
 
 func hasEscape(pattern string) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// eachFile calls each for the files that an argument stands for, and with what
-// reads them.
+// eachFile calls each once for every file that an argument stands for, with the
+// file's name and a function that reads it.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

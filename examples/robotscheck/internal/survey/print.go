@@ -22,8 +22,8 @@ func (r result) print(w io.Writer) {
 	}
 
 	table := func(headings ...string) (row func(cells ...string), flush func()) {
-		// The first column is text, the others are numbers: tabwriter aligns
-		// all columns alike.
+		// The first column is text, and the others are numbers. tabwriter
+		// aligns all columns alike, so it gets only the numbers.
 		var buf bytes.Buffer
 		rows := output.Table(&buf, tabwriter.AlignRight)
 		var names []string

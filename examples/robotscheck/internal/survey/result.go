@@ -53,7 +53,8 @@ type robotRow struct {
 	ShutOut int    `json:"shut_out"`
 }
 
-// result puts everything in order.
+// result returns what was counted, in the order in which it is shown. It has at
+// most top robots.
 func (t *tally) result(top int) result {
 	r := result{Files: t.files, Bytes: t.nbytes, Without: t.without, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {

@@ -19,7 +19,7 @@ type survey struct {
 	live   bool // stderr is a terminal
 	failed int  // files that could not be read
 
-	without map[string]int // answers without a file, as in "4xx"
+	without map[string]int // answers that are not files, by class, such as "4xx"
 }
 
 // run gives each file to one of the workers and returns the sum of what they

@@ -6,22 +6,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A front says of robots whether a file lets them ask for "/". It gives the
-// answer of File.Rules(name).Allowed("/") without compiling all rules for each
-// robot: nearly every group shows at first sight what it says about "/".
+// A front says which robots a file lets ask for "/". Its answer is that of
+// File.Rules(name).Allowed("/"), but it need not compile all rules for each
+// robot. In nearly every group, a look at each rule is enough.
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // of each group
-	named   map[string][]int // by what user-agent lines begin with, in lower case: groups
+	named   map[string][]int // the groups, by the name in lower case with which one of their user-agent lines begins
 }
 
 // A verdict is what a group says about "/".
 type verdict uint8
 
 const (
-	open verdict = iota // nothing, or yes
+	open verdict = iota // the group says nothing, or allows it
 	shut
-	unclear // at first sight
+	unclear // a look at each rule is not enough
 )
 
 func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
@@ -29,11 +29,13 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 	for i, g := range groups {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
-			// A robot is named by all that its own name may be made of: see
-			// RFC 9309 §2.2.1, and File.Rules for digits and dots.
+			// A robot's name in the line ends at the first byte that the
+			// robot's own name could not have. If the robot's name has a digit
+			// or a dot, these do not end it: see RFC 9309 §2.2.1 and
+			// File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
-					f.verdict[i] = unclear // whether it is for all
+					f.verdict[i] = unclear // it may not be for all robots
 				}
 				f.add("*", i)
 			}
@@ -55,8 +57,8 @@ func (f *front) add(name string, group int) {
 	}
 }
 
-// prefixOf returns what a value begins with that may be a robot's name, with
-// digits and dots or without.
+// prefixOf returns the beginning of a value that may be a robot's name. wide
+// says whether the name may have digits and dots.
 func prefixOf(value string, wide bool) string {
 	for i := range len(value) {
 		switch c := value[i]; {
@@ -69,8 +71,8 @@ func prefixOf(value string, wide bool) string {
 	return value
 }
 
-// isShut reports whether a robot may not ask for "/": one that the file names,
-// or "*".
+// isShut reports whether a robot may not ask for "/". The robot is one that the
+// file names, or "*".
 func (f *front) isShut(robot string) bool {
 	groups := f.named[strings.ToLower(robot)]
 	if len(groups) == 0 && robot != "*" {
@@ -80,7 +82,7 @@ func (f *front) isShut(robot string) bool {
 	for i, g := range groups {
 		if v := f.verdict[g]; i == 0 {
 			says = v
-		} else if v != says { // of several groups the rules count together
+		} else if v != says { // the rules of several groups count together
 			says = unclear
 		}
 	}
@@ -90,7 +92,8 @@ func (f *front) isShut(robot string) bool {
 	return says == shut
 }
 
-// firstSight is what rules say about "/", if that shows at first sight.
+// firstSight returns what rules say about "/", as far as a look at each one
+// shows.
 func firstSight(rules []robotstxt.Rule) verdict {
 	says := open
 	for _, r := range rules {
@@ -107,8 +110,9 @@ func firstSight(rules []robotstxt.Rule) verdict {
 	return says
 }
 
-// hasWord reports whether a pattern has a letter or a digit, which "/" has not.
-// In an escape it may stand for something else.
+// hasWord reports whether a pattern has a letter or a digit, so that it cannot
+// match "/". It reports false if the pattern has an escape, because that may
+// stand for another byte.
 func hasWord(pattern string) bool {
 	if strings.IndexByte(pattern, '%') >= 0 {
 		return false

@@ -1,5 +1,5 @@
-// Package survey is robotscheck survey: what many robots.txt files have in
-// common.
+// Package survey implements robotscheck survey: what many robots.txt files have
+// in common.
 //
 // Each worker counts some of the files in a tally of its own. The tallies are
 // merged, put in order and printed.
@@ -16,35 +16,36 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// Command is robotscheck survey.
+// Command is the subcommand robotscheck survey.
 var Command = command.Command{
 	Name:  "survey",
 	Usage: "[flags] DIR|LIST|ARCHIVE",
 	Short: "what many robots.txt files have in common",
 	Help: `
-Survey reads all files of a directory and those below it, of a tar archive (.tar, .tar.gz or .tgz), of a WARC file (.warc
-or .warc.gz), or of a list, which has a file's path a line ("-": standard input). It counts in how many there is what, how
-large they are, which problems lint finds, and which robots they name.
+Survey reads all files of a directory and of those below it, of a tar archive (.tar, .tar.gz or .tgz), of a WARC file (.warc
+or .warc.gz), or of a list, which has the path of one file a line ("-": standard input). It counts how many files have which
+features, how large they are, which problems lint finds, and which robots they name.
 
   robotscheck survey -match 'robots/*.txt' corpus.tar.gz
   robotscheck survey CC-MAIN-20261120100000-00000.warc.gz
 
-Of a WARC file, also one in a directory, the answers for /robots.txt are read, as Common Crawl's robotstxt subset has them,
-and -match is for their hosts.
+From a WARC file, survey reads the answers for /robots.txt, such as those in Common Crawl's robotstxt subset. If the
+argument is a WARC file, -match is for their hosts.
 
-Of a file, at most 1,000 problems and 1,000 robots count. A robot is shut out of a file if its rules there disallow "/".
+At most 1,000 problems and 1,000 robots of a file are counted. A file shuts a robot out if its rules for the robot disallow
+"/".
 
 Exit status: 0 all files were read, 2 one could not be read.
 
 With -json, one object:
   files, bytes
-  without   of WARC files, the answers that are no file, by their class: {"4xx": 12}
-  have      [{"what", "files"}]: what files have, where lint's codes do not tell
-  rules     [{"what", "rules", "files"}]: what rules have in their patterns
+  without   for WARC files, the answers that are not files, by their class: {"4xx": 12}
+  have      [{"what", "files"}]: features of files for which lint has no code
+  rules     [{"what", "rules", "files"}]: features of the rules' patterns
   sizes     [{"what", "median", "p90", "p99", "max"}]: bytes, lines, groups, rules, rules of the largest group
   worst     in how many files the worst problem is an "error", "warning" or "info", or there is "none"
   problems  [{"code", "severity", "files", "times"}]
-  robots    [{"name", "files", "shut_out"}], the names in small letters`,
+  robots    [{"name", "files", "shut_out"}], the names in lower case`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		match := flags.String("match", "", "read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
 		top := flags.Int("top", 20, "how many robots to name")

@@ -10,11 +10,11 @@ import (
 // A tally is what was counted in some robots.txt files.
 type tally struct {
 	files, nbytes int
-	without       map[string]int // answers without a file, as in "4xx"
-	have          map[string]int // files, by a name of features
-	patterns      [][2]int       // rules, and files with one
+	without       map[string]int // answers that are not files, by class, such as "4xx"
+	have          map[string]int // how many files have each of features, by its name
+	patterns      [][2]int       // for each of patterns: how many rules have it, and how many files have such a rule
 	sizes         [len(sizeNames)][]int
-	worst         map[string]int // files, by the severity of their worst problem
+	worst         map[string]int // how many files there are, by the severity of their worst problem
 	problems      map[problemKind]problemCount
 	robots        map[string]robotCount
 }
@@ -30,7 +30,7 @@ type problemCount struct{ files, times int }
 
 type robotCount struct{ files, shut int }
 
-// mostRobots is how many robots of one file count.
+// mostRobots is how many robots of a file are counted at most.
 const mostRobots = 1000
 
 func newTally() *tally {
@@ -92,7 +92,7 @@ func (t *tally) addProblems(problems []lint.Problem) {
 	t.worst[worst]++
 }
 
-// severityOf is the inverse of String.
+// severityOf returns the severity whose String is s, or Info if there is none.
 func severityOf(s string) lint.Severity {
 	for _, severity := range []lint.Severity{lint.Warning, lint.Error} {
 		if severity.String() == s {

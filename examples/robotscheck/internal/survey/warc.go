@@ -19,13 +19,14 @@ func isWARC(name string) bool {
 
 func everyHost(string) bool { return true }
 
-// A noFile is an answer for a robots.txt that is no file: its status.
+// A noFile is the status of an answer for robots.txt that is not a file.
 type noFile int
 
 func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
 
-// eachInWARC calls each for the robots.txt of a WARC file, as the robotstxt
-// subset of Common Crawl has them: those of the hosts that match.
+// eachInWARC calls each for every answer for robots.txt in a WARC file, such as
+// one of Common Crawl's robotstxt subset. It leaves out hosts that do not
+// match.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each func(name string, read func() ([]byte, error)) error) error {
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
@@ -72,7 +73,8 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 	}
 }
 
-// eachInFile opens a file of a directory. What is wrong with it is told to each.
+// eachInFile opens and reads a file of a directory. If it cannot open it, it
+// passes the error to each.
 func eachInFile(name string, read func(io.Reader) error, each func(name string, read func() ([]byte, error)) error) error {
 	in, err := os.Open(name)
 	if err == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Judge returns the verdict on a target as robotsmw.Checker has it: where the
-// target is allowed, but a name that servers may serve it by instead is
-// disallowed, that name decides.
+// Judge returns the verdict on a target, as robotsmw.Checker would. Servers may
+// take an allowed target for another name that is disallowed. Then that name
+// decides.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m := rules.Match(target)
 	if m.Allowed {
@@ -23,13 +23,13 @@ func Judge(rules *robotstxt.Rules, target string) Verdict {
 	return Of(m)
 }
 
-// otherNames returns what else servers may take a target for: its path with
-// dot segments resolved (RFC 3986 §5.2.4) and then empty ones merged, and in
-// the other order.
+// otherNames returns the names that servers may take a target for. One is its
+// path with dot segments resolved (RFC 3986 §5.2.4) and then empty segments
+// removed. The other is the same in the other order.
 func otherNames(target string) (names []string) {
 	path := pathOf(target)
 	if !strings.Contains(path, "//") && !strings.Contains(path, "/.") && !strings.Contains(path, "/%") {
-		return nil // as nearly always
+		return nil // as for nearly all targets
 	}
 	query := ""
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -58,7 +58,7 @@ func pathOf(target string) string {
 	return ""
 }
 
-// merged is a path without its empty segments.
+// merged returns a path without its empty segments.
 func merged(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
@@ -66,7 +66,8 @@ func merged(path string) string {
 	return path
 }
 
-// resolved is a path, which begins with a slash, without its dot segments.
+// resolved returns a path without its dot segments. The path begins with a
+// slash.
 func resolved(path string) string {
 	var out []string
 	segments := strings.Split(path[1:], "/")

@@ -25,14 +25,15 @@ type Verdict struct {
 
 // Help describes a Verdict, for the help of these commands.
 const Help = `  allowed   true or false
-  reason    "rule" (a rule decides), "no-match" (none of the group's does), "empty-group", "no-group" (none for this
+  reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
             expensive: disallowed), "unavailable" (4xx: allowed), "unreachable" (5xx, network: disallowed)
   rule      the rule that decides, as "Disallow: /a"
-  line      its line
-  resolved  where the rule disallows what servers may take the URL for, that: "/private/" for "/x/../private/"`
+  line      the number of its line
+  resolved  the other path that servers may take the URL for, if the rule disallows that: "/private/" for
+            "/x/../private/"`
 
-// reasons are robotstxt's, by the names that robotsmw has for them.
+// reasons has for each reason of robotstxt the same one of robotsmw.
 var reasons = [...]robotsmw.Reason{
 	robotstxt.NoGroup:     robotsmw.NoGroup,
 	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
@@ -42,7 +43,7 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
-// Of makes a Verdict of the parser's answer.
+// Of returns the parser's answer as a Verdict.
 func Of(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {
@@ -51,7 +52,7 @@ func Of(m robotstxt.Match) Verdict {
 	return v
 }
 
-// Word is the verdict in one word.
+// Word returns the verdict in one word.
 func (v Verdict) Word() string {
 	if v.Allowed {
 		return "allowed"
@@ -59,7 +60,7 @@ func (v Verdict) Word() string {
 	return "disallowed"
 }
 
-// Why is what the verdict rests on, in a few words.
+// Why returns the reason for the verdict in a few words.
 func (v Verdict) Why() string {
 	why := v.reason()
 	if v.Resolved != "" {
