@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -61,15 +62,23 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		}))
-		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "http://busy.example/")
+		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "-delay=100ms", "http://busy.example/")
 		if summary.GivenUp != 1 || len(summary.Lost) != 1 {
 			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
+		var due float64 // when the next try is, as the one before says
 		for _, l := range lines {
-			if l.Status == http.StatusTooManyRequests {
-				tries++
+			if l.Status != http.StatusTooManyRequests {
+				continue
 			}
+			if tries++; tries > 1 && math.Abs(l.Requests[0].At-due) > 0.002 {
+				t.Errorf("try %d was at %.3f s, announced for %.3f s", tries, l.Requests[0].At, due)
+			}
+			due = l.Seconds + l.Again
+		}
+		if paused := summary.Hosts[0].Paused; paused > summary.Seconds {
+			t.Errorf("the host was paused for %v s of %v s", paused, summary.Seconds)
 		}
 		if tries != record.MaxTries {
 			t.Errorf("%d tries, want %d", tries, record.MaxTries)
@@ -245,6 +254,9 @@ func TestCrawl_LongLists(t *testing.T) {
 		command := tool.Command{Crawl: crawl, Args: args, Base: &internet, Stdout: &out, Stderr: io.Discard}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
+		}
+		if want := "Crawling http://00.example/, http://01.example/, http://02.example/, … and 57 more as ExampleBot/1.0\n"; !strings.HasPrefix(out.String(), want) {
+			t.Errorf("the heading is not %q:\n%.300s", want, out.String())
 		}
 		_, summary, _ := strings.Cut(out.String(), "60 hosts in ")
 		for want, n := range map[string]int{"… and 10 more, in -json\n": 1, "… and 39 more, in -json\n": 1, "\n  50.example ": 0, ": no such host\n": 50 - 1 + 20} {

@@ -20,7 +20,9 @@ func Count(n int, noun string) string {
 }
 
 // Seconds returns d in seconds, rounded to the millisecond, as records hold it.
-func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+func Seconds(d time.Duration) float64 {
+	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
+}
 
 // Since returns the seconds from then to now.
 func Since(then time.Time) float64 { return Seconds(time.Since(then)) }

@@ -162,6 +162,8 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
 			m.paused = duration(r.PausedUntil)
+		} else if r.Verdict != record.RobotsTxt {
+			m.letter = letterOf(record.PutOff) // net/http sent the request again
 		}
 		c.keep(h, m)
 	}

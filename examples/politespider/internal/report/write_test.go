@@ -101,6 +101,18 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// A request that net/http sent again is no second page that was lost: the
+// counts of the marks are those of the tiles.
+func TestWrite_SentAgain(t *testing.T) {
+	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
+	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
+	var got timeline
+	write(t, c, record.Summary{Seconds: 3, Failed: 1, Hosts: []record.HostSummary{{Host: "a.example", Requests: 2, Lost: 1}}}).read(t, "timeline-0", &got)
+	if got.Verdicts != "px" || got.Notes[got.Note[0]] != "" || got.Notes[got.Note[1]] != "EOF" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // hostile is what a site might send to have a script of its own run, or to make
 // the page tell another story.
 var hostile = []string{

@@ -152,10 +152,10 @@ func (o *options) sites(rawURLs []string) error {
 		if err != nil {
 			return err
 		}
-		o.what = strings.TrimPrefix(o.what+", "+u.String(), ", ")
 		o.start = append(o.start, u)
 		o.about.Start = append(o.about.Start, u.String())
 	}
+	o.what = namesOf(o.about.Start)
 	o.inScope = o.scope.of(o.start)
 	o.about.Scope = string(o.scope)
 	if o.proxy != "" {
@@ -164,6 +164,15 @@ func (o *options) sites(rawURLs []string) error {
 		return err
 	}
 	return nil
+}
+
+// namesOf returns the URLs that a crawl begins with as its heading names them.
+func namesOf(urls []string) string {
+	const most = 3
+	if len(urls) <= most {
+		return strings.Join(urls, ", ")
+	}
+	return fmt.Sprintf("%s, … and %d more", strings.Join(urls[:most], ", "), len(urls)-most)
 }
 
 // proxyURL parses the address of a proxy.

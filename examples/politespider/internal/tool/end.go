@@ -131,7 +131,11 @@ func (v *Visit) putOff(r record.Record) {
 	} else {
 		p.Due = now.Add(patience(v.interval(), p.Puts))
 	}
-	r.Verdict, r.Again = record.PutOff, record.Seconds(p.Due.Sub(now))
+	again := p.Due.Sub(now)
+	if host := r.PausedUntil - v.job.ledger.Offset(now); host > again.Seconds() { // the Limiter leaves the host alone for longer
+		again = time.Duration(host * float64(time.Second))
+	}
+	r.Verdict, r.Again = record.PutOff, record.Seconds(again)
 	v.job.ledger.Add(r)
 	v.job.frontier.PutBack(p, rest)
 }

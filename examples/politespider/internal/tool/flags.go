@@ -82,7 +82,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
 
 	flags.BoolVar(&o.json, "json", false, "print a JSON object for each line, and one for the summary")
-	flags.StringVar(&o.report, "report", "", "write the outcome of this run as an HTML `file` for a browser")
+	flags.StringVar(&o.report, "report", "", "write the outcome of the crawl, with -redis of this process, as an HTML `file` for a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")

@@ -3,6 +3,7 @@ package tool
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gocolly/colly/v2"
@@ -11,21 +12,31 @@ import (
 // normalize parses a URL into the form in which colly will send it.
 func normalize(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
-	if err != nil {
+	if err != nil && strings.Contains(rawURL, "://") {
 		return nil, err
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		meant := strings.TrimLeft(rawURL, "/")
-		if meant == "" || strings.Contains(meant, "://") { // a scheme is not what it lacks
-			meant = "example.com/"
-		}
-		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in http://%s", rawURL, meant)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in %s", rawURL, inFull(rawURL))
 	}
 	absolute := (&colly.Request{URL: u}).AbsoluteURL(rawURL)
 	if absolute == "" {
 		return nil, fmt.Errorf("%q is not a URL", rawURL)
 	}
 	return withoutFragment(absolute)
+}
+
+// inFull returns the URL that was probably meant by a text that is none, or an
+// example.
+func inFull(text string) string {
+	scheme, rest := "http", text
+	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {
+		scheme, rest = strings.TrimSuffix(before, ":"), after
+	}
+	rest = strings.TrimLeft(rest, "/")
+	if rest == "" || strings.Contains(rest, "://") { // a scheme is not what it lacks
+		rest = "example.com/"
+	}
+	return scheme + "://" + rest
 }
 
 func withoutFragment(rawURL string) (*url.URL, error) {

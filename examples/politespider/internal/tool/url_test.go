@@ -2,6 +2,7 @@ package tool
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,32 @@ func TestNormalize(t *testing.T) {
 		if u, err := normalize(raw); err == nil {
 			t.Errorf("%q: got %s, want an error", raw, u)
 		}
+	}
+}
+
+// Someone who writes a URL as a browser's address bar takes it reads how to
+// write it here.
+func TestNormalize_InFull(t *testing.T) {
+	for raw, want := range map[string]string{
+		"a.example":          "http://a.example",
+		"//a.example/b":      "http://a.example/b",
+		"localhost:8080":     "http://localhost:8080",
+		"127.0.0.1:8080/b":   "http://127.0.0.1:8080/b",
+		"[::1]:8080":         "http://[::1]:8080",
+		"http:/a.example":    "http://a.example",
+		"https//a.example/b": "https://a.example/b",
+		"https:///a.example": "https://a.example",
+		"http://":            "http://example.com/",
+		"ftp://a.example/":   "http://example.com/",
+		"":                   "http://example.com/",
+		"http.example/a//b":  "http://http.example/a//b",
+	} {
+		if _, err := normalize(raw); err == nil || !strings.HasSuffix(err.Error(), ": write it in full, as in "+want) {
+			t.Errorf("%q: %v, want %s", raw, err, want)
+		}
+	}
+	if _, err := normalize("http://a b/"); err == nil || !strings.Contains(err.Error(), "invalid character") {
+		t.Errorf("a URL with a space: %v", err)
 	}
 }
 

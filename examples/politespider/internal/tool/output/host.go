@@ -33,10 +33,12 @@ func (h *host) answered(r record.Record) {
 	h.answers[address] = robotsSummary(r)
 }
 
-// summary returns the host's part of the summary. If the host has several
-// robots.txt files, each is named by its address.
-func (h *host) summary() record.HostSummary {
+// summary returns the host's part of the summary at the end of the crawl. If
+// the host has several robots.txt files, each is named by its address. A pause
+// that is not over counts only as far as it has passed.
+func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
+	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))
 	var answers []string
 	for _, address := range slices.Sorted(maps.Keys(h.answers)) {
 		if answer := h.answers[address]; len(h.answers) > 1 {
@@ -65,3 +67,5 @@ func robotsSummary(r record.Record) string {
 	}
 	return fmt.Sprint(r.Status)
 }
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -124,18 +124,17 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 // later moves the times of a record: a time since its run began becomes a time
 // since the crawl began, which was earlier by that much.
 func later(r record.Record, by time.Duration) record.Record {
-	r.Seconds += record.Seconds(by)
+	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
+	move(&r.Seconds)
 	if r.PausedUntil > 0 {
-		r.PausedUntil += record.Seconds(by)
+		move(&r.PausedUntil)
 	}
 	r.Requests = slices.Clone(r.Requests)
 	for i := range r.Requests {
-		r.Requests[i].At += record.Seconds(by)
+		move(&r.Requests[i].At)
 	}
 	return r
 }
-
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // Begin prints the heading.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
@@ -325,8 +324,9 @@ func (l *Ledger) summary(stopped string, state frontier.State) record.Summary {
 	s.Seconds = record.Since(l.start)
 	s.Stopped, s.Left = stopped, state.Queued
 	s.Elsewhere = max(state.Spent-s.Fetched-s.Moved-s.NotFound-s.Refused-s.GivenUp-s.Failed, 0)
+	end := time.Now()
 	for _, h := range l.hosts {
-		s.Hosts = append(s.Hosts, h.summary())
+		s.Hosts = append(s.Hosts, h.summary(end))
 	}
 	slices.SortFunc(s.Hosts, func(a, b record.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
 	return s

@@ -12,17 +12,19 @@ import (
 func (p *textPrinter) summary(s record.Summary) {
 	fmt.Fprintln(p.w)
 	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
-	fmt.Fprintln(p.w)
-
 	p.hosts(s.Hosts)
 	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
 	p.list("\nFetched, but perhaps no pages", s.Doubtful, func(r record.Record) string { return p.note(r) })
 	p.uses(s)
 	p.list("\nLost", s.Lost, func(r record.Record) string {
+		var why []string
 		if r.Status != 0 {
-			return fmt.Sprintf("%s: %d, %s", r.Verdict, r.Status, p.note(r))
+			why = append(why, fmt.Sprint(r.Status))
 		}
-		return fmt.Sprintf("%s: %s", r.Verdict, p.note(r))
+		if note := p.note(r); note != "" {
+			why = append(why, note)
+		}
+		return fmt.Sprintf("%s: %s", r.Verdict, strings.Join(why, ", "))
 	})
 	if s.Elsewhere > 0 {
 		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have done with %s more.\n", record.Count(s.Elsewhere, "URL"))
@@ -42,6 +44,10 @@ func (p *textPrinter) summary(s record.Summary) {
 const mostHosts, mostListed = 50, 20
 
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
+	if len(hosts) == 0 { // the crawl was complete
+		return
+	}
+	fmt.Fprintln(p.w)
 	shown := hosts[:min(len(hosts), mostHosts)]
 	width, paused, ports := len("host"), false, false
 	for _, h := range shown {

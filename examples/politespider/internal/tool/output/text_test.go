@@ -105,6 +105,28 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	}
 }
 
+// What was lost is listed with its status and why, as far as there is either.
+func TestTextPrinter_Lost(t *testing.T) {
+	var out bytes.Buffer
+	const u = "http://a.example/"
+	(&textPrinter{w: &out}).summary(record.Summary{Lost: []record.Record{
+		{Verdict: record.Refused, URL: u + "staff", Status: 403},
+		{Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 4},
+		{Verdict: record.Failed, URL: u, Error: "EOF"},
+	}})
+	const want = `
+0 hosts in 0.0s: 0 pages fetched
+
+Lost:
+  http://a.example/staff                      refused: 403
+  http://a.example/busy                       given up: 503, asked for 4 times
+  http://a.example/                           failed: EOF
+`
+	if out.String() != want { // and no table of no hosts
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
 func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	var out bytes.Buffer
 	newJSONPrinter(&out).record(record.Record{Verdict: record.Fetched, URL: "http://a.example/?a=1&b=<2>"})
