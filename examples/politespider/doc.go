@@ -65,8 +65,9 @@
 // check: each request with what allowed it, and each robots.txt as it was seen
 // (package evidence). The report then links each blocked URL to its proof. The
 // record's last hash is printed, so that it can be deposited elsewhere. With
-// -from-end, the servers' own logs show each pause too: a request that was on
-// its way for long comes no closer to the next one.
+// -from-end, each interval begins when the request before it has ended. So the
+// servers' own logs show the interval too, even if a request was slow to
+// arrive.
 //
 // # Saying who crawls
 //

@@ -131,10 +131,10 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 	return goodOrder(cost), false
 }
 
-// exactOrder examines each set of rooms as the lowest part of the house. The
-// arrows that run up from its rooms are those from its highest room to rooms
-// outside the set, and those from the set without that room, whose cost is
-// known.
+// exactOrder finds for each set of rooms the least cost of having it as the
+// lowest part of the house. That is the cost of all arrows that run up from its
+// rooms: those from its highest room to rooms outside the set, and those from
+// the set without that room, whose cost is known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)

@@ -5,11 +5,11 @@
  * say to it and what it answers, for one host, as politeness/redislimit does
  * it. Spin tries every order in which things can happen.
  *
- * Time is counted in ticks, and passes whenever it likes: between any two
- * steps no tick may go by, or a hundred. So a member that is slow, stopped
- * (SIGSTOP), cut off or killed needs no words of its own: its next step comes
- * late, or never. Its clocks go on meanwhile. No two clocks are compared: each
- * is a number of ticks that its owner counts down or up.
+ * Time is counted in ticks. Between two steps any number of ticks may pass, or
+ * none. So a member that is slow, stopped (SIGSTOP), cut off or killed needs
+ * no rules of its own: its next step comes late, or never. Its clocks go on
+ * meanwhile. No two clocks are compared: each is a number of ticks that its
+ * owner counts down or up.
  *
  * What can go wrong with a call: the engine runs it late, the answer comes
  * late, the caller gives up and goes on, and the engine runs the call after
@@ -24,35 +24,35 @@
  *             assertion in "hear")
  *   served    every member that runs gets the host again and again, under
  *             fairness, while the engine is there (-DLIVE, the formula below)
- *   silence   and the host never rests for longer than the faults explain
+ *   silence   the host never rests for longer than the faults explain
  *             (-DSILENCE, the assertion in "Clock")
  *
- * model_test.go runs them all, and the mutants: each takes one rule away and
- * must break a property. A mutant is a -D switch:
+ * model_test.go checks them all. It also checks the mutants: each takes one
+ * rule away, and then a property must break. A mutant is a -D switch:
  *
  *   safety, with one loss of the engine's state
- *     NO_COMPARE           a dead session is ended, its counter not compared
+ *     NO_COMPARE           a session is ended without comparing its counter
  *     NO_EPOCH_WAIT        a new epoch gives free hosts away at once
- *     NO_REST_AFTER_EPOCH  ... when it is old enough, but without an interval
- *     NO_REST_AFTER_DEAD   the heir of a dead owner does not wait an interval
+ *     NO_REST_AFTER_EPOCH  an epoch's first owner does not wait an interval
+ *     NO_REST_AFTER_DEAD   a dead owner's successor does not wait an interval
  *     TRUST_FROM_ANSWER    trust counts from the answer, not from the sending
- *     TRUST_FROM_JOIN      joining an epoch prolongs what is not entered yet
+ *     TRUST_FROM_JOIN      joining prolongs the trust in a host not entered yet
  *     WATCH_FROM_SENDING   patience counts from the sending, not the answer
- *     AGE_FROM_SENDING     and so does the age of the epoch that is joined
+ *     AGE_FROM_SENDING     the age of a joined epoch counts from the sending
  *     START_AFTER_LEASE    an owner starts although its lease has run out
- *     TOKEN_WITHOUT_EPOCH  a give of an earlier epoch is taken for one of this
+ *     TOKEN_WITHOUT_EPOCH  a give of an earlier epoch counts in this one
  *     LATE_GIVE            a give that comes after a later call is accepted
- *     ENTER_UNSURE         a host whose give has an unknown fate is entered
- *     LATE_ENTER           a host that was another's since then is entered
- *     FORGET_START         who loses the host forgets when it asked it last
+ *     ENTER_UNSURE         a host is entered although its give may have run
+ *     LATE_ENTER           a host is entered that another has owned since then
+ *     FORGET_START         a member that loses the host forgets its last start
  *   liveness
- *     FORGETFUL            what a session owns is told once, not by each answer
+ *     FORGETFUL            only one answer says what a session owns, not each
  *     FIRST_IN_LIST        a give goes to the first waiter, not to the next one
- *     ANY_WAITER           a give goes to a waiter that was not seen for long
+ *     ANY_WAITER           a give may go to a waiter not seen for a long time
  *   silence
  *     GIVE_WITHOUT_ACCEPT  a give makes the waiter the owner, dead or alive
  *
- * and what is left by nature, which the model must find as well:
+ * One failure cannot be prevented, and the model must find it as well:
  *     ALL_CUT_OFF          all that knew the earlier epoch are cut off while
  *                          strangers begin a new one
  *
@@ -98,21 +98,21 @@ mtype = { Join, Beat, Give, Bury, Leave };   /* what a call does */
 mtype = { Yes, NoSession, OtherEpoch };      /* how it is answered */
 
 /*
- * The engine's state. When it is lost, a new epoch begins: the random id of
- * the epoch and the run_id of the server are the number here.
+ * The engine's state. When it is lost, a new epoch begins. The number here
+ * stands for the random id of the epoch and the run_id of the server.
  */
 byte epoch = 1;
-byte age;            /* how long the epoch has been there, as members told */
+byte age;            /* how old the epoch is, as far as members have told */
 bit knew;            /* a member that has joined knew an earlier epoch */
 bit alive[Sessions]; /* the sessions; for their counters see renew */
 byte owner;          /* the owner's session; 0: the host is free */
 byte token;          /* of this ownership; begins anew with each epoch */
 byte rest = Unknown; /* what the last owner left: rest still due */
 #ifdef LIVE
-/* Who waits. Safety does not ask whose turn it is. */
+/* Who waits. Safety does not depend on whose turn it is. */
 bit waiting[Sessions];
 byte lately[Sessions]; /* for how long a session counts as seen lately */
-byte offered; /* who has been given the host, and has yet to accept */
+byte offered; /* the session that was given the host and has yet to accept */
 byte held;    /* how long it is held for that session */
 #endif
 
@@ -171,8 +171,9 @@ byte last = N; /* who made the last start */
 #endif
 #ifdef SILENCE
 /*
- * How long the host has rested, and may. A loss, or a fault of its owner, may
- * hold it up; a fault of another member may not.
+ * silence is how long the host has rested, and limit how long it may. A loss,
+ * or a fault of the host's owner, may hold it up. A fault of another member
+ * may not.
  */
 #ifndef Usual
 #define Usual 5
@@ -189,7 +190,7 @@ byte silence, limit = Usual;
 	member[m].epoch == epoch && member[m].session != 0 && \
 	member[m].session == owner)
 
-byte i, s, t, was; /* for loops and the like; zero in between */
+byte i, s, t, was; /* for loops and the like; zero between uses */
 
 #define my member[me]
 #define valid(m) (member[m].place == Owned && member[m].trust > 0)
@@ -206,9 +207,10 @@ byte i, s, t, was; /* for loops and the like; zero in between */
 #endif
 
 /*
- * A new token is one that nobody remembers in this epoch: in life it is the
- * next of a long row of numbers, here the smallest, to keep the states few.
- * Tokens and sessions of different epochs may well be equal, as in life.
+ * A new token is one that nobody remembers in this epoch. In redislimit it is
+ * the next of a long row of numbers. Here it is the smallest, to keep the
+ * states few. Tokens and sessions of different epochs may be equal, as they
+ * may in redislimit.
  */
 #define tokenOf(m, v) (member[m].epoch == epoch && member[m].token == v)
 #define tokenUsed(v) (some(tokenOf, v) || reply.token == v || \
@@ -258,10 +260,11 @@ byte i, s, t, was; /* for loops and the like; zero in between */
 
 /*
  * A free host is given away when the epoch is old enough by its members'
- * clocks: two seconds, in which one of those that knew an earlier one comes;
- * then, if one came, a lease and a second, by which time every owner of the
- * earlier epoch has entered what it owns or starts nothing more. That one
- * comes in time is what the model takes for granted (oneCameInTime).
+ * clocks. That is after two seconds, in which a member that knew an earlier
+ * epoch can join. If one has joined, it is after a lease and a second. By then
+ * every owner of the earlier epoch has entered what it owns, or starts nothing
+ * more. The model takes for granted that one joins in time, if there is any
+ * (oneCameInTime).
  */
 #ifdef LIVE
 #define knewEarlier(m, e) (member[m].epoch != 0 && member[m].epoch != e && \
@@ -298,10 +301,10 @@ inline clearAnswer(a) {
 }
 
 /*
- * Each call that runs moves the counter of its session s. What matters of a
- * counter is whether it has moved: then an earlier call of the session does
- * not run any more, and who watched the session begins anew. So there are no
- * numbers here, only these two bits.
+ * Each call that runs moves the counter of its session s. It matters only that
+ * the counter has moved: then earlier calls of the session do not run any
+ * more, and members that watch the session begin anew. So there are no numbers
+ * here, only these two bits.
  */
 inline renew() {
 #ifdef LIVE
@@ -327,7 +330,7 @@ inline renew() {
 #endif
 }
 
-/* The host becomes that of session s, which waits for r first. */
+/* Session s becomes the owner of the host, and waits for r first. */
 inline becomes(r) {
 	owner = s; rest = r;
 	t = 1; do :: tokenUsed(t) -> t++ :: else -> break od;
@@ -339,8 +342,9 @@ inline becomes(r) {
 
 #ifdef LIVE
 /*
- * The host goes to the waiter that comes next after the giver, in a ring of
- * all sessions and was seen within the last beats. It has to accept by a call.
+ * The host goes to a waiter that was seen within the last beats: the next one
+ * after the giver, in a ring of all sessions. The waiter has to accept by a
+ * call.
  */
 #ifdef ANY_WAITER
 #define mayBeNext(v) alive[v]
@@ -373,7 +377,7 @@ inline offer() {
 
 #define refused(c) (!alive[c.session] || tooLate(c))
 
-/* A late call that will be refused whatever comes is forgotten. */
+/* A late call is forgotten if it will be refused in any case. */
 inline forgetLate() {
 	if
 	:: caller == N && air.kind != 0 &&
@@ -472,7 +476,7 @@ inline lose() {
 	forgetLate()
 }
 
-/* The member has not the host. What it remembers of its last start stays. */
+/* The member no longer has the host. It still remembers its last start. */
 inline drop() {
 	my.place = Nothing; my.token = 0; my.trust = 0;
 #ifdef FORGET_START
@@ -506,7 +510,7 @@ inline receive(c, a) {
 		my.session = a.session; my.epoch = a.epoch;
 		my.age = a.age + c.age; /* c.age: see AGE_FROM_SENDING */
 		if
-		/* The waiter may have it, and be going on. */
+		/* The waiter may have the host, and may be making requests. */
 		:: my.place == Leaving -> drop()
 #ifdef TRUST_FROM_JOIN
 		:: my.place == Owned -> my.trust = c.trust

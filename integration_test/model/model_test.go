@@ -1,6 +1,7 @@
-// Package model checks the fleet's protocol, which fleet.pml describes in the
-// language of the model checker Spin (https://spinroot.com), and each rule of
-// it: without the rule, a property must break.
+// Package model checks the fleet's protocol with the model checker Spin
+// (https://spinroot.com). fleet.pml describes the protocol in Spin's language.
+// The tests also check that each of its rules is necessary: without the rule, a
+// property must break.
 package model
 
 import (

@@ -80,9 +80,9 @@ var swapped = map[token.Token]token.Token{
 	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL,
 }
 
-// changesOf returns the possible changes of one file. An operator becomes
-// another, a condition its opposite, a number one more, true becomes false. A
-// statement is left out, and a continue becomes a break.
+// changesOf returns the possible changes of one file. An operator is replaced
+// by another, a condition by its opposite, a number by the next larger one, and
+// true by false. A statement is left out. A continue becomes a break.
 func changesOf(dir, file string, src []byte) ([]change, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)

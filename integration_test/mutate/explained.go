@@ -4,6 +4,6 @@ package main
 // is.
 type explanation struct{ file, before, after string }
 
-// explained says for a change why no test can or need notice it: the behaviour
-// that it changes is not promised, or cannot be seen from outside.
+// explained has the changes that no test can or need notice, and why: the
+// behaviour that is changed is not promised, or cannot be seen from outside.
 var explained = map[explanation]string{}

@@ -158,7 +158,8 @@ func try(ctx context.Context, root string, c change) outcome {
 		return invalid
 	}
 	for _, pkg := range core[c.dir] {
-		// The test ends itself: to end the go command would leave it running.
+		// The timeout of go test ends a test that hangs. To kill the go command
+		// would leave the test running.
 		limited, cancel := context.WithTimeout(ctx, 2*hangs)
 		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-timeout", hangs.String(), "-overlay", overlay, pkg)
 		test.Dir = root

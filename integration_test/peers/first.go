@@ -13,8 +13,8 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// The first verdict is the work of a broad crawl for each origin: read a file,
-// select the rules, and decide about one URL.
+// The first verdict is what a broad crawl does for each origin: it reads a
+// file, selects the rules, and decides about one URL.
 
 const firstPath, firstURL = "/news/archive-search-1234.html", "http://example.com/news/archive-search-1234.html"
 

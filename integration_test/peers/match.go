@@ -49,7 +49,7 @@ func (m matchWorkload) matchers() (ours, temoto func()) {
 	rules := courtesy.Parse([]byte(m.robots)).Rules("ExampleBot")
 	data, err := robotstxt.FromString(m.robots)
 	if err != nil {
-		panic(err) // temoto can parse all of the workloads
+		panic(err) // temoto can parse each workload
 	}
 	group := data.FindGroup("ExampleBot")
 	return func() {

@@ -15,9 +15,9 @@ type pace struct {
 	early    []time.Duration // for each mark, how much too early it came; 0: it did not
 	earlies  int
 	sent     int
-	smallest time.Duration // between the starts of two consecutive requests, where it is shortest against what was owed; -1: there were no two
-	owed     time.Duration // the interval owed there
-	median   time.Duration // until an answer began; the others likewise
+	smallest time.Duration // the gap between the starts of two consecutive requests that is the shortest compared with what was owed; -1: there were no two
+	owed     time.Duration // the interval owed for that gap
+	median   time.Duration // of the times until an answer began; the others likewise
 	p90, p99 time.Duration
 	slowest  time.Duration
 }

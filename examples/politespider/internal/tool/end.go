@@ -35,7 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is told by the status
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // the status alone tells a rate limit
 		r.Refusal = &v.says.Refusal
 	}
 	switch {

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Job tells a Crawler what to crawl and with what. The exported fields are
-// read-only. It is safe for concurrent use.
+// Job tells a Crawler what to crawl, and with which settings. The exported
+// fields are read-only. It is safe for concurrent use.
 type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time

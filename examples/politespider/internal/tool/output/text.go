@@ -14,7 +14,7 @@ import (
 type textPrinter struct {
 	w      io.Writer
 	colour bool
-	told   map[string]bool // what robots.txt files say that was printed already
+	told   map[string]bool // the texts that tellOnce was called with
 }
 
 // lineFormat is the format of a line up to its note: time, waited, verdict,

@@ -1,5 +1,5 @@
 // Package proof keeps the record of a crawl (package evidence), and finds in it
-// what proves that a URL was rightly left alone.
+// the proofs that URLs were rightly left alone.
 package proof
 
 import (
@@ -25,7 +25,8 @@ type Record struct {
 	recorder *evidence.Recorder
 }
 
-// Open begins or goes on with the record in a directory; "": there is none.
+// Open begins or continues the record in a directory. If dir is "", it returns
+// nil.
 func Open(dir string, logger *slog.Logger) (*Record, error) {
 	if dir == "" {
 		return nil, nil
@@ -37,7 +38,7 @@ func Open(dir string, logger *slog.Logger) (*Record, error) {
 	return &Record{dir, recorder}, nil
 }
 
-// Observe records what is made of the options.
+// Observe sets observers in opts that record the crawl.
 func (r *Record) Observe(opts *robotsmw.Options) error {
 	if r == nil {
 		return nil
@@ -45,7 +46,8 @@ func (r *Record) Observe(opts *robotsmw.Options) error {
 	return r.recorder.Observe(opts)
 }
 
-// Close ends the record. What it says is worth keeping elsewhere.
+// Close ends the record. It returns a sentence that says where the record is,
+// and its last hash, which is worth keeping elsewhere.
 func (r *Record) Close() (says string, err error) {
 	if r == nil {
 		return "", nil
@@ -54,8 +56,8 @@ func (r *Record) Close() (says string, err error) {
 	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
 }
 
-// Refusals finds, by URL, the lines that say why it was left alone, as links
-// from a file.
+// Refusals returns for each URL that was left alone the line of the record that
+// says why. from is the file that will link to these lines.
 func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	if r == nil {
 		return nil, nil
@@ -78,7 +80,7 @@ func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	return proofs, nil
 }
 
-// read finds the refusals in a segment of a record.
+// read calls found for each refusal in a segment of a record.
 func read(path string, found func(n uint64, url string)) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,7 +90,7 @@ func read(path string, found func(n uint64, url string)) error {
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // what is not a whole line is none
+			return nil // an incomplete line is not used
 		} else if err != nil {
 			return err
 		}
