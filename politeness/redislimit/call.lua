@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
--- Renews a session and does what its member asks for, in order. KEYS: the
--- fleet, its hosts. ARGV: what all keys begin with, the epoch, the session, the
--- number of the call, the member's bound of the epoch's age, 1 for a beat, which
--- attempt of the client's this is; then operations and their arguments.
+-- Renews a session and runs the operations of its member, in order.
+-- KEYS: the fleet's hash, and the hash of its hosts.
+-- ARGV: what all keys begin with; the epoch; the session; the number of the
+-- call; the least age of the epoch in ms by the member's clock; 1 for a beat;
+-- the number of the client's attempt to send the call. The operations with
+-- their arguments follow.
 local fleet, hosts = KEYS[1], KEYS[2]
 local prefix, epoch, me, number, age, beat = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 
@@ -13,13 +15,17 @@ if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
 elseif not f[3] then
   return {'session'}
 elseif number <= tonumber(string.match(f[3], '^%d+')) then
-  return {'late'} -- or repeated: it must not act any more
+  return {'late'} -- or repeated: it must not act
 end
-age = math.max(age, tonumber(f[4])) -- never more than the time that has passed
+age = math.max(age, tonumber(f[4])) -- never more than the epoch's true age
 local opens, old, lease, slack = tonumber(f[5]), f[6] == '1', tonumber(f[7]), f[7] * 1.5
 redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 
--- A host is a list; those who wait for it follow.
+-- A host is a list of these fields. The sessions that wait for it follow.
+-- OWNER and OFFER are sessions or 0, and TOKEN proves the ownership. AT is the
+-- epoch's age when the owner last told STATE or gave the host up, and KEEP is
+-- how long to keep the host after that, in ms. CLEAN is 0 if the last owner's
+-- session ended before it gave the host back.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
 
 local function get(host)
@@ -39,7 +45,8 @@ local function tell(id, message)
   redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
 end
 
--- When the session was seen last; false if it has ended.
+-- Returns the epoch's age when the session was last seen, or false if it has
+-- ended.
 local function seen(id)
   local v = redis.call('HGET', fleet, 's' .. id)
   return v and tonumber(string.match(v, ' (%d+)'))
@@ -58,8 +65,9 @@ local function forget(r, id)
   end
 end
 
--- Offers a free host to the live waiter that is next after a session, in an order
--- of the host's own: so turns go round, and hosts do not wander together.
+-- Offers a free host to the next live waiter after the given session. Each host
+-- orders the sessions in its own way. So all get their turn, and hosts do not
+-- move from member to member together.
 local function offer(host, r, after)
   local m = tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
@@ -122,7 +130,9 @@ local operations = {
       if age < opens then
         return {'closed', opens - age}
       end
-      if old then -- an owner of the epoch before may have asked it in the first Lease of this one
+      if old then
+        -- An owner in the previous epoch may have asked it in the first Lease
+        -- of this one.
         return own(host, {0, 0, 0, lease, 0, 1, 0}, 0)
       end
       return own(host, {0, 0, 0, age, 0, 1, 0}, 1)
@@ -134,7 +144,7 @@ local operations = {
       r[AT] = age
       return own(host, r, 0)
     end
-    local holder, waits = r[OWNER] + r[OFFER], false -- one of them is 0
+    local holder, waits = r[OWNER] + r[OFFER], false -- one of the two is 0
     for i = WAITS, #r do
       waits = waits or r[i] == me
     end
@@ -201,7 +211,8 @@ while ARGV[i] do
   i = i + 1 + n
 end
 
--- What is no longer needed is found by looking at a few at random.
+-- Looks at a few hosts at random: frees those of ended sessions, and deletes
+-- those that are no longer needed.
 local some = redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64), 'WITHVALUES')
 for at = 1, #some, 2 do
   local host, r = some[at], some[at] ~= '' and cmsgpack.unpack(some[at + 1])

@@ -1,6 +1,6 @@
-// Package redislimit hands each host to one member of a fleet at a time, by
-// Redis or Valkey. So however many processes crawl, a host is asked no more
-// often than by one.
+// Package redislimit lets the members of a fleet share hosts through Redis or
+// Valkey. Each host belongs to one member at a time. So a host gets no more
+// requests from many processes than it would get from one.
 //
 //	client := redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true,
@@ -16,7 +16,7 @@
 //
 // # How it works
 //
-// A host has one owner at a time, a member that paces it alone with its own
+// A host has one owner at a time: a member that paces it alone, with its own
 // Limiter and its own clock. The owner's requests need no call to Redis.
 //
 // A member has a session in Redis while it owns or wants a host. One call a
@@ -27,12 +27,12 @@
 // When others wait for a host, its owner gives it to the next of them after 2 s
 // and at least one request, or after 50 ms without a request. It passes on what
 // it has learnt: the rest of the interval, Crawl-delay, pauses, back-off,
-// adaptive pace, and what is used of a Budget. The members take turns, in a
+// adaptive pace, and how much of a Budget is used. The members take turns, in a
 // different order for each host.
 //
-// When a member is silent for one and a half Leases, another ends its session.
-// Its hosts are free then, and each first rests for an interval. Close gives
-// all hosts back at once.
+// When a member is silent for one and a half Leases, another member ends its
+// session. Its hosts are then free, but each rests for an interval first. Close
+// gives all hosts back at once.
 //
 // # When Redis is away, or forgets
 //
@@ -42,12 +42,12 @@
 // is back, members that still have a session go on at once. Nobody is ever
 // unpaced.
 //
-// Redis may forget: it is flushed, restarted empty, evicts a key, or fails over
-// to an older replica. What it knows belongs to an epoch, which is a random id
-// and the server's run_id. Every call names the epoch, so a loss is noticed.
-// Members tell the new epoch what they own and go on without a pause. Other
-// hosts are given away once the epoch is 2 s old, or a Lease and a second old
-// if any member knew an earlier epoch.
+// Redis may forget, because it is flushed, is restarted empty, evicts a key, or
+// fails over to an older replica. What it knows belongs to an epoch, which is a
+// random id and the server's run_id. Every call names the epoch, so a loss is
+// noticed. Members tell the new epoch what they own and go on without a pause.
+// Other hosts are given away once the epoch is 2 s old, or a Lease and a second
+// old if any member knew an earlier epoch.
 //
 // Time in Redis is the time that the members' monotonic clocks prove to have
 // passed. The server's clock and the members' wall clocks do not matter.
@@ -75,7 +75,7 @@
 //
 // A process may be stopped by its machine just after it has looked at the clock
 // and before it sends a request. If the stop outlasts its session, that request
-// is sent off pace.
+// is sent although the host may have another owner.
 //
 // If Redis forgets while all members with a session are cut off from it, new
 // members and these may ask the same hosts for up to a Lease.
@@ -87,6 +87,6 @@
 // When Redis forgets, the used Budgets of hosts that nobody owns are lost. Each
 // member still knows what it has used itself.
 //
-// A request in flight when its member loses its session or is closed goes on,
-// so it may overlap with one of the next owner.
+// When a member loses its session or is closed, its requests in flight go on.
+// So they may overlap with requests of the next owner.
 package redislimit

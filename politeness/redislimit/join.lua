@@ -1,7 +1,9 @@
 #!lua flags=allow-oom
--- Makes a session, and an epoch if there is none that this server began.
--- KEYS: the fleet, its hosts. ARGV: a new epoch, the epoch that the member
--- knew last, Lease in ms.
+-- Starts a session. Also starts an epoch if there is none, if another run of
+-- the server began it, or if one of the two keys was lost.
+-- KEYS: the fleet's hash, and the hash of its hosts.
+-- ARGV: the id of a new epoch; the last epoch that the member knew, or ''; the
+-- member's Lease in ms.
 local fleet, hosts = KEYS[1], KEYS[2]
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local epoch, was, lease = unpack(redis.call('HMGET', fleet, 'epoch', 'run', 'lease'))

@@ -18,20 +18,21 @@ import (
 
 const (
 	beat     = time.Second     // how often a session is renewed
-	idleFor  = 3 * time.Second // a session ends after its member has needed no host for so long
-	contact  = 2 * time.Second // at most this much of the time between two answers counts as silence of a session
-	silence  = 5 * beat / 2    // after so long without an answer, the log says so
+	idleFor  = 3 * time.Second // how long a member that needs no host keeps its session
+	contact  = 2 * time.Second // the most that the time between two answers adds to a session's silence
+	silence  = 5 * beat / 2    // how long Redis may be silent before the log says so
 	maxRetry = time.Second     // the longest time between attempts to reach Redis
 	maxOps   = 512             // operations in one call
-	maxAsks  = 256             // how many asks for hosts of other members a beat repeats
-	far      = 24 * time.Hour  // how long a closed Fleet tells requests to stay away
+	maxAsks  = 256             // how many asks for hosts a beat repeats at most
+	far      = 24 * time.Hour  // how long requests that can get no host from this Fleet are told to wait
 	remember = int64(time.Hour / time.Millisecond)
 )
 
-// A member is the goroutine of a Fleet, from the first host that is needed to
-// the last that is given back. It makes one call at a time. A call renews the
-// session and carries all asks and gives of one moment. A call whose answer is
-// lost may have run, so the next call repeats what it said.
+// A member is the state of a Fleet's goroutine. The goroutine runs from when
+// the first host is needed until the last is given back and the session has
+// ended. It makes one call at a time. A call renews the session and carries all
+// that the member asks for and gives back at that moment. A call whose answer
+// is lost may have run, so the next call repeats what it said.
 type member struct {
 	*Fleet
 	places map[string]*place
@@ -41,16 +42,16 @@ type member struct {
 	epoch    string
 	id       int64 // the session's id; 0: none
 	number   int64 // the latest call's number
-	age      int64 // the epoch's age in ms, as Redis told it at aged
+	age      int64 // the epoch's age in ms at the time aged, as Redis told it
 	aged     time.Time
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
 	opens    time.Time // when a new epoch begins to give hosts away; zero: it does already
 	sessions map[int64]watched
 	unlisten context.CancelFunc
-	listened time.Time // when listening began
-	deaf     bool      // hints do not come
-	enters   bool      // a new epoch may still have to be told of a place
+	listened time.Time // when the last attempt to listen began
+	deaf     bool      // no hints arrive, so the next success begins to listen
+	enters   bool      // a new epoch may still have to be told of some place
 	suspect  bool      // the connection for hints has ended, and no call has succeeded since
 
 	answered time.Time // when Redis last answered; before that, when it was first asked
@@ -62,7 +63,7 @@ type member struct {
 	unneeded time.Time // when the last place was given up; zero: there are places
 }
 
-// A place is what a member has to do with one host.
+// A place is what a member knows about one host and has still to do for it.
 type place struct {
 	host    string
 	hold    *politeness.Hold // asks for the host or owns it; nil: neither
@@ -71,14 +72,14 @@ type place struct {
 	known   bool             // an ask for hold may have been sent
 	leaving bool             // the previous hold gave the host away, and Redis has not confirmed it
 	unknown bool             // while leaving: the give may have run
-	drop    bool             // an ask that is withdrawn may have been sent
+	drop    bool             // Redis has to be told that the host is no longer wanted
 	enter   bool             // a new epoch has to be told that the host is owned, or leaving
 	news    bool             // state is new to Redis
 	queued  bool             // in member.todo
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
-	keep    int64     // ms
+	keep    int64     // how long Redis keeps state, in ms
 	offered int64     // the token of the offer that a hint told of
 	heard   time.Time // when that hint came
 	holder  int64     // the owner, as told last; 0: not told
@@ -86,7 +87,7 @@ type place struct {
 }
 
 // watched is the session of another member: the number of its latest call, when
-// that was seen, and how long it has been silent.
+// that number was seen, and how long the session has been silent.
 type watched struct {
 	id, number int64
 	at         time.Time
@@ -113,7 +114,7 @@ func (m *member) run() {
 }
 
 // step does what is due now and returns how long to wait for the next step.
-// over says that the goroutine ends.
+// over reports that the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
 	runtime.Gosched() // so that requests of one moment share a call
 	holds, hints, closed := m.inbox()
@@ -142,7 +143,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 		return m.retry.Sub(now), false
 	case m.id == 0:
 		if m.answered.IsZero() {
-			m.answered = now // the time before is unknown
+			m.answered = now // nothing is known about the time before
 		}
 		m.join(now)
 		return 0, false
@@ -188,8 +189,8 @@ func (m *member) put(p *place) {
 	}
 }
 
-// askAgain repeats up to most asks, because a hint may have been lost or an
-// owner have died.
+// askAgain asks again for hosts that which selects, but for no more than most
+// of them. A hint may have been lost, or an owner may have died.
 func (m *member) askAgain(most int, which func(*place) bool) {
 	for _, p := range m.places { // map order is random, so all get their turn
 		if p.hold != nil && !p.owned && most > 0 && which(p) {
@@ -227,8 +228,8 @@ func (m *member) look(h *politeness.Hold, closed bool) {
 	m.put(p)
 }
 
-// consider asks p's Hold whether it is over. While Redis is away or suspect, an
-// owner keeps its hosts even if others wait: Redis could not give them to
+// consider asks p's Hold whether it ends now. While Redis is away or suspect,
+// an owner keeps its hosts even if others wait: Redis could not give them to
 // anybody.
 func (m *member) consider(p *place) {
 	state, keep, over := p.hold.Give(p.others && !m.suspect && m.failing == nil)
@@ -247,8 +248,9 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint handles a message of the channel. One for another session is ignored: it
-// belongs to another epoch, where tokens and names mean something else.
+// hint handles a message of the channel. It ignores a message for another
+// session, whose epoch may be another too. There, tokens and names would mean
+// something else.
 func (m *member) hint(h hint) {
 	s := h.text
 	if h.session != m.id || h.epoch != m.epoch {
@@ -304,7 +306,7 @@ func (m *member) lose(p *place) {
 }
 
 // lapse checks whether the session can no longer be trusted. If so, it logs
-// that and gives up places that a new epoch was not told of yet.
+// that and gives up the places that a new epoch has not been told of yet.
 func (m *member) lapse() {
 	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
 		return
@@ -333,8 +335,8 @@ func (m *member) owned() (n int) {
 	return n
 }
 
-// join gets a session. In a new epoch the member marks what it owns to be
-// entered.
+// join starts a session. If the epoch is new, join marks the places that the
+// epoch has to be told of.
 func (m *member) join(now time.Time) {
 	begin, known := rand.Text(), m.epoch
 	reply, err := m.ask(func(ctx context.Context) ([]any, error) {
@@ -375,7 +377,7 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed notes that a call that was sent at that time has succeeded.
+// succeed notes that the call that was sent at the time sent has succeeded.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	if !m.entering() {
@@ -388,7 +390,7 @@ func (m *member) succeed(sent time.Time) {
 	if m.lapsed {
 		for _, p := range m.places {
 			if p.owned {
-				p.hold.Own(nil, 0, true) // it owns the host still
+				p.hold.Own(nil, 0, true) // it still owns the host
 			}
 		}
 	}
@@ -411,10 +413,10 @@ func (m *member) succeed(sent time.Time) {
 	}
 }
 
-// entering reports whether the epoch still has to be told of a host that is
-// owned. Until then the member trusts only the session of the previous epoch:
-// with the new one it would own the host longer than others are made to wait
-// for it.
+// entering reports whether the epoch still has to be told of a host that this
+// member owns. Until then the member trusts only its session in the previous
+// epoch. If it trusted the new session, it could go on for longer than the
+// others are made to wait for the host.
 func (m *member) entering() bool {
 	if m.enters {
 		for _, p := range m.places {
@@ -434,7 +436,8 @@ func (m *member) stopListening() {
 	}
 }
 
-// fail notes that Redis does not answer, or not as it should.
+// fail notes that a call has failed, because Redis does not answer or not as it
+// should.
 func (m *member) fail(err error) {
 	now := time.Now()
 	m.failing = err
@@ -478,7 +481,7 @@ func name(id int64) string {
 }
 
 // refusal returns an error that says what to do if err is one that trying again
-// does not mend; else nil.
+// does not mend. For other errors it returns nil.
 func refusal(err error) error {
 	var e redis.Error
 	if !errors.As(err, &e) {
@@ -507,7 +510,7 @@ type operation struct {
 func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
-	if since := now.Sub(m.aged); since <= m.lease { // others do not reckon with more
+	if since := now.Sub(m.aged); since <= m.lease { // the slack in call.lua allows for no more
 		age = m.age + since.Milliseconds()
 	}
 	isBeat := 0
@@ -551,14 +554,14 @@ func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, o
 	}
 	for _, p := range m.todo[:n] {
 		if p.leaving && m.suspect {
-			m.put(p) // behind the places that are left
+			m.put(p) // after the places that did not fit
 		}
 	}
 	m.todo = m.todo[n:]
 	return args, operations
 }
 
-// call renews the session and carries all that is to do.
+// call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
 	sent := new(sendings)
 	args, operations := m.compose(now, due, sent)
@@ -653,14 +656,14 @@ func (m *member) heed(r reader, operations []operation, due bool) {
 	m.watch(r.list(4), now)
 }
 
-// answer applies what Redis answered to the ask for p.
+// answer applies Redis's answer to the ask for p.
 func (m *member) answer(p *place, answer reader, now time.Time) {
 	switch answer.text(0) {
 	case "own":
 		state, ago := answer.bytes(2), time.Duration(answer.number(3))*time.Millisecond
 		p.owned, p.known, p.token, p.state, p.keep = true, false, answer.number(1), state, remember
 		if p.offered == p.token {
-			ago = max(ago, now.Sub(p.heard)) // the host was left before the offer came
+			ago = max(ago, now.Sub(p.heard)) // the last owner gave the host back before the offer came
 		}
 		p.others = answer.number(5) > 0
 		p.hold.Own(state, ago, answer.number(4) == 1)
@@ -711,7 +714,7 @@ func (m *member) close() {
 		p.others = p.owned
 		m.consider(p)
 		switch {
-		case p.owned: // the Hold goes on; the end of the session frees its host
+		case p.owned: // the Hold did not end; the host is free when the session ends
 			m.lose(p)
 		case p.hold != nil:
 			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)

@@ -32,9 +32,10 @@ type Options struct {
 	// At most a third of Lease.
 	Timeout time.Duration
 
-	// Logger logs when Redis is lost and when it is back, once each. It must
-	// not call the Fleet. nil: slog.Default. go-redis has a log of its own for
-	// failing connections: see redis.SetLogger.
+	// Logger receives a line when Redis stops answering and when it answers
+	// again, once each, and when a session or the fleet's knowledge is lost. It
+	// must not call the Fleet. nil: slog.Default. go-redis has a log of its own
+	// for failing connections: see redis.SetLogger.
 	Logger *slog.Logger
 }
 
@@ -49,7 +50,7 @@ type Fleet struct {
 	log            *slog.Logger
 
 	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil: no session
-	hung  atomic.Int32              // calls from which the client has not returned
+	hung  atomic.Int32              // calls that the client has not returned from
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
 	mu      sync.Mutex // held for moments; taken after the Limiter's lock, never before it
@@ -149,10 +150,9 @@ func (f *Fleet) Look(h *politeness.Hold) {
 	f.poke()
 }
 
-// Trusted implements politeness.Fleet. Both clocks must agree that the Lease
-// goes on. The wall clock notices that the machine was suspended, because it
-// goes on meanwhile. The monotonic clock notices that the wall clock was set
-// back.
+// Trusted implements politeness.Fleet. The Lease must still run by both clocks.
+// The wall clock goes on while the machine is suspended, and the monotonic
+// clock may not. The monotonic clock goes on when the wall clock is set back.
 func (f *Fleet) Trusted() bool {
 	sent := f.trust.Load()
 	if sent == nil {
@@ -163,10 +163,11 @@ func (f *Fleet) Trusted() bool {
 }
 
 // Close gives back all hosts of this member at once and ends its session.
-// Requests that wait get no host any more. Requests under way go on, so end
-// them first: others may ask their hosts after an interval. Close returns when
-// Redis has confirmed, or an error if Redis does not answer in time; the
-// session then ends by itself. Only the first call counts.
+// Waiting requests get no host any more. Requests under way go on, so end them
+// first: others may ask their hosts after an interval. Close waits until Redis
+// has confirmed. If that takes longer than three Timeouts, Close returns an
+// error, and the session ends by itself later. Calling Close again does nothing
+// more.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -211,7 +212,7 @@ type hint struct {
 func (f *Fleet) hear(message hint) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.hints) < 10_000 { // if it is full, the next beat finds out
+	if len(f.hints) < 10_000 { // without the hint, the next beat finds out
 		f.hints = append(f.hints, message)
 	}
 	f.poke()

@@ -8,11 +8,11 @@ type Kind uint8
 const (
 	Challenge Kind = iota + 1 // a test that a browser passes by itself
 	Captcha                   // a test for a person
-	Block                     // no
+	Block                     // a plain no
 	Payment                   // a price
 	License                   // a licence
 	Legal                     // no, for legal reasons (RFC 7725)
-	RateLimit                 // not so fast (RFC 6585 §4)
+	RateLimit                 // fewer requests (RFC 6585 §4)
 )
 
 var kindNames = [...]string{
@@ -33,7 +33,7 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// MarshalText is String.
+// MarshalText returns what String returns.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote, so that a program can read the

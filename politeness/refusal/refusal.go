@@ -1,19 +1,19 @@
-// Package refusal tells an answer that is the page from one that is a "no".
+// Package refusal recognizes answers that say "no" in place of the page.
 //
 // In front of many sites stands a wall: a service that answers in the site's
 // place when it takes a visitor for a robot. Its answer is a challenge, a
 // captcha, a block, a price or a demand for a licence. Some walls send it with
-// status 200 or 202, so a crawler that looks at the status alone keeps the
+// status 200 or 202. A crawler that looks at the status alone then keeps the
 // wall's page as content, or reads it as a robots.txt without rules.
 //
 //	if r, ok := refusal.Of(resp); ok && r.Sure {
 //		return fmt.Errorf("%s refused: %s (%s)", r.By, r.Kind, r.Evidence)
 //	}
 //
-// [Of] looks at status and header alone. [OfPage] also looks for the marks
-// that walls leave in the first 16 KiB of a page. A mark is a guess: ordinary
-// pages quote such pages, embed captchas and load the scripts of walls. So what
-// a mark says is never Sure.
+// [Of] looks at status and header alone. [OfPage] also looks for the marks that
+// walls leave in the first 16 KiB of a page. A mark is a guess: ordinary pages
+// quote such pages, embed captchas and load the scripts of walls. So a refusal
+// found by a mark is never Sure.
 //
 // The signs are a table, in table.go. Each row names its source.
 //
@@ -31,36 +31,39 @@ import (
 // Window is how many bytes of a page [OfPage] looks at: 16 KiB.
 const Window = 16 << 10
 
-// A Refusal is what an answer says that is not the page.
+// A Refusal describes an answer that refuses the page.
 type Refusal struct {
-	// By names who refuses, such as "Cloudflare". It is empty where the answer
-	// does not say.
+	// By names who refuses, such as "Cloudflare". For Legal it is the target of
+	// a Link field with rel="blocked-by". It is empty if the answer does not
+	// say.
 	By string `json:"by,omitempty"`
 
 	// Kind says what the refusal asks for. The zero value is no refusal.
 	Kind Kind `json:"kind"`
 
-	// Sure reports whether the status and a header that its maker documents, or
-	// that many sites have shown, say so. A mark in a page is not sure.
+	// Sure reports whether the sign is certain: a status or header field that
+	// its maker documents, or that many sites have shown. Signs that ordinary
+	// answers may have too, such as some cookies and all marks in a page, are
+	// not Sure.
 	Sure bool `json:"sure"`
 
-	// Evidence is what was found, for a log: the header field or the mark. It
-	// is printable ASCII of at most 300 bytes.
+	// Evidence is what was found, for a log: the status, and the header field
+	// or the mark. It is printable ASCII of at most 300 bytes.
 	Evidence string `json:"evidence,omitempty"`
 
-	// Price and Currency are what a Payment asks for, where the header field
-	// crawler-price says so: "0.01" and "USD". Both are empty otherwise.
+	// Price and Currency are what a Payment asks for, such as "0.01" and "USD",
+	// from the header field crawler-price. They are empty without that field.
 	Price    string `json:"price,omitempty"`
 	Currency string `json:"currency,omitempty"`
 
-	// License is where the terms are that a Payment or a License refers to: the
-	// target of a Link field with rel="license", as written (RSL 1.0), cut to
-	// 300 bytes of printable ASCII. It is empty where there is none.
+	// License is the address of the terms of a Payment or License: the target
+	// of a Link field with rel="license", as written (RSL 1.0), cut to 300
+	// bytes of printable ASCII. It is empty if there is none.
 	License string `json:"license,omitempty"`
 }
 
-// String returns for example "Cloudflare: challenge (403, cf-mitigated:
-// challenge)", with "likely" where that is not Sure.
+// String returns the refusal in one line, such as "Cloudflare: challenge (403,
+// cf-mitigated: challenge)". If it is not Sure, "likely" precedes the kind.
 func (r Refusal) String() string {
 	by := r.By
 	if by == "" {
@@ -74,8 +77,8 @@ func (r Refusal) String() string {
 }
 
 // Of reports whether resp is a refusal, by its status and header alone. It
-// reads no body, changes nothing, and allocates only if there is a refusal.
-// A nil resp is none.
+// reads no body, changes nothing, and allocates only if there is a refusal. A
+// nil resp is no refusal.
 func Of(resp *http.Response) (Refusal, bool) {
 	if resp == nil {
 		return Refusal{}, false
@@ -110,12 +113,14 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	return of.alone, ""
 }
 
-// OfPage is [Of], and where that finds nothing it looks for the marks of walls
-// in begin, the decoded beginning of the body. It looks at [Window] bytes at
-// most. What a mark says is not Sure. Marks count in a body that begins as the
-// wall's does, which mostly is HTML. So a robots.txt that names a wall's paths
-// is not taken for the wall's page. Some count in a short page alone: begin, or
-// resp.ContentLength, says how long it is.
+// OfPage is like [Of]. If Of finds nothing, OfPage also looks for the marks of
+// walls in begin, the decoded beginning of the body. It reads at most [Window]
+// bytes of it. A refusal found by a mark is not Sure.
+//
+// A mark counts only in a body that begins as the wall's page does, mostly as
+// HTML. So a robots.txt that names a wall's paths is not taken for the wall's
+// page. Some marks count only in a short page. Its length is that of begin, or
+// resp.ContentLength if that is greater.
 func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	if r, ok := Of(resp); ok || resp == nil {
 		return r, ok
@@ -127,8 +132,8 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 	return Refusal{By: s.by, Kind: s.kind, Evidence: s.evidence(resp.StatusCode)}, true
 }
 
-// findPage returns the first sign that a body of which begin is the beginning
-// shows, and whose length is known to be no less than that; nil is none.
+// findPage returns the first sign that a body shows, or nil. The body begins
+// with begin. length is its Content-Length, or -1.
 func findPage(status int, begin []byte, length int64) *pageSign {
 	text := begin[:min(len(begin), Window)]
 	if len(text) > 0 && text[0] != '<' { // nearly always it is
@@ -146,8 +151,8 @@ func findPage(status int, begin []byte, length int64) *pageSign {
 	return nil
 }
 
-// mayHaveMark reports whether a body of so many bytes, of which text is the
-// beginning, may show one of the signs that count with any status.
+// mayHaveMark reports whether a body that begins with text may show one of the
+// signs that count with any status. The body has at least length bytes.
 func mayHaveMark(text []byte, length int64) bool {
 	switch {
 	case length > longPage || len(text) == 0 || text[0] != '<':
@@ -178,12 +183,13 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// is reports whether a field's value is the sign, white space around it aside.
+// is reports whether value is that of the sign. White space around it does not
+// count.
 func (f *field) is(value string) bool {
 	if f.how == present {
 		return true
 	}
-	// That the first letter is another's is all that most cookies are asked.
+	// For most cookies, the first letter is already different.
 	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
 		return false
 	}
@@ -197,8 +203,8 @@ func (f *field) is(value string) bool {
 // isVisible reports whether c is ASCII and neither white space nor control.
 func isVisible(c byte) bool { return '!' <= c && c <= '~' }
 
-// isIn reports whether text, a body without the white space before it, has the
-// sign.
+// isIn reports whether a body shows the sign. text is the body without the
+// white space at its beginning.
 func (s *pageSign) isIn(text []byte) bool {
 	if s.atMost > 0 && len(text) > s.atMost || !bytes.HasPrefix(text, []byte(s.begins)) {
 		return false
@@ -222,7 +228,8 @@ func (s *pageSign) evidence(status int) string {
 	return printable(strconv.Itoa(status) + ", the page has " + strings.Join(what, " and "))
 }
 
-// price reads "USD 0.01". Anything else is no price.
+// price reads a currency and an amount, as in "USD 0.01". For any other form it
+// returns nothing.
 func price(value string) (currency, amount string) {
 	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
 	amount = strings.TrimSpace(amount)
@@ -238,8 +245,8 @@ func price(value string) (currency, amount string) {
 	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
 }
 
-// linkTo returns the target of the first Link with a relation (RFC 8288 §3), or
-// nothing.
+// linkTo returns the target of the first link with the relation in a Link field
+// (RFC 8288 §3), or nothing.
 func linkTo(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
 		for line != "" {
@@ -261,8 +268,8 @@ func linkTo(h http.Header, relation string) string {
 	return ""
 }
 
-// cutParams parts what follows a link's target into its parameters and the
-// links after them, at the first comma that stands in no quotes.
+// cutParams splits s, the text after a link's target, at the first comma
+// outside quotes. It returns the link's parameters and the links after it.
 func cutParams(s string) (params, rest string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -278,7 +285,7 @@ func cutParams(s string) (params, rest string) {
 	return s, ""
 }
 
-// hasRelation reports whether the parameters of a link name a relation.
+// hasRelation reports whether a link's parameters name the relation.
 func hasRelation(params, relation string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
@@ -294,8 +301,8 @@ func hasRelation(params, relation string) bool {
 	return false
 }
 
-// printable returns s as printable ASCII of at most 300 bytes. It shares no
-// memory with s, which may be a part of a header of megabytes.
+// printable returns s as printable ASCII of at most 300 bytes. The result
+// shares no memory with s, which may be a part of a header of megabytes.
 func printable(s string) string {
 	const most = 300
 	cut := len(s) > most
@@ -311,5 +318,5 @@ func printable(s string) string {
 	if cut {
 		return clean + "..."
 	}
-	return strings.Clone(clean) // Map returns what it need not change
+	return strings.Clone(clean) // Map returns s itself if it changes nothing
 }

@@ -2,31 +2,31 @@ package refusal
 
 import "encoding/binary"
 
-// A sieve holds marks, and nearly every text has none of them. It finds that
-// out at a fraction of what a search for each of them costs: it looks at eight
-// bytes in each stride only. A mark that is longer than the stride by seven
-// bytes or more cannot hide between two looks.
+// A sieve tells quickly that a text contains none of its marks, as is true of
+// nearly every text. It looks at only eight bytes in each stride, which costs a
+// fraction of a search for every mark. A mark that is at least seven bytes
+// longer than the stride cannot lie between two looks.
 type sieve struct {
 	stride int
 	at     slots
-	places [][]place // the first is none
+	places [][]place // by slot; the first is empty, since slot 0 means no mark
 }
 
-// slots say by the hash of eight bytes which of the sieve's places they may
-// have.
+// slots map the hash of eight bytes to a slot: an index in sieve.places, or 0
+// if no mark has bytes with this hash.
 type slots [1 << slotBits]uint8
 
 const slotBits = 14
 
-// A place is where in a mark eight bytes stand.
+// A place is a position in a mark: its eight bytes from the index at.
 type place struct {
 	eight uint64
 	mark  string
 	at    int
 }
 
-// The strides that there are. Both are constants with a loop of its own each:
-// by a stride that is a variable it takes twice the time.
+// The two strides. Each is a constant and has a loop of its own. One loop for a
+// variable stride takes twice the time.
 const (
 	shortStride = 14
 	longStride  = 32
@@ -52,15 +52,15 @@ func newSieve(stride int, marks []string) *sieve {
 	return s
 }
 
-// eight are the first eight bytes.
+// eight returns the first eight bytes of b as a number.
 func eight(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// hash is that of the first eight bytes.
+// hash returns the hash of the first eight bytes of b.
 func hash(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
 }
 
-// hasAny reports whether one of the marks stands in text.
+// hasAny reports whether text contains one of the marks.
 func (s *sieve) hasAny(text []byte) bool {
 	for i := 0; i < len(text); i += 4 * s.stride {
 		if s.stride == shortStride {
@@ -77,13 +77,13 @@ func (s *sieve) hasAny(text []byte) bool {
 	return false
 }
 
-// stands reports whether a mark stands in text such that its eight bytes of the
-// slot are at a place.
+// stands reports whether text contains a mark that covers the eight bytes at
+// the index at. slot is the slot of these bytes.
 func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]
 		if eight(text[at:]) != p.eight {
-			continue // nearly always: only the hash is the same
+			continue // nearly always: only the hashes are equal
 		}
 		if begin := at - p.at; begin >= 0 && len(text)-begin >= len(p.mark) && string(text[begin:begin+len(p.mark)]) == p.mark {
 			return true
@@ -92,9 +92,9 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	return false
 }
 
-// skipShort passes over text, eight short strides at a time. It returns where it
-// stops: where one of the next four looks may have found a mark, or where there
-// is no text for eight.
+// skipShort skips text from i on, eight short strides at a time. It returns the
+// index where it stops: one of the next four looks may find a mark, or the rest
+// of text is too short for eight looks.
 func (t *slots) skipShort(text []byte, i int) int {
 	const looks = 7*shortStride + 8
 	for ; i+looks <= len(text); i += 8 * shortStride {
@@ -109,7 +109,7 @@ func (t *slots) skipShort(text []byte, i int) int {
 	return i
 }
 
-// skipLong is skipShort with long strides.
+// skipLong is like skipShort, with long strides.
 func (t *slots) skipLong(text []byte, i int) int {
 	const looks = 7*longStride + 8
 	for ; i+looks <= len(text); i += 8 * longStride {
@@ -124,7 +124,8 @@ func (t *slots) skipLong(text []byte, i int) int {
 	return i
 }
 
-// four looks four times.
+// four looks at four places of w, a stride apart. It returns 0 if none of them
+// can belong to a mark.
 func (t *slots) four(w []byte, stride int) uint8 {
 	return t[hash(w)] | t[hash(w[stride:])] | t[hash(w[2*stride:])] | t[hash(w[3*stride:])]
 }

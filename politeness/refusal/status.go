@@ -3,27 +3,27 @@ package refusal
 import "slices"
 
 // statusSigns are the signs that count with a status, in the order in which
-// they are tried. Most answers are asked about a handful of fields only.
+// they are tried. So for most answers only a handful of fields are looked up.
 type statusSigns struct {
 	status int
 	fields []fieldSigns
-	alone  *headerSign // the status says it all, if none of fields does; nil: it does not
+	alone  *headerSign // the sign that the status itself is, if no field is one; nil: none
 	pages  []*pageSign
-	sieved bool // all of pages count with any status
+	sieved bool // all of pages are signs that count with any status
 }
 
-// fieldSigns are signs of one header field that follow each other, so that it
-// is looked up once.
+// fieldSigns are successive signs of one header field. The field is looked up
+// once for all of them.
 type fieldSigns struct {
 	name  string
 	signs []*headerSign
 }
 
-// anyStatus is none.
+// anyStatus stands for all statuses that no sign names.
 const anyStatus = 0
 
-// byStatus has the signs of each status that some sign names. The first is
-// anyStatus, with those that count with every status.
+// byStatus has the signs that count with each status that some sign names. The
+// first element is that of anyStatus: the signs that count with every status.
 var byStatus = func() []statusSigns {
 	statuses := []int{anyStatus}
 	for _, s := range headerSigns {
@@ -40,15 +40,15 @@ var byStatus = func() []statusSigns {
 	return all
 }()
 
-// The marks of the signs that count with any status: of all of them, and of
-// those that a page longer than shortPage may have.
+// shortMarks has a mark of each sign that counts with any status. longMarks has
+// only those of the signs that a page longer than shortPage may show.
 var (
 	shortMarks = newSieve(shortStride, sievedMarks(0))
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))
 )
 
 // sievedMarks returns the longest mark of each sign that counts with any status
-// and a page of more bytes than that.
+// and with pages of more than more bytes.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {
@@ -94,7 +94,7 @@ func newStatusSigns(status int) statusSigns {
 	return of
 }
 
-// signsOf returns the signs that count with a status.
+// signsOf returns the signs that count with the status.
 func signsOf(status int) *statusSigns {
 	for i := range byStatus {
 		if byStatus[i].status == status {

@@ -1,7 +1,7 @@
 package refusal
 
-// A headerSign is a refusal that status and header show. It counts with one of
-// the statuses; none means any.
+// A headerSign is a refusal that shows in the status and header. It counts only
+// with one of the statuses; an empty list means any status.
 type headerSign struct {
 	by       string
 	kind     Kind
@@ -11,8 +11,8 @@ type headerSign struct {
 	source   string // where the sign is documented, or was seen
 }
 
-// A field is a header field that is a sign. Without a name the status is the
-// sign.
+// A field is the header field that makes a headerSign. If its name is empty,
+// the status alone is the sign.
 type field struct {
 	name  string // in canonical form
 	how   how
@@ -22,20 +22,20 @@ type field struct {
 type how uint8
 
 const (
-	present how = iota // whatever the value
+	present how = iota // the field has any value
 	equal              // the whole value, in any case of letters
 	begins             // the value's beginning, in any case of letters
 )
 
-// A pageSign is a refusal that the beginning of a body shows. It counts with
-// one of the statuses; none means any.
+// A pageSign is a refusal that shows in the beginning of a body. It counts only
+// with one of the statuses; an empty list means any status.
 type pageSign struct {
 	by       string
 	kind     Kind
 	statuses []int
-	begins   string // what the body begins with, white space aside
-	marks    []mark // all of them stand in it
-	atMost   int    // it has no more bytes than that; 0: any number
+	begins   string // what the body begins with, after any white space
+	marks    []mark // the body contains all of them
+	atMost   int    // the most bytes that the body may have; 0: any number
 	source   string
 }
 
@@ -59,7 +59,7 @@ var headerSigns = [...]headerSign{
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
 	{"DataDome", Block, true, []int{301, 302, 401, 403}, field{"X-Dd-B", equal, "2"},
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
-	// On good pages too, so only these statuses make it a sign.
+	// Good pages have this field too. So it is a sign only with these statuses.
 	{"DataDome", Challenge, true, []int{401, 403}, field{"X-Datadome", equal, "protected"},
 		"docs.datadome.co, Protection API"},
 	{"DataDome", Challenge, true, []int{401, 403}, field{"Server", equal, "DataDome"},
@@ -84,11 +84,11 @@ var headerSigns = [...]headerSign{
 		"rslstandard.org/guide/web-crawlers"},
 	{"", Legal, true, []int{451}, field{},
 		"RFC 7725 §3"},
-	// The cookie says that a challenge begins. Its name can be set, so it is a
-	// guess.
+	// This cookie says that a challenge begins. A site can rename it, so it is
+	// a guess.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
-	// A site behind DataDome sets it when it says 403 itself, too.
+	// A site behind DataDome also gets this cookie on a 403 of its own.
 	{"DataDome", Challenge, false, []int{401, 403}, field{"Set-Cookie", begins, "datadome="},
 		"docs.datadome.co, Protection API"},
 	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", begins, "_fs_ch_st_"},
@@ -101,24 +101,28 @@ var headerSigns = [...]headerSign{
 		"RFC 6585 §4"},
 }
 
-// shortPage is how long, in bytes, a page may be that is looked through for the
-// shortest of the marks that count with any status. In one that is longer, and
-// no longer than longPage, only marks are looked for that are long enough for a
-// look that costs little. One that is longer still is no such wall's page.
+// shortPage and longPage are lengths of pages in bytes. They bound the search
+// for the marks of signs that count with any status. A page up to shortPage is
+// searched for all of these marks. A page up to longPage is searched only for
+// marks that are long enough for a cheap search. A longer page is not such a
+// wall's page.
 const (
 	shortPage = 2 << 10
 	longPage  = 9 << 10
 )
 
-// pageSigns are tried from the first to the last. Scripts that walls put on
-// good pages (Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
-// Imperva's _Incapsula_Resource) are signs only with the status, or the length,
-// of a page that has nothing else. A sign that counts with any status is sieved
-// for: it begins with "<", is no longer than longPage, and has a mark of at
-// least 21 bytes, or of at least 39 if it may be longer than shortPage.
+// pageSigns are tried from the first to the last. Some walls also put scripts
+// on good pages: Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
+// Imperva's _Incapsula_Resource. These are signs only with the status, or the
+// length, of a page that has nothing else.
 //
-// By its templates Anubis' pages have some 4 to 5 KiB, and more only where the
-// site adds to them. All that have its script have the script's type, too.
+// The marks of signs that count with any status are in the sieves. Such a sign
+// begins with "<", has an atMost of at most longPage, and has a mark of at
+// least 21 bytes, or of at least 39 if atMost is above shortPage.
+//
+// By the templates of Anubis, its pages have some 4 to 5 KiB, and more only if
+// the site adds to them. Every page that has its script also has the script's
+// type.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
