@@ -17,6 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it: it loads
@@ -172,11 +173,11 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	case record.Good, record.Override:
 		var buf [128]byte
 		target, plain := target(buf[:0], u)
-		m := rec.Doc.Rules.Match(target) // which keeps nothing of the target
-		if m.Allowed && !plain && hasOtherNames(target[:len(target)-len(u.RawQuery)]) {
-			if other, name := matchOtherNames(rec.Doc.Rules, target); name != "" {
-				m, d.Resolved = other, name
-			}
+		var m robotstxt.Match // which keeps nothing of the target
+		if plain {
+			m = rec.Doc.Rules.Match(target)
+		} else {
+			m, d.Resolved = rec.Doc.Rules.MatchResolved(target)
 		}
 		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
 		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group

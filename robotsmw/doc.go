@@ -41,7 +41,8 @@
 // with these two steps in the other order. If any of the three is disallowed,
 // so is the URL, and Decision.Resolved says in which form. %2F is not a slash
 // (RFC 9309 §2.2.2). Semicolons, backslashes, letter case and the query are
-// left alone. robotstxt.Rules judges only the form that it is given.
+// left alone. robotstxt.Rules.MatchResolved judges all three forms, and Match
+// only the one that it is given.
 //
 // # What an answer to robots.txt means
 //

@@ -42,18 +42,5 @@ const (
 	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 
-// String returns the dialect's name.
-func (d Dialect) String() string {
-	switch d {
-	case RFC9309:
-		return "RFC 9309"
-	case Google:
-		return "Google"
-	case Koster1996:
-		return "Koster 1996"
-	}
-	return "unknown dialect"
-}
-
 // Parse parses a robots.txt file in the dialect. See the function [Parse].
 func (d Dialect) Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.Dialect(d))} }

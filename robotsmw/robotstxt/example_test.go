@@ -48,6 +48,19 @@ Allow: /press/
 	// /robots.txt: allowed true, robots.txt itself
 }
 
+// A link may hide where it leads.
+func ExampleRules_MatchResolved() {
+	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
+	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {
+		m, resolved := rules.MatchResolved(target)
+		fmt.Printf("%s: alone %v, resolved %v %q\n", target, rules.Allowed(target), m.Allowed, resolved)
+	}
+	// Output:
+	// /press/../private/a: alone true, resolved false "/private/a"
+	// //private/a: alone true, resolved false "/private/a"
+	// /press/./a: alone true, resolved true ""
+}
+
 // A robot that was renamed still obeys what was written for its old name.
 func ExampleFile_Rules() {
 	file := robotstxt.Parse([]byte(`
@@ -168,8 +181,11 @@ func ExampleFile_Groups() {
 // Will Googlebot fetch what a robot that follows the RFC must not?
 func ExampleDialect_Parse() {
 	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")
-	for _, dialect := range []robotstxt.Dialect{robotstxt.RFC9309, robotstxt.Google, robotstxt.Koster1996} {
-		fmt.Println(dialect, dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
+	for _, by := range []struct {
+		name    string
+		dialect robotstxt.Dialect
+	}{{"RFC 9309", robotstxt.RFC9309}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
+		fmt.Println(by.name, by.dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
 	}
 	// Output:
 	// RFC 9309 false

@@ -231,26 +231,6 @@ func TestReadRecord_AnyByte(t *testing.T) {
 	}
 }
 
-func TestOtherNames(t *testing.T) {
-	for target, want := range map[string]string{
-		"/a":                          "",
-		"https://a.example/x/../p?q":  "/p?q /p?q",
-		"/x//../p":                    "/x/p /p",
-		"/x/%2e%2E/p":                 "/p /p",
-		"//p":                         "/p /p",
-		"/a/.":                        "/a/ /a/",
-		"/..":                         "/ /",
-		"/a/b/..":                     "/a/ /a/",
-		"/a?b=//c/../d":               "",
-		"https://a.example?q=//":      "",
-		"https://a.example/a/./b/c/.": "/a/b/c/ /a/b/c/",
-	} {
-		if got := strings.Join(otherNames(target), " "); got != want {
-			t.Errorf("%s: %q, want %q", target, got, want)
-		}
-	}
-}
-
 func FuzzReadRecord(f *testing.F) {
 	var r recorded
 	f.Add([]byte(r.lines(opened, crawler, limits, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen), closed)), true)

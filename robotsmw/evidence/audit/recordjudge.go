@@ -326,15 +326,7 @@ func (j *recordJudge) verdict(s state, target string) (verdict, bool) {
 	if rules == nil {
 		return verdict{}, false
 	}
-	m := rules.Match(target)
-	for _, name := range otherNames(target) {
-		if !m.Allowed {
-			break
-		}
-		if other := rules.Match(name); !other.Allowed {
-			m = other
-		}
-	}
+	m, _ := rules.MatchResolved(target) // as the crawler does
 	v := verdict{allowed: m.Allowed, line: m.Line}
 	if m.Kind != robotstxt.NoRule {
 		v.rule = m.Kind.String() + ": " + m.Pattern

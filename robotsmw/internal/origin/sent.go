@@ -78,19 +78,6 @@ func CheckTarget(u *url.URL, host string) error {
 	return nil
 }
 
-// Path returns the part of a request target that rules match: the path and the
-// query, from its first slash on.
-func Path(target string) string {
-	if !isAbsolute(target) {
-		return target
-	}
-	_, target, _ = strings.Cut(target, "://")
-	if i := strings.IndexAny(target, "/?#"); i >= 0 {
-		return target[i:]
-	}
-	return ""
-}
-
 // HasPlainTarget reports whether the request target of u is a path, as it
 // nearly always is. Then CheckTarget has nothing to check.
 func HasPlainTarget(u *url.URL) bool {

@@ -43,6 +43,16 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
+// Judge returns the verdict on a target, as robotsmw.Checker would. Servers may
+// take an allowed target for another name that is disallowed. Then that name
+// decides.
+func Judge(rules *robotstxt.Rules, target string) Verdict {
+	m, resolved := rules.MatchResolved(target)
+	v := Of(m)
+	v.Resolved = resolved
+	return v
+}
+
 // Of returns the parser's answer as a Verdict.
 func Of(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}

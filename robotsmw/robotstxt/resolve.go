@@ -1,0 +1,127 @@
+package robotstxt
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
+)
+
+// MatchResolved is like Match, but also judges the target by the other names
+// that servers may serve it by (package doc, "Other names"). If the target
+// itself is allowed and one of these names is not, m is the answer for that
+// name, and resolved is the name: "/private/" for "/x/../private/". Otherwise
+// resolved is "". Unless there is such a name, it allocates as little as Match
+// does.
+func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
+	if m = r.Match(target); m.Allowed {
+		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {
+			if other, name := r.matchOtherNames(path); name != "" {
+				return other, name
+			}
+		}
+	}
+	return m, ""
+}
+
+// matchOtherNames judges a path and its query by their other names. It returns
+// the first that is disallowed; "": none is.
+func (r *Rules) matchOtherNames(path string) (m Match, name string) {
+	query := ""
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path, query = path[:i], path[i:]
+	}
+	if path == "" || path[0] != '/' {
+		path = "/" + path
+	}
+	var buf1, buf2 [256]byte
+	for _, isFirst := range [...]bool{true, false} {
+		var other []byte
+		if isFirst {
+			other = appendMerged(buf2[:0], asString(appendResolved(buf1[:0], path)))
+		} else {
+			other = appendResolved(buf2[:0], asString(appendMerged(buf1[:0], path)))
+		}
+		if string(other) == path {
+			continue
+		}
+		other = append(other, query...)
+		if m = r.Match(asString(other)); !m.Allowed { // which keeps nothing of it
+			return m, string(other)
+		}
+	}
+	return m, ""
+}
+
+// mayHaveOtherNames reports whether a slash, a dot or an escape follows a slash
+// of a path. So it says yes to some that have no other names.
+func mayHaveOtherNames(path string) bool {
+	before := byte('/')
+	for i := range len(path) {
+		b := path[i]
+		switch {
+		case before == '/' && (b == '.' || b == '%' || b == '/' && i > 0):
+			return true
+		case b == '?' || b == '#':
+			return false
+		}
+		before = b
+	}
+	return false
+}
+
+// appendResolved appends a path, which begins with a slash, without its dot
+// segments.
+func appendResolved(dst []byte, path string) []byte {
+	start := len(dst)
+	for path != "" {
+		segment, rest, more := strings.Cut(path[1:], "/")
+		switch dots(segment) {
+		case 0:
+			dst = append(append(dst, '/'), segment...)
+		case 2:
+			dst = dst[:start+max(0, bytes.LastIndexByte(dst[start:], '/'))]
+		}
+		if !more {
+			if dots(segment) > 0 {
+				dst = append(dst, '/')
+			}
+			return dst
+		}
+		path = path[len(path)-len(rest)-1:]
+	}
+	return dst
+}
+
+// appendMerged appends a path without its empty segments.
+func appendMerged(dst []byte, path string) []byte {
+	for i := range len(path) {
+		if path[i] != '/' || i == 0 || path[i-1] != '/' {
+			dst = append(dst, path[i])
+		}
+	}
+	return dst
+}
+
+// dots returns 1 for the segment ".", 2 for "..", escaped or not, else 0.
+func dots(segment string) int {
+	n := 0
+	for ; segment != ""; n++ {
+		switch {
+		case n == 2:
+			return 0
+		case segment[0] == '.':
+			segment = segment[1:]
+		case len(segment) >= 3 && segment[:2] == "%2" && segment[2]|0x20 == 'e':
+			segment = segment[3:]
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+// asString returns b as a string without copying it. b must not be modified
+// while the string is in use.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
