@@ -45,7 +45,7 @@ import (
 //	+xack +xdel
 //	~{politespider:*
 type Redis struct {
-	client redis.UniversalClient
+	client redis.Scripter // it is all that is used, and a whole client takes seconds to compile
 	RedisOptions
 	epoch string
 	me    string // this process's name as a consumer of the group
@@ -107,7 +107,7 @@ func readLua(names ...string) string {
 // OpenRedis joins the crawl named opts.Crawl, or begins it. After the context
 // has ended, pages can still be given back for three seconds. The client stays
 // open.
-func OpenRedis(ctx context.Context, client redis.UniversalClient, opts RedisOptions) (*Redis, error) {
+func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*Redis, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
 	}
