@@ -132,6 +132,11 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 			return out, false, err
 		}
 	}
+	if q.url[0] != '/' {
+		if err := command.CheckScheme(string(q.url)); err != nil {
+			return out, false, err
+		}
+	}
 	rules, doubt, err := b.cache.rules(&q)
 	if err != nil {
 		return out, false, err

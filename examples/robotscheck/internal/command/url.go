@@ -29,6 +29,20 @@ func MeantURL(s string) string {
 	return ""
 }
 
+// CheckScheme returns a UsageError if a URL or path begins with a mistyped
+// scheme, such as htps://. No rule would match it, so that everything would
+// seem to be allowed.
+func CheckScheme(target string) error {
+	scheme, _, isURL := strings.Cut(target, "://")
+	if isURL && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		return nil
+	}
+	if meant := MeantURL(target); meant != "" {
+		return Usagef("%q is no URL: did you mean %s?", target, meant)
+	}
+	return nil
+}
+
 // isNear reports whether a and b differ by at most one typing error: a byte
 // left out, added or replaced, or two neighbouring bytes swapped.
 func isNear(a, b string) bool {

@@ -30,6 +30,19 @@ func TestMeantURL(t *testing.T) {
 	}
 }
 
+func TestCheckScheme(t *testing.T) {
+	for _, target := range []string{"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/", "ftp://a.example/", "http", ""} {
+		if err := CheckScheme(target); err != nil {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+	for _, target := range []string{"htps://a.example/", "http:/a.example", "https//a.example", "hhtp://a.example"} {
+		if err := CheckScheme(target); err == nil || !strings.Contains(err.Error(), "did you mean http") {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+}
+
 func TestParseURL_Scheme(t *testing.T) {
 	for s, want := range map[string]string{
 		"htps://a.example/":   `there is no scheme "htps": did you mean https://a.example/?`,

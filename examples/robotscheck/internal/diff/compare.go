@@ -68,6 +68,9 @@ func (d *diff) compare(name string, in io.Reader) error {
 	for number := 1; ; number++ {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
+			if err := command.CheckScheme(line); err != nil {
+				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w: the command line is right
+			}
 			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
 				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)
 			}

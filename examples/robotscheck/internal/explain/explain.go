@@ -105,6 +105,9 @@ func targetsOf(args []string) ([]string, error) {
 		return nil, command.Usagef("name a PATH, such as /private/a.html")
 	}
 	for _, target := range targets {
+		if err := command.CheckScheme(target); err != nil {
+			return nil, err
+		}
 		if !strings.HasPrefix(target, "/") && !command.IsURL(target) {
 			return nil, command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
 		}

@@ -70,7 +70,7 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		}
 		in.RSL = append(in.RSL, terms)
 	}
-	r := p.report(command.ShownName(name), says, in)
+	r := p.report(command.ShownName(name), len(text), says, in)
 	if p.links {
 		u, err := command.ParseURL(base)
 		if err != nil {
@@ -145,7 +145,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	for _, f := range terms {
 		in.RSL = append(in.RSL, f.RSL)
 	}
-	r := p.report(page.String(), says, in)
+	r := p.report(page.String(), len(text), says, in)
 	for i := range r.Licenses {
 		r.Licenses[i].Error = errorOf(terms, r.Licenses[i].URL)
 	}
@@ -156,8 +156,11 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report returns what the page says.
-func (p *check) report(source string, says robotsmw.Page, in preference.Input) *report {
+// report returns what the page of this size says.
+func (p *check) report(source string, size int, says robotsmw.Page, in preference.Input) *report {
+	if says.State == robotsmw.PageComplete && size > htmlmeta.Window {
+		says.State = robotsmw.PagePartial
+	}
 	r := &report{
 		Source:       source,
 		Agent:        p.agent,

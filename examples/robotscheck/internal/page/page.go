@@ -35,7 +35,7 @@ With -json, one object:
   source       the file, or the URL after redirects
   agent        the robot that it is said to; absent for what a FILE says to everybody
   status       of the response, for a URL
-  examined     "complete", "header only" (no HTML)
+  examined     "complete", "partial" (the page is longer than the 256 KiB that are examined), "header only" (no HTML)
   refusal      {"by", "kind", "sure", "evidence"}, if it has the marks of a bot wall's page
   restrictions the result: "noindex", "nofollow", "noarchive", "nosnippet", "max-snippet: 20", ...
   directives   [{"name", "value", "known", "source", "scope", "line", "raw"}]: all that was said

@@ -9,6 +9,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
 func (r *report) print(w io.Writer) {
@@ -26,7 +27,11 @@ func (r *report) print(w io.Writer) {
 		told = output.Printable(strings.Join(r.Restrictions, ", "))
 	}
 	fmt.Fprintf(w, "%s, to %s: %s\n", output.Printable(r.Source), whom, told)
-	if r.Examined != robotsmw.PageComplete.String() {
+	switch r.Examined {
+	case robotsmw.PageComplete.String():
+	case robotsmw.PagePartial.String():
+		fmt.Fprintf(w, "(only its first %d KiB were examined)\n", htmlmeta.Window>>10)
+	default:
 		fmt.Fprintf(w, "(%s)\n", r.Examined)
 	}
 	if r.Refusal != nil {

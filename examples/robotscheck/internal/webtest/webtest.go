@@ -28,6 +28,9 @@ func Internet() *robotstest.Internet {
 		page(w, `<title>A page</title><a href="/private/">private</a> <a href="/open.html">open</a>`)
 	})
 	site.HandleFunc("/open.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Another</title>") })
+	site.HandleFunc("/long.html", func(w http.ResponseWriter, _ *http.Request) {
+		page(w, "<title>Long</title>"+strings.Repeat(" ", 256<<10)+"<meta name=robots content=noindex>")
+	})
 	site.Handle("/moved.html", http.RedirectHandler("/open.html", http.StatusFound))
 	site.HandleFunc("/coded.html", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")
