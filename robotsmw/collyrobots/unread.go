@@ -93,33 +93,33 @@ type heldBody struct {
 	url   *url.URL
 	list  *unread
 	alarm sync.Once
-	begun atomic.Bool
+	own   bool // the reader came first, so nothing is read ahead
 
-	mu    sync.Mutex // held while it is read
+	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
 	err   error // after that
 }
 
 // readAhead reads the body into memory, unless somebody else has begun to read.
 func (b *heldBody) readAhead() {
+	b.mu.Lock() // before release: a Read that comes next waits for the end
+	defer b.mu.Unlock()
 	if !b.list.release(b) {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if n, err := io.CopyN(&b.ahead, b.ReadCloser, maxAhead); n < maxAhead {
 		b.err = err
 	}
 }
 
-func (b *heldBody) begin() {
-	if !b.begun.Swap(true) {
-		b.list.release(b)
-	}
-}
-
 func (b *heldBody) Read(p []byte) (int, error) {
-	b.begin()
+	if b.own { // nearly always: it costs neither a lock nor a fence
+		return b.ReadCloser.Read(p)
+	}
+	if b.list.release(b) {
+		b.own = true
+		return b.ReadCloser.Read(p)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -132,6 +132,6 @@ func (b *heldBody) Read(p []byte) (int, error) {
 }
 
 func (b *heldBody) Close() error {
-	b.begin()
+	b.list.release(b)
 	return b.ReadCloser.Close()
 }
