@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,19 +23,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// BenchmarkCrawl visits pages of sites on loopback, one after the other, and
-// looks at their links. Three crawlers take turns, so that a busy machine is as
-// busy for each; the last two metrics are the throughput of an attached
-// collector as a part of a plain one's, by the medians.
+// BenchmarkCrawl visits pages of sites on loopback, one by one or 20 at once,
+// and looks at their links. Three crawlers take random turns, so that a busy
+// machine is as busy for each, and each pays alike for the garbage of others.
+// The last two metrics are the throughput of an attached collector as a part of
+// a plain one's, by the medians.
 //
 // What colly's own check costs grows with a site's rules. Half of the real
 // robots.txt files have fewer than 12, nine tenths fewer than 69; "real" crawls
 // 100 sites with a file each out of the corpus.
 func BenchmarkCrawl(b *testing.B) {
 	for _, rules := range []int{12, 69} {
-		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) { benchmarkCrawl(b, rulesLike(rules)) })
+		for _, atOnce := range []int{1, 20} {
+			b.Run(fmt.Sprintf("rules=%d/at-once=%d", rules, atOnce), func(b *testing.B) {
+				benchmarkCrawl(b, atOnce, rulesLike(rules))
+			})
+		}
 	}
-	b.Run("rules=real", func(b *testing.B) { benchmarkCrawl(b, realFiles(b, 100)...) })
+	b.Run("rules=real/at-once=1", func(b *testing.B) { benchmarkCrawl(b, 1, realFiles(b, 100)...) })
 }
 
 // rulesLike is a robots.txt with so many rules, a third of them with wildcards.
@@ -91,8 +98,8 @@ func realFiles(b *testing.B, n int) (files []string) {
 
 const crawledPage = "/catalogue/garden/tools/item-4711.html?colour=green&size=large"
 
-// benchmarkCrawl crawls as many sites as there are files, in turns.
-func benchmarkCrawl(b *testing.B, robots ...string) {
+// benchmarkCrawl crawls as many sites as there are files.
+func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	// 30 KB with a hundred links: about the median page of the web.
 	page := "<html><title>t</title><body>" +
 		strings.Repeat("<p>"+strings.Repeat("Some text of a page. ", 12)+"<a href=/elsewhere>link</a>\n", 100)
@@ -107,7 +114,7 @@ func benchmarkCrawl(b *testing.B, robots ...string) {
 		io.WriteString(w, page)
 	}))
 	defer server.Close()
-	base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	base := &http.Transport{MaxIdleConnsPerHost: atOnce, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
 	}}
 	defer base.CloseIdleConnections()
@@ -123,11 +130,11 @@ func benchmarkCrawl(b *testing.B, robots ...string) {
 			attach(b, c, robotsmw.Options{UserAgent: agent, Base: base, Limiter: unpaced()})
 		}},
 	}
-	links := 0
+	var links atomic.Int64
 	for i := range crawlers {
 		c := colly.NewCollector(colly.AllowURLRevisit(), colly.UserAgent(agent))
 		crawlers[i].add(c)
-		c.OnHTML("a[href]", func(*colly.HTMLElement) { links++ })
+		c.OnHTML("a[href]", func(*colly.HTMLElement) { links.Add(1) })
 		crawlers[i].c = c
 	}
 	visit := func(c *colly.Collector, site int) error {
@@ -148,16 +155,20 @@ func benchmarkCrawl(b *testing.B, robots ...string) {
 	if len(sites) < len(robots)/2 {
 		b.Fatalf("only %d of %d sites let the crawlers in", len(sites), len(robots))
 	}
-	turn := 0
+	for i := range crawlers {
+		crawlers[i].c.Async = atOnce > 1
+	}
+	random := rand.New(rand.NewPCG(1, 2))
 	for b.Loop() {
-		round := turn / len(crawlers)
-		crawler := &crawlers[(turn+round)%len(crawlers)] // each is the first at a site as often as the others
+		crawler, site := &crawlers[random.IntN(len(crawlers))], sites[random.IntN(len(sites))]
 		start := time.Now()
-		if err := visit(crawler.c, sites[round%len(sites)]); err != nil {
-			b.Fatal(err)
+		for range atOnce {
+			if err := visit(crawler.c, site); err != nil {
+				b.Fatal(err)
+			}
 		}
-		crawler.took = append(crawler.took, time.Since(start))
-		turn++
+		crawler.c.Wait()
+		crawler.took = append(crawler.took, time.Since(start)/time.Duration(atOnce))
 	}
 	median := map[string]float64{}
 	for _, crawler := range crawlers {
