@@ -283,7 +283,7 @@ type body struct {
 	io.ReadCloser
 	attempt *attempt
 	ended   atomic.Bool // Read met the end and has ended the attempt
-	clean   bool        // as signOf has it
+	clean   bool        // signOf found no refusal in the status and header
 }
 
 // wrap returns a body that reads resp's and ends the attempt when it ends. The

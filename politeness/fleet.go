@@ -407,7 +407,7 @@ func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, ke
 	state, today := l.leaveBudget(state, h, rest)
 	keep = max(keep, today)
 	if h.hold.taught || state[0]&^(hasLast|hasCounted|hasBudget) != 0 {
-		keep = max(keep, memory) // a state that tells of something's end is kept as long
+		keep = max(keep, memory) // if something has ended, others must know that as long
 	}
 	if state[0] == 0 {
 		state = state[:0]

@@ -123,8 +123,8 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 }
 
-// answered tells the Limiter of a response whose body has not been read yet. It
-// returns what signOf says of clean.
+// answered tells the Limiter about a response whose body has not been read yet.
+// It returns signOf's clean.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool) {
 	g.response.Store(u)
 	l, limited := g.limiter, tellsQuota(o.Header)

@@ -102,10 +102,10 @@ func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 }
 
 // IPKey returns a Key function that looks up a host's address in r, so that all
-// hosts of one machine share a pace. Of several addresses the lowest counts, so
-// their order does not matter. Answers are remembered for five minutes, for up
-// to 100,000 hosts. A host that cannot be looked up is its own key: no request
-// will reach it anyway. nil: net.DefaultResolver.
+// hosts of one machine share a pace. If r is nil, it uses net.DefaultResolver.
+// Of several addresses the lowest counts, so their order does not matter.
+// Answers are remembered for five minutes, for up to 100,000 hosts. A host that
+// cannot be looked up is its own key: no request will reach it anyway.
 func IPKey(r *net.Resolver) func(context.Context, *url.URL) (string, error) {
 	if r == nil {
 		r = net.DefaultResolver

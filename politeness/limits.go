@@ -86,7 +86,7 @@ func parseOld(line string) (limit, bool) {
 }
 
 // A fieldReader holds the unread rest of a Structured Field. Each method takes
-// what it is named after from the front, or sets bad.
+// from its front what the method's name says, or sets bad.
 type fieldReader struct {
 	rest string
 	bad  bool
@@ -160,7 +160,7 @@ func (r *fieldReader) isAtEnd() bool {
 	return r.rest == ""
 }
 
-// span takes the leading bytes for which is returns true.
+// span takes the leading bytes that the function accepts.
 func (r *fieldReader) span(is func(byte) bool) string {
 	n := 0
 	for n < len(r.rest) && is(r.rest[n]) {

@@ -73,8 +73,8 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// addAged adds a quota that was told age ago. It adds nothing if the quota has
-// been renewed since.
+// addAged adds a quota that the server stated a time of age ago. It adds
+// nothing if the quota has been renewed since.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))

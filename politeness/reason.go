@@ -8,7 +8,7 @@ import "time"
 //	adaptive delay      the delay that the host's response times ask for
 //	crawl-delay         the Crawl-delay of its robots.txt
 //	back-off            a pause after a 429, 503 or block, or by a Retry-After
-//	rate limit          the host's quota, which RateLimit and its like tell
+//	rate limit          the host's quota, by RateLimit and similar fields
 //	queue               requests to the host that came earlier
 //	slot                the end of a request in flight (Limiter.Concurrency)
 //	budget              the end of the day (Limiter.Budget), or Budget.Dir

@@ -1,7 +1,7 @@
 package main
 
-// An explanation identifies a change by its text, wherever in the file the line
-// is.
+// An explanation identifies a change by its file and by the line's text, not by
+// the line's number.
 type explanation struct{ file, before, after string }
 
 // explained has the changes that no test can or need notice, and why: the

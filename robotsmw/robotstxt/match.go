@@ -12,7 +12,7 @@ type Match struct {
 	Group   []UserAgent // the user-agent lines that name the robot; nil: none. Do not change it
 }
 
-// A Reason says why a Match is as it is.
+// A Reason says why a target is allowed or disallowed.
 type Reason uint8
 
 const (

@@ -434,8 +434,8 @@ func (f *fleet) noteStalls() (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// stalled is for how long the machine has let nothing run so far; in fake time
-// zero.
+// stalled returns for how long the machine has let nothing run so far. In fake
+// time it returns zero.
 func (f *fleet) stalled() time.Duration { return time.Duration(f.late.Load()) }
 
 func (f *fleet) latest() int {

@@ -83,8 +83,8 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 }
 
 // Finish completes a new Set, and puts the Compiler back into the pool. If the
-// Set has an index, that is not made yet. besides is how many bytes of memory
-// the owner of the Set takes: the bound for memory is for both together.
+// Set needs an index, Finish does not make it yet. besides is how many bytes of
+// memory the owner of the Set takes: the bound for memory is for both together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {

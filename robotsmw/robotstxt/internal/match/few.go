@@ -5,8 +5,8 @@ package match
 // most targets the byte after the "/" shows that none matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
-// rule. few reports whether each rule is literal and has a plain byte after its
-// "/". If not, the bytes do not tell.
+// rule. They are of use only if few is true: if each rule is literal and has a
+// plain byte after its "/".
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {

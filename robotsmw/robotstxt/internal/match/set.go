@@ -270,12 +270,12 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 
 // decideMany is decideForm by an index that is not made yet. It scans the rules
 // until all questions so far have cost as much as making the index, and then
-// makes it. Say that n questions are asked. They cost at most twice what they
-// would have cost in the better of the two ways, and one question more.
+// makes it. So n questions cost at most twice what they would cost in the
+// better of the two ways, plus one question.
 //
 // TooMuch is a verdict, too, and a scan may decide where an index would give
-// up. So if an index might take more than maxWork steps for a target, it is
-// made and decides.
+// up. So if an index might take more than maxWork steps for a target,
+// decideMany makes it and lets it decide.
 func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
 	if left := x.price() - int(x.spent.Load()); left >= 0 {
 		var one search
