@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Benchmarks beside other parsers are in integration_test/peers. These are for
-// a look at one part alone.
+// These benchmarks measure one part each. integration_test/peers has benchmarks
+// beside other parsers.
 
-// benchFile has so many rules, one of every few with a wildcard; none for none.
+// benchFile returns a file with this many rules. One of every oneWildOf rules
+// has a wildcard; if oneWildOf is 0, none has.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
@@ -41,7 +42,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkRules selects and compiles.
+// BenchmarkRules measures selecting and compiling the rules.
 func BenchmarkRules(b *testing.B) {
 	for _, rules := range []int{4, 40, 400, 4000} {
 		f := parse(benchFile(rules, 4))

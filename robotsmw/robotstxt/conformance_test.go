@@ -44,8 +44,8 @@ func sharedDir(tb testing.TB) string {
 }
 
 // A verdictCase is a line of conformance/cases.jsonl. Upstream is what the
-// suite that it comes from expects, and Google what the reference parser
-// answers, each only where it differs from Allowed.
+// suite that it comes from expects, and Google is what the reference parser
+// answers. Each is set only if it differs from Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -119,14 +119,14 @@ func TestSharedConformanceGoogle(t *testing.T) {
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
 
-// A corpus is the real files, the URLs to try on each, and the verdicts.
+// A corpus has real files, the URLs to try on each, and the verdicts.
 type corpus struct {
 	robots   map[string][]byte
 	urls     map[string][]string
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts holds a digit for each URL of a file, 1 for allowed.
+// corpusVerdicts has a digit for each URL of a file. 1 means allowed.
 type corpusVerdicts struct{ id, token, ours, google string }
 
 func readCorpus(tb testing.TB) corpus {
@@ -199,9 +199,9 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 	t.Logf("%d of %d verdicts agree", agree, all)
 }
 
-// In how many real files a Crawl-delay stands between the user-agent lines of a
-// group, and for how many of these that makes a difference to some robot,
-// against the greatest delay of its groups.
+// TestSharedCorpusCrawlDelays counts the real files in which a Crawl-delay
+// stands between the user-agent lines of a group. It also counts in how many of
+// them some robot gets another delay than the greatest of its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

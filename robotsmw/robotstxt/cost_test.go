@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks rules that are not compiled yet about n targets, one after
-// the other, again and again, and returns how many steps the first n questions
-// took together, in which compiling counts as what it is worth; and what they
-// would have taken by scans alone, and by rules compiled at once.
+// questionCosts asks rules that are not compiled yet about n targets. It goes
+// through targets again and again. It returns three lists: how many steps the
+// first questions took together, how many they would have taken by scans alone,
+// and how many with rules compiled at once. Compiling counts as its price.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -34,7 +34,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // what was left has been spent in vain
+			if isDone { // the steps that were left were spent in vain
 				after = max(price, before)
 				sum += price
 			}
@@ -49,8 +49,8 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 	return both, scanned, compiled
 }
 
-// worstCost returns the greatest of what some questions take together, as parts
-// of what they take the better way.
+// worstCost returns the greatest ratio of both to the better of the other two,
+// and for how many questions it is reached.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -60,12 +60,13 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	return worst, questions
 }
 
-// mostCost is twice the better way, and a little: the question on which rules
-// are compiled is paid for twice.
+// mostCost is twice the cost of the better way, and a little more, because the
+// question on which rules are compiled is paid for twice.
 const mostCost = 2.05
 
-// TestQuestionsCostAtMostTwice holds any number of questions to twice what the
-// better of both ways takes, scanning and compiling at once.
+// TestQuestionsCostAtMostTwice checks that any number of questions costs at
+// most twice as much as in the better of two ways: only scanning, or compiling
+// at once.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
 		for _, n := range []int{9, 20, 60, 300, 4000, 14_000} {
@@ -79,8 +80,8 @@ func TestQuestionsCostAtMostTwice(t *testing.T) {
 }
 
 // TestSharedCorpusQuestions is TestQuestionsCostAtMostTwice on each real file,
-// for the first robot that has a large group there. It logs what the questions
-// cost together, for a plot.
+// for the first robot that has a large group there. It logs the costs of the
+// questions together, for a plot.
 func TestSharedCorpusQuestions(t *testing.T) {
 	const most = 10_000
 	c := readCorpus(t)

@@ -61,7 +61,7 @@ func ExampleRules_MatchResolved() {
 	// /press/./a: alone true, resolved true ""
 }
 
-// A robot that was renamed still obeys what was written for its old name.
+// A robot that was renamed still obeys the rules for its old name.
 func ExampleFile_Rules() {
 	file := robotstxt.Parse([]byte(`
 User-agent: OldBot
@@ -86,7 +86,7 @@ func ExampleRules_CrawlDelay() {
 	// Output: wait 2.5s
 }
 
-// Robots that share their rules may have a delay each.
+// Robots that share their rules may each have their own delay.
 func ExampleRules_CrawlDelay_several() {
 	file := robotstxt.Parse([]byte(`
 User-agent: SlowBot
@@ -115,7 +115,7 @@ sitemap: https://example.com/news.xml
 	// Output: [https://example.com/sitemap.xml https://example.com/news.xml]
 }
 
-// What does the site say to this robot beside rules?
+// What does the site say to this robot besides its rules?
 func ExampleFile_GroupsFor() {
 	file := robotstxt.Parse([]byte(`
 User-agent: *
@@ -133,8 +133,8 @@ Visit-time: 0600-0845
 	// 5 Visit-time is 0600-0845
 }
 
-// What is kept of a file is more than its text, and what is kept of one robot's
-// rules less.
+// A File takes more memory than its text, and the Rules for one robot take
+// less.
 func ExampleFile_Size() {
 	text := []byte(strings.Repeat("User-agent: OtherBot\nDisallow: /\n", 1000))
 	file := robotstxt.Parse(text)

@@ -5,7 +5,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// For the tests that are written as a user's.
+// These are for the tests in package robotstxt_test.
 
 var SharedDir = sharedDir
 

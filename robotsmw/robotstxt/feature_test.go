@@ -21,7 +21,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl: what some other
+// A featureCase is a line of conformance/feature_cases.jsonl: what another
 // parser says about a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
@@ -32,8 +32,8 @@ type featureCase struct {
 	Expected              any
 }
 
-// comparisons tell by the kind of a case how what we say about it is brought
-// into the form of what is expected.
+// comparisons has a function for each kind of case. The function returns what
+// we say and what is expected, in the same form.
 var comparisons = map[string]func(c featureCase) (got, want any){
 	"clean_param":         featureCase.cleanParam,
 	"comment":             featureCase.comment,
@@ -59,8 +59,8 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares every case. Those on which we differ are listed
-// below, each under the reason.
+// TestSharedFeatures compares every case. The cases on which we differ are
+// listed below, under their reasons.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -125,14 +125,14 @@ func asJSON(v any) string {
 
 func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
 
-// token is what our caller would make of the agent: the name before the
-// version.
+// token returns the product token that our caller would take from the agent:
+// the name before the version.
 func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
 	return token
 }
 
-// fields returns the values of the agent's fields of a name.
+// fields returns the values of the agent's fields with a name.
 func (c featureCase) fields(name string) (values []string) {
 	for g := range c.file().GroupsFor(c.token()) {
 		for _, f := range g.Fields {
@@ -144,11 +144,11 @@ func (c featureCase) fields(name string) (values []string) {
 	return values
 }
 
-// arguments returns those of the calls in the note: [["/hello", "google"], [0],
-// []], for example.
+// arguments returns the arguments of the calls in the note: [["/hello",
+// "google"], [0], []], for example.
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
-		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // what is no list has no arguments
+		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // what is not a list has no arguments
 	}
 	return calls
 }
@@ -187,7 +187,7 @@ func (c featureCase) lintErrors() (got, want any) {
 	return errors, c.Expected
 }
 
-// host is about the last Host line.
+// host compares the last Host line.
 func (c featureCase) host() (got, want any) {
 	value := ""
 	for f := range c.file().Fields("host") {
@@ -203,13 +203,13 @@ func (c featureCase) robotVersion() (got, want any) {
 	return append(c.fields("robot-version"), "")[0], c.Expected
 }
 
-// noindex is about the rule that covers a path.
+// noindex compares the rule that covers a path.
 func (c featureCase) noindex() (got, want any) {
 	calls := c.arguments()
 	for _, value := range c.fields("noindex") {
 		rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + value)).Rules()
 		if len(calls) > 2 && !rules.Allowed(fmt.Sprint(calls[2][0])) {
-			if _, ok := c.Expected.(float64); ok { // how long it is
+			if _, ok := c.Expected.(float64); ok { // it is the length
 				return len(value), c.Expected
 			}
 			return value, c.Expected
@@ -225,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 	return append([]string{}, c.fields("comment")...), c.Expected
 }
 
-// cleanParam is about the lines, as a map from parameters to paths; or about
-// the parameters of a URL.
+// cleanParam compares the lines, as a map from parameters to paths, or the
+// parameters of a URL.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -269,7 +269,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 	}
 	switch expected := c.Expected.(type) {
-	case string: // protego's way to print it
+	case string: // the form in which protego prints it
 		if len(rates) == 0 {
 			return "None", expected
 		}
@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // the ratio is only another way to say the rate
+		for _, e := range expected { // the ratio says the same as the rate
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -366,8 +366,7 @@ func (c featureCase) contentSignal() (got, want any) {
 	return signals, c.Expected
 }
 
-// groups is about the user-agent lines of the file, or about how much is in a
-// group.
+// groups compares the user-agent lines of the file, or how much is in a group.
 func (c featureCase) groups() (got, want any) {
 	groups := slices.Collect(c.file().Groups())
 	call, rest, _ := strings.Cut(c.Note, " ")
@@ -411,8 +410,8 @@ func (c featureCase) groups() (got, want any) {
 	return list, c.Expected
 }
 
-// whyDisallowed is about the rules that disallow a path; we name the one that
-// decides.
+// whyDisallowed compares the rules that disallow a path. We name only the one
+// that decides.
 func (c featureCase) whyDisallowed() (got, want any) {
 	calls := c.arguments()
 	m := c.file().Rules(fmt.Sprint(calls[0][1])).Match(fmt.Sprint(calls[0][0]))
@@ -432,7 +431,7 @@ func (c featureCase) whyDisallowed() (got, want any) {
 	}
 }
 
-// An event is a line as the Google dialect has it.
+// An event is a line as the Google dialect reads it.
 type event struct {
 	line        int
 	kind        string
@@ -514,7 +513,7 @@ func (c featureCase) lineReport() (got, want any) {
 		report(n, line)
 		last = n
 	}
-	report(last+1, "") // what follows the last line end is a line to Google's parser
+	report(last+1, "") // Google's parser also reports a line after the last line end
 	var expected []lineReport
 	b, _ := json.Marshal(c.Expected.(map[string]any)["results"])
 	if err := json.Unmarshal(b, &expected); err != nil {
@@ -523,7 +522,7 @@ func (c featureCase) lineReport() (got, want any) {
 	return lines, expected
 }
 
-// export compares what stands in each agent's group.
+// export compares what is in each agent's group.
 func (c featureCase) export() (got, want any) {
 	f := c.file()
 	type agent struct {
@@ -594,9 +593,9 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares what a file that another program has rewritten says to us
-// with what the original says: to all robots that either names, and to one that
-// none does.
+// render compares a file that another program has rewritten with the original.
+// Both must say the same to all robots that either of them names, and to a
+// robot that neither names.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -637,14 +636,14 @@ func (c featureCase) render() (got, want any) {
 	return said(original), said(again)
 }
 
-// anyOrigin answers every request that there is no robots.txt.
+// anyOrigin answers every request with "there is no robots.txt".
 type anyOrigin struct{}
 
 func (anyOrigin) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// robotsURLOf returns where the robots.txt for a URL is.
+// robotsURLOf returns the URL of the robots.txt for a URL.
 func robotsURLOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -672,8 +671,8 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements tells why we answer otherwise. A case goes by its line
-// in the file and its kind.
+// featureDisagreements has the cases to which we give another answer, by the
+// reason. A case is named by its line in the file and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego, agents two, three and five of one group
@@ -693,9 +692,9 @@ var featureDisagreements = map[string][]string{
 	"no line is 0, not -1": {"42 matching_line"},
 	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
 		"56 clean_param",                                                                        // "**" stays
-		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // which host is valid, preferred, or that of the URL
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // whether a host is valid, preferred, or that of the URL
 		"178 sitemaps",    // a relative URL stays relative
-		"66 request_rate", // a Crawl-delay is no Request-rate
+		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},
 	"which parameters are common, whatever the file says, is not for a parser of it": {"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param"},
 	"a Comment is given to all who are in its group, also to \"*\"":                  {"62 comment"},

@@ -18,7 +18,7 @@ var fuzzFiles = []string{
 	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
 }
 
-// FuzzParse feeds the parser anything: it must not panic, and what it returns
+// FuzzParse gives the parser any bytes. It must not panic, and what it returns
 // must be sound.
 func FuzzParse(f *testing.F) {
 	for _, robots := range fuzzFiles {
@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 			if _, ok := rules.CrawlDelay(); !ok && rules.Size() <= 0 {
 				t.Fatal("no size")
 			}
-			// The rules must not live on the body, nor on the file.
+			// The rules must use neither the body's memory nor the file's.
 			clear(body)
 			if again := rules.Match(target); again.Pattern != m.Pattern || again.Line != m.Line {
 				t.Fatalf("%+v has become %+v", m, again)
@@ -63,8 +63,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch holds the compiled matcher to its readable twin: same rule, same
-// line, same verdict.
+// FuzzMatch compares the compiled matcher with its readable twin. Both must
+// give the same verdict, by the same rule and line.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{
 		{"user-agent: *\ndisallow: /a\nallow: /a/b\n", "/a/b/c"},
@@ -85,8 +85,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// compareWithTwin checks one verdict for "*": of rules that are scanned, and of
-// compiled ones.
+// compareWithTwin checks one verdict for "*": that of scanned rules, and that
+// of compiled ones.
 func compareWithTwin(t *testing.T, f *File, target string) {
 	t.Helper()
 	scanned, compiled := f.Rules(), f.Rules()
@@ -111,9 +111,9 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	}
 }
 
-// FuzzMatchDense is FuzzMatch on rules and a target that are made of the bytes
-// that matter, so that most of them have something to do with each other. Each
-// byte of the input stands for a token.
+// FuzzMatchDense is FuzzMatch with rules and a target made only of bytes that
+// matter, so that most of them match at least in part. Each byte of the input
+// stands for a token.
 func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -146,7 +146,7 @@ func TestMatchesTwin(t *testing.T) {
 	}
 }
 
-// TestMatchesTwinInLargeGroups has groups that need all indexes, of patterns
+// TestMatchesTwinInLargeGroups has groups that need all indexes, with patterns
 // that have much in common.
 func TestMatchesTwinInLargeGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -232,7 +232,7 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects holds the other dialects to slow readings of their own.
+// FuzzDialects compares the other dialects with slow implementations of each.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")

@@ -62,7 +62,7 @@ func hostileFiles() []hostile {
 	}
 }
 
-// TestWorkBound checks that no file and no target cost more than they may.
+// TestWorkBound checks that no file and no target costs more than the limit.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestWorkBound(t *testing.T) {
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // package doc, Cost
 			_, without, steps := rules.set.DecideForm(target)
-			longest := len(target) + MaxSize // what the last step too many may be
+			longest := len(target) + MaxSize // how many steps the last try may take too many
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}
@@ -107,7 +107,7 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestHostileBodies parses what is no robots.txt file at all.
+// TestHostileBodies parses bodies that are not robots.txt files at all.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range map[string]string{
 		"10 MB of rules":        "user-agent: *\n" + strings.Repeat("disallow: /x\n", 800_000),

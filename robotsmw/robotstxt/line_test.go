@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A line is numbered for a reader as it is for a verdict, whichever way it ends
+// Lines and verdicts count lines in the same way, whatever the line ends are
 // (RFC 9309 §2.2).
 func TestLines(t *testing.T) {
 	for text, want := range map[string][]string{

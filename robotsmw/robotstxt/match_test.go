@@ -190,7 +190,8 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-// A Crawl-delay belongs to the user-agent lines since the previous one.
+// TestCrawlDelayOfWhom checks that a Crawl-delay belongs to the user-agent
+// lines since the previous one.
 func TestCrawlDelayOfWhom(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {
@@ -250,7 +251,7 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 			}
 		}
 	}
-	// The draft of 1996 merges nothing, and blank lines part its records.
+	// The draft of 1996 merges nothing, and blank lines separate its records.
 	f := Koster1996.Parse([]byte("user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ndisallow: /x\n\nuser-agent: a\ncrawl-delay: 9\n"))
 	for token, want := range map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second} {
 		if got, _ := f.Rules(token).CrawlDelay(); got != want || f.Rules(token).Allowed("/x") {
@@ -301,8 +302,8 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines has them all ask at once about a group that is
-// still to be compiled.
+// TestRulesAreForManyGoroutines has many goroutines ask at once about a group
+// that is not compiled yet.
 func TestRulesAreForManyGoroutines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")

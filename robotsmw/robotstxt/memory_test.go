@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// patternBytes returns what the patterns of a robot's group take in the file.
+// patternBytes returns how many bytes the patterns of a robot's group take in
+// the file.
 func patternBytes(f *File, tokens ...string) (n int) {
 	for _, r := range twinRules(f, tokens...) {
 		n += len(r.pattern)
@@ -16,8 +17,9 @@ func patternBytes(f *File, tokens ...string) (n int) {
 	return n
 }
 
-// TestMemoryOfRules holds compiled rules to twice the bytes of their patterns
-// plus 200, for groups as sites have them, small and large.
+// TestMemoryOfRules checks that compiled rules take at most twice the bytes of
+// their patterns plus 200. The groups are like those of real sites, small and
+// large.
 func TestMemoryOfRules(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 60, 1000, 10_000} {
 		for kind, pattern := range map[string]func(i int) string{
@@ -42,8 +44,8 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
-// checkSize checks that Size says at once what rules will take in the end, as
-// caches that add and subtract it have to rely on.
+// checkSize checks that Size says from the beginning what rules will take in
+// the end. Caches add and subtract it, so they rely on that.
 func checkSize(t *testing.T, rules *Rules) {
 	t.Helper()
 	before, kept := rules.Size(), rules.besides()+rules.set.Kept()
@@ -54,10 +56,11 @@ func checkSize(t *testing.T, rules *Rules) {
 	}
 }
 
-// TestSharedCorpusMemory holds the rules of real files to that, too. Two things
-// may take more, and only as much as they are: user-agent lines of the robot
-// beyond the first, since [Match] has them all, and patterns that have another
-// form in memory than in the file, since it has them as written.
+// TestSharedCorpusMemory checks the same for the rules of real files. Two
+// things may take memory in addition, and only their own size. One is the
+// robot's user-agent lines after the first, because [Match] has all of them.
+// The other is patterns whose form in memory differs from the file's, because
+// Match has them as written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
@@ -79,7 +82,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 		}
 		for rule := range rules.set.All() {
 			if rule.Written != rule.Form || len(rule.Form) > 2047 {
-				ofForms += 13 + len(rule.Form) // what tells the rule's length, line and spelling, and its form
+				ofForms += 13 + len(rule.Form) // the length, line and spelling of the rule, and its form
 			}
 		}
 		switch {
@@ -104,9 +107,10 @@ func TestSharedCorpusMemory(t *testing.T) {
 	}
 }
 
-var raceDetector bool // set under it
+var raceDetector bool // set if the test runs under it
 
-// TestAllocations holds parsing and matching to their budgets.
+// TestAllocations checks that parsing and matching allocate no more than they
+// may.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector makes allocations of its own")

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// No standard defines Request-rate and Visit-time, and the package has them as
-// text. This is what a user of robotstxt.File.GroupsFor may make of them, so
-// that the cases of other parsers show that the text is the right one.
+// No standard defines Request-rate and Visit-time, so the package returns them
+// as text. These types show what a user of robotstxt.File.GroupsFor may do with
+// the text. With them the cases of other parsers show that it is the right
+// text.
 
 // A requestRate is what a Request-rate field asks for: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and
@@ -23,9 +24,9 @@ type requestRate struct {
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
 // parseRequestRate reads the value of a Request-rate field (see
-// robotstxt.File.GroupsFor). The time is one of seconds, or of what s, m, h or
-// d behind it says. Hours that cannot be read count as none: the rate then
-// holds always, which is the more careful reading.
+// robotstxt.File.GroupsFor). The time is in seconds, or in the unit that an s,
+// m, h or d after it names. Hours that cannot be read are ignored: the rate
+// then always holds, which is the more careful reading.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")
 	requests, per, ok := strings.Cut(ratio, "/")
@@ -52,8 +53,8 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 	return rate, true
 }
 
-// parseCount reads a number from 1 to 99999, which as days do not overflow a
-// Duration.
+// parseCount reads a number from 1 to 99999. As a number of days it does not
+// overflow a Duration.
 func parseCount(s string) (int, bool) {
 	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -62,9 +63,9 @@ func parseCount(s string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// The hours are a part of every day, in UTC. The zero value is the whole day.
+// hours is a part of every day, in UTC. The zero value is the whole day.
 type hours struct {
-	From, To time.Duration // since midnight, To not included; where To comes first, it is that of the next day
+	From, To time.Duration // since midnight; To is not included; if To comes before From, it is a time of the next day
 }
 
 // Contains reports whether a time is within the hours.

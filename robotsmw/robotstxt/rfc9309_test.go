@@ -74,8 +74,8 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"x", false, "/robots.txt?x /robots.txt/ /a/robots.txt /robots%2txt"},
 		})
 	})
-	// The RFC's table: path of the rule, URI, and whether they are the same
-	// after encoding.
+	// The RFC's table: the path of the rule, the URI, and whether they are the
+	// same after encoding.
 	for _, row := range []struct{ path, uri string }{
 		{"/foo/bar?baz=quz", "/foo/bar?baz=quz"},
 		{"/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"},

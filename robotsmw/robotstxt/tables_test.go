@@ -3,8 +3,8 @@ package robotstxt
 import "testing"
 
 // Google's documentation of robots.txt explains with tables what it expects.
-// Those about the origin and the status of a file concern those who fetch it;
-// the others are here.
+// The tables about the origin and the status of a file concern packages that
+// fetch files. The others are here.
 
 func TestGoogleTable_File(t *testing.T) {
 	t.Run("BOM, blanks, comments and line ends", func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// The twin is the matcher as one would write it with no thought of speed: it
-// follows RFC 9309 §2.2.2 and §2.2.3 and package doc word by word. Tests and
-// fuzz targets hold the compiled matcher to it.
+// The twin is the matcher as one would write it without a thought of speed. It
+// follows RFC 9309 §2.2.2 and §2.2.3 and the package doc word by word. Tests
+// and fuzz targets compare the compiled matcher with it.
 
 // A twinRule is a rule as the file has it.
 type twinRule struct {
@@ -85,7 +85,8 @@ func indexOr(s, chars string, none int) int {
 	return none
 }
 
-// twinByte returns what s begins with: one byte or one escape.
+// twinByte returns the first byte or escape of s, and the byte that it stands
+// for.
 func twinByte(s string) (written string, value byte, escaped bool) {
 	const digits = "0123456789abcdef"
 	if s[0] == '%' && len(s) >= 3 {
@@ -98,7 +99,7 @@ func twinByte(s string) (written string, value byte, escaped bool) {
 	return s[:1], s[0], false
 }
 
-// twinForm returns the one way in which a byte is written.
+// twinForm returns the one form in which a byte is written.
 func twinForm(value byte, escaped, inQuery bool) string {
 	printable := value > ' ' && value < 0x7f
 	reserved := strings.IndexByte("/?#%", value) >= 0
@@ -155,8 +156,8 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches walks through a pattern with every place of the target where the
-// part read so far may end.
+// twinMatches goes through a pattern. It keeps every place of the target where
+// the part read so far may end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -186,7 +187,7 @@ func twinMatches(pattern []twinElement, target string, query int) bool {
 	return len(ends) > 0
 }
 
-// twinGoogle is the Google dialect, written after its description with no
+// twinGoogle is the Google dialect, written from its description without a
 // thought of speed.
 func twinGoogle(body, token, url string) bool {
 	for _, n := range []int{3, 2, 1} {
@@ -286,8 +287,8 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesBytes matches with "*" and a final "$" as special, and all else as
-// it stands.
+// twinMatchesBytes matches a pattern in which only "*" and a final "$" are
+// special.
 func twinMatchesBytes(pattern, path string) bool {
 	var elements []twinElement
 	for i := range len(pattern) {
@@ -298,7 +299,7 @@ func twinMatchesBytes(pattern, path string) bool {
 	return twinMatches(elements, path, len(path))
 }
 
-// twinKoster is the Koster1996 dialect, written after its description with no
+// twinKoster is the Koster1996 dialect, written from its description without a
 // thought of speed.
 func twinKoster(body, token, target string) bool {
 	for _, n := range []int{3, 2, 1} {
@@ -354,8 +355,8 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterBytes returns a path byte by byte, "%2F" as one that is unlike any
-// other.
+// twinKosterBytes returns a path byte by byte. "%2F" becomes a byte that is
+// unlike any other.
 func twinKosterBytes(path string) (canon []string) {
 	for path != "" {
 		written, value, escaped := twinByte(path)

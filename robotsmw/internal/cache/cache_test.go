@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Whatever happens, the cache keeps its bounds and its books agree.
+// Whatever happens, the cache keeps its limits and its counts are right.
 func TestCacheInvariants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -24,7 +24,7 @@ func TestCacheInvariants(t *testing.T) {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			host := rnd.IntN(30)
 			name := fmt.Sprintf("http://h%d.example", host)
-			if seed%2 == 1 { // a few owners have them all
+			if seed%2 == 1 { // a few owners have all origins
 				name = fmt.Sprintf("http://h%d.owner%d.example", host, host%3)
 			}
 			switch rnd.IntN(5) {
@@ -100,7 +100,7 @@ func TestCacheUnderContention(t *testing.T) {
 	}
 }
 
-// What is due again is dropped at once where there is no room.
+// An origin whose next try is due is dropped at once if there is no room.
 func TestReleasedOriginsAreDropped(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(8, 10_000, new(record.Documents))
@@ -123,9 +123,9 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 	}
 }
 
-// The domain with the most held origins gives way to others, until all have the
-// same. None of its origins is asked that is not known, until what was
-// forgotten of it is over.
+// The domain with the most held origins gives way to others, until all domains
+// have the same number. Until the last forgotten origin of the domain could
+// have been asked again, only its known origins are asked.
 func TestLargestDomainGivesWay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(10, 1<<20, new(record.Documents))
@@ -154,7 +154,7 @@ func TestLargestDomainGivesWay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Of one.example the first four are forgotten, for 13 minutes.
+	// The first four origins of one.example are forgotten, for 13 minutes.
 	for i, known := range []bool{false, false, false, false, true, true, true} {
 		if got := c.Get(fmt.Appendf(nil, "http://a%d.one.example", i)) != nil; got != known {
 			t.Errorf("a%d.one.example: known %v", i, got)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ask asks a server that answers so.
+// ask asks a server that gives this answer.
 func ask(answer *http.Response) (Answer, error) {
 	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
 	return c.Ask(Question{URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
@@ -24,7 +24,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// One content coding is undone; more than one is refused, however it is said.
+// One content coding is decoded. More than one is refused, in whatever way the
+// header names them.
 func TestManyCodings(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -56,7 +57,7 @@ func TestManyCodings(t *testing.T) {
 	}
 }
 
-// No body at all is an empty file, whatever coding its header names.
+// No body at all is an empty file, whatever coding the header names.
 func TestEmptyBodiesInACoding(t *testing.T) {
 	for _, coding := range []string{"gzip", "deflate", "br", "utf-8"} {
 		for _, status := range []int{200, 204} {
@@ -68,14 +69,14 @@ func TestEmptyBodiesInACoding(t *testing.T) {
 	}
 }
 
-// Of a coded body 4 MiB are read, however few bytes come of them, and none when
-// the time is over.
+// At most 4 MiB of a coded body are read, however few bytes they decode to, and
+// nothing after the time limit.
 func TestCodedBodiesEnd(t *testing.T) {
 	var member bytes.Buffer
 	gzip.NewWriter(&member).Close()
 	for _, tt := range []struct {
 		coding      string
-		begin, more []byte // more again and again
+		begin, more []byte // more is sent again and again
 	}{
 		{"gzip", nil, member.Bytes()},                    // empty members
 		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // empty blocks
@@ -102,8 +103,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// An endless body repeats itself, in pieces of a few kilobytes, and obeys
-// nobody.
+// endless is a body that repeats itself in pieces of a few kilobytes, and that
+// no context ends.
 type endless struct {
 	next, more []byte
 	each       time.Duration // for each piece
@@ -137,8 +138,8 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 	}
 }
 
-// The body of a 101 is the connection, which no context ends. Nothing is read
-// of it.
+// The body of a 101 is the connection itself, which no context ends. Nothing is
+// read from it.
 func TestConnectionSwitchedToAnotherProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server := net.Pipe()

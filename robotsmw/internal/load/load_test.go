@@ -21,7 +21,8 @@ import (
 )
 
 // Everything at once: random redirects among origins that fail, hang and
-// change, a tiny cache, a Store, Forget, callers that give up. Nobody hangs.
+// change, a tiny cache, a Store, Forget, and callers that give up. Nobody
+// hangs.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -95,8 +96,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// As TestChaos, where hosts have a pace and rest, and callers leave their
-// queues. When all is over, nothing waits any more.
+// Like TestChaos, but hosts have a pace and rests, and callers leave their
+// queues. At the end nothing waits any more.
 func TestChaosUnderAPace(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestChaosUnderAPace(t *testing.T) {
 	}
 }
 
-// The record that f follows runs out between follow and redirected.
+// The record that f follows expires between follow and redirected.
 func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
@@ -187,7 +188,7 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l.redirected(f, nil, other, 1, 301)
 }
 
-// newLoader is a Loader over web, with quiet logs.
+// newLoader returns a Loader over web that logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
 		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
@@ -203,7 +204,7 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answerOf is a response to r, for transports without a server.
+// answerOf returns a response to r, for transports without a server.
 func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {
@@ -216,7 +217,7 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// memoryStore is a Store and a Locker, as a fleet has one.
+// memoryStore is a Store and a Locker, such as a fleet shares.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The Host that is sent is the one that names the origin.
+// The Host header that is sent names the same host as the origin.
 func TestSentHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test", "", ""},
@@ -87,8 +87,8 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A path without a slash is judged as one with it, and so it is sent: before
-// it, a proxy is told the host's name.
+// A path without a leading slash is judged with one, and is sent with one.
+// Without it, a proxy would be told another host.
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
@@ -108,7 +108,7 @@ func TestSentURL(t *testing.T) {
 	}
 }
 
-// A host that no name can be as long as has no origin, and that is known at
+// A host that is longer than any name has no origin, and that is found out at
 // once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{

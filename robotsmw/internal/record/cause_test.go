@@ -46,8 +46,8 @@ func FuzzCause(f *testing.F) {
 	})
 }
 
-// What a server can say at most fits into 64 KiB of a Store, and a Store cannot
-// bring in more.
+// The most that a server can say fits into 64 KiB of a Store, and a Store
+// cannot bring in more.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Now()

@@ -15,7 +15,7 @@ import (
 
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// stored is the stored form of a record, which may say anything.
+// stored returns the stored form of a record, which may say anything.
 func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	t.Helper()
 	s.Version, s.Origin = storedVersion, origin
@@ -31,7 +31,7 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// of is an elsewhere that has this body alone.
+// of returns an elsewhere that has only this body.
 func of(body []byte) func(string, [sha256.Size]byte) []byte {
 	return func(_ string, hash [sha256.Size]byte) []byte {
 		if sha256.Sum256(body) != hash {
@@ -58,7 +58,7 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 	}
 }
 
-// A shared robots.txt that has changed since is no longer the one shared.
+// A shared robots.txt that has changed is no longer used as the shared one.
 func TestSharedFileThatHasChanged(t *testing.T) {
 	const a, b = "http://a.example", "http://b.example"
 	now := time.Now()
@@ -92,7 +92,7 @@ func FuzzStoredRecord(f *testing.F) {
 		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
 			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
 		}
-		// What whoever judges by it relies on.
+		// What a caller that judges by the record relies on.
 		switch rec.InForce(now) {
 		case Good:
 			rec.Doc.Rules.Match("/private/")

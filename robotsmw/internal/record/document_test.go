@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a document is said to cost is what it takes, within a factor of 1.3,
-// with its file and without: MaxBytes is a promise about memory.
+// A document takes what Cost says, within a factor of 1.3, with its file and
+// without. So MaxBytes is kept.
 func TestCostIsWhatADocumentTakes(t *testing.T) {
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {
@@ -39,7 +39,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 	} {
 		for _, keep := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, KeepFiles %v", tt.name, keep), func(t *testing.T) {
-				// So many that a few KB of the runtime's own do not count.
+				// So many documents that a few KB of the runtime do not matter.
 				k := &Kind{Tokens: []string{"ExampleBot"}, KeepFiles: keep}
 				one := k.Documents.Add(k.Document([]byte(tt.body(0))))
 				bodies := make([][]byte, min(400, max(40, 200_000/int(one))))
@@ -53,7 +53,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 				for _, body := range bodies {
 					d := k.Document(body)
 					cost += float64(k.Documents.Add(d))
-					for range 1000 { // after so many, rules have made the index that they pay for
+					for range 1000 { // after so many questions the rules have been compiled
 						d.Rules.Allowed("/directory-1/x")
 					}
 					held = append(held, d)
@@ -71,7 +71,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 	}
 }
 
-// heap is how much memory is in use.
+// heap returns how much memory is in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// moments are some after the fetch of what lives so long: all of a day, and
-// closely around its refresh.
+// moments returns times after the fetch of a record with this lifetime: times
+// all over a day, and close to when the refresh is due.
 func moments(lifetime time.Duration) (after []time.Duration) {
 	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
 		after = append(after, at)
@@ -20,7 +20,8 @@ func moments(lifetime time.Duration) (after []time.Duration) {
 	return after
 }
 
-// The quick answer is the same as the thorough one, whatever the clocks say.
+// The quick check gives the same answer as the thorough one, whatever the
+// clocks say.
 func TestCalmRecordsAreFresh(t *testing.T) {
 	quick := 0
 	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {
@@ -51,7 +52,7 @@ func TestCalmRecordsAreFresh(t *testing.T) {
 	}
 }
 
-// A laptop that slept, or a clock set back: neither keeps a file for ever.
+// A file is not kept for ever because a laptop slept or a clock was set back.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
@@ -86,9 +87,9 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// apart is t with its two clocks moved apart, as a laptop's are that slept (the
-// wall clock goes on, the monotonic one stops), or those of a machine whose
-// clock was set. Nothing exported makes such a time.
+// apart returns t with its two clocks moved apart. That happens on a laptop
+// that slept, because the wall clock goes on and the monotonic one stops, or on
+// a machine whose clock was set. No exported function makes such a time.
 func apart(t time.Time, wall, mono time.Duration) time.Time {
 	t = t.Add(wall)
 	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading
@@ -121,7 +122,7 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	}
 }
 
-// By Failure.Last, not Since.
+// The record with the later Failure.Last is newer; Since does not count.
 func TestNewerIsByTheLatestFailure(t *testing.T) {
 	now := time.Now()
 	old := (*Record)(nil).Failed("u", now, 503, "x", 0)

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// aStore answers as its functions do; without one, as an empty Store.
+// aStore calls its functions. A function that is nil answers like an empty
+// Store.
 type aStore struct {
 	get     func(ctx context.Context) ([]byte, error)
 	put     func(ttl time.Duration)
@@ -48,7 +49,7 @@ func newKeeper(t *testing.T, s Store, lockTTL time.Duration) *Keeper {
 	return New(s, lockTTL, &record.Kind{Tokens: []string{"ExampleBot"}}, func(op string, err error) { t.Logf("%s: %v", op, err) })
 }
 
-// A record is stored for as long as it can be of use to anybody.
+// A record is stored for as long as it can be of use.
 func TestHowLongARecordIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const month = 30 * 24 * time.Hour
@@ -78,7 +79,8 @@ func TestHowLongARecordIsStored(t *testing.T) {
 	})
 }
 
-// Who waits for a lock asks less and less often, down to once a second.
+// A member that waits for a lock asks less and less often, down to once a
+// second.
 func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, start := 0, time.Now()
@@ -105,7 +107,7 @@ func TestStoreThatHangs(t *testing.T) {
 		var calls atomic.Int32
 		k := newKeeper(t, aStore{get: func(context.Context) ([]byte, error) {
 			calls.Add(1)
-			time.Sleep(time.Hour) // deaf to its context
+			time.Sleep(time.Hour) // it ignores its context
 			return nil, errors.New("late")
 		}}, time.Minute)
 		start := time.Now()
@@ -127,8 +129,9 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// A lock is given back while its holder waits for a host, and taken anew before
-// that is asked, unless another member fetches or has fetched meanwhile.
+// A lock is given back while its holder waits for a host. It is taken again
+// before the host is asked, unless another member fetches or has fetched
+// meanwhile.
 func TestLockIsTakenAnew(t *testing.T) {
 	none := []byte(nil)
 	k := &record.Kind{}
@@ -137,11 +140,11 @@ func TestLockIsTakenAnew(t *testing.T) {
 		name     string
 		patient  bool
 		released bool          // while it waits
-		wait     time.Duration // before it is taken anew
+		wait     time.Duration // before the lock is taken again
 		others   bool          // another member has it then
 		stored   bool          // another member has stored a record
 		want     error
-		asks     int // of the Locker, after the first
+		asks     int // how often the Locker is asked, after the first time
 	}{
 		{"no wait", true, false, 0, false, false, nil, 0},
 		{"a wait that the lock outlasts", true, false, 10 * time.Second, false, true, nil, 0},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCheck feeds the linter anything: it must not panic, and its problems must
-// be in the file.
+// FuzzCheck gives the linter any bytes. It must not panic, and its problems
+// must be in the file.
 func FuzzCheck(f *testing.F) {
 	for _, test := range lintTests {
 		if len(test.robots) < 1<<12 {

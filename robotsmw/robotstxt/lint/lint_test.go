@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// lintTests has a file for each code. The problem is the first with that code.
+// lintTests has a file for each code, and the first problem with that code.
 var lintTests = []struct {
 	code     Code
 	robots   string
@@ -83,7 +83,7 @@ var lintTests = []struct {
 	{codeCrawlDelayValue, "user-agent: *\ncrawl-delay: 1e3\ndisallow: /a\n", Warning, 2, 14, ""},
 	{codeCrawlDelayLong, "user-agent: *\ncrawl-delay: 86400\ndisallow: /a\n", Warning, 2, 14, ""},
 
-	// Groups, and rules among each other.
+	// Groups, and rules compared with each other.
 	{codeRuleOutside, "disallow: /a\nuser-agent: *\ndisallow: /b\n", Error, 1, 1, ""},
 	{codeGroupWithoutRules, "user-agent: *\ndisallow: /a\n\nuser-agent: ExampleBot\n", Warning, 4, 1, ""},
 	{codeMergedGroups, "user-agent: slowbot\ncrawl-delay: 10\nuser-agent: badbot\ndisallow: /\n", Warning, 3, 1, ""},
@@ -128,7 +128,7 @@ func TestLintCodes(t *testing.T) {
 	}
 }
 
-// TestLintCleanFiles has files of which nobody should think ill.
+// TestLintCleanFiles has files without problems.
 func TestLintCleanFiles(t *testing.T) {
 	for _, robots := range []string{
 		"",
@@ -153,7 +153,7 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// codes returns the codes that code.go has, with what is said of each.
+// codes returns the codes in code.go, with their descriptions.
 func codes(tb testing.TB) map[Code]string {
 	tb.Helper()
 	src, err := os.ReadFile("code.go")
