@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// A host's budget of the day holds however often the spider is killed, and
-// though each run begins where the last one was.
+// A host's daily budget holds however often the spider is killed, even though
+// each run continues where the last one stopped.
 func TestSpider_BudgetOutlivesKills(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -43,8 +43,8 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 				}
 			}
 			for host, used := range web.used() {
-				// Each kill costs one block of a 32nd at most, and of bytes the
-				// page that was being read besides.
+				// Each kill costs at most one block, a 32nd of the budget. Of
+				// bytes it also costs the page that was being read.
 				most, least := requests, requests-kills*(requests/32+1)
 				if tt.bytes > 0 {
 					most = requests + 1 + kills
@@ -62,8 +62,8 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 	}
 }
 
-// Eight processes share a host's budget, and it holds though some of them are
-// killed.
+// Eight processes share a host's budget. The budget holds although some of them
+// are killed.
 func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -97,14 +97,14 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Logf("the last owners are %d of %d processes", len(owners), members)
 }
 
-// notAtMidnight skips a test that must not see two days.
+// notAtMidnight skips a test that would fail if the day changed.
 func notAtMidnight(t *testing.T) {
 	if now := time.Now().UTC(); now.Add(10*time.Minute).YearDay() != now.YearDay() {
 		t.Skip("SKIPPED: it is midnight in UTC: the day's budget is another one soon")
 	}
 }
 
-// waitUntilQuiet waits until nothing has been asked for so long.
+// waitUntilQuiet waits until no request has come for so long.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()
@@ -112,7 +112,8 @@ func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	}
 }
 
-// used is what each host was asked for and has sent.
+// used returns for each host how many requests it got and how many bytes it
+// sent.
 func (w *chaosWeb) used() map[string]struct{ requests, bytes int } {
 	w.mu.Lock()
 	defer w.mu.Unlock()

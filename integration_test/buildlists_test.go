@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write what users get into testdata/buil
 
 // The modules that a user of a package requires, and their versions, change
 // only on purpose. For each package, go mod tidy runs on a module that imports
-// only that package, as its user would run it.
+// only that package, as the package's user would run it.
 func TestBuildLists(t *testing.T) {
 	const golden = "testdata/buildlists.txt"
 	var got bytes.Buffer

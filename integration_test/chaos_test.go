@@ -23,17 +23,17 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// full is whether the tests that kill crawls are to do as much as they can, and
-// not only what is over soon.
+// full says whether the tests that kill crawls do as much as they can, rather
+// than only what takes little time.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
-// A chaosWeb is hosts full of pages behind a proxy on loopback, and the witness
-// of what becomes of a crawl whose processes are killed. A process is known by
-// its User-Agent.
+// A chaosWeb has hosts full of pages behind a proxy on loopback. It sees what
+// becomes of a crawl whose processes are killed. It knows a process by its
+// User-Agent.
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration
-	size         int // of a page at least
+	size         int // the least size of a page
 
 	mu  sync.Mutex
 	log []*chaosRequest
@@ -44,11 +44,11 @@ type chaosRequest struct {
 	host         string
 	at           time.Time
 	answered     bool
-	bytes        int // of the body, if all of it was read
+	bytes        int // of the body, if all of it was sent
 }
 
-// ServeHTTP serves page n on host n%hosts. Each leads to three others, and all
-// can be reached from page 0.
+// ServeHTTP serves page n on host n%hosts. Each page links to three others, and
+// all can be reached from page 0.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
 	w.mu.Lock()
@@ -79,14 +79,14 @@ func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 func (w *chaosWeb) url(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%w.hosts, n) }
 
-// requests is how many there were so far.
+// requests returns how many requests there were so far.
 func (w *chaosWeb) requests() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.log)
 }
 
-// unanswered is how many pages a process was waiting for.
+// unanswered returns how many pages a process is waiting for.
 func (w *chaosWeb) unanswered(process string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,19 +99,19 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit reads the log after a crawl some of whose processes were killed: every
-// page was fetched, nothing else was, and none twice without a reason. A
-// process asks a host for one page at a time, and does not ask for the next
-// before it has said that it is done with this one. So what was under way when
-// it was killed can only be the last page that it asked a host for, at workers
-// hosts at most: the others are not to be fetched again. It returns how many
-// were, and how many robots.txt.
+// audit checks the log after a crawl of which some processes were killed. Every
+// page must have been fetched, nothing else, and nothing twice without a
+// reason. A process asks a host for one page at a time. It asks for the next
+// one only after it has said that it is done with the last. So for a killed
+// process only the last page that it asked a host for may be fetched again, at
+// no more hosts than it has workers. audit returns how many pages were fetched
+// again, and how many robots.txt there were.
 func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (again, robots int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fetches := make(map[string][]*chaosRequest)
-	last := make(map[[2]string]*chaosRequest) // of a process to a host
+	last := make(map[[2]string]*chaosRequest) // the last request of a process to a host
 	for _, r := range w.log {
 		if strings.HasSuffix(r.url, "/robots.txt") {
 			robots++
@@ -146,9 +146,9 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 }
 
 // robotsOnce checks that a fleet which shares a Store has fetched each
-// robots.txt once, but for those that a process had in hand when it was killed.
-// A process that says that it had to do without the Store, for which a machine
-// may be busy enough, proves nothing.
+// robots.txt once, except for those that a process was fetching when it was
+// killed. If a process says that it had to do without the Store, which may
+// happen on a busy machine, nothing is proved.
 func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*chaosProcess) {
 	t.Helper()
 	for _, p := range fleet {
@@ -159,7 +159,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fetched := make(map[string]string) // by host: who has last
+	fetched := make(map[string]string) // by host: the process that fetched it last
 	for _, r := range w.log {
 		if !strings.HasSuffix(r.url, "/robots.txt") {
 			continue
@@ -171,8 +171,8 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 }
 
-// pace returns the least time between two requests to a host, and by how much
-// the most requests in n delays exceed n.
+// pace returns the least time between two requests to a host. most is the
+// greatest number of requests in any n delays, less n.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,7 +195,7 @@ func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...stri
 	t.Helper()
 	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
 	args := append([]string{"-user-agent", p.name, "-max-pages", "0"}, flags...)
-	for n := range w.hosts { // it keeps to these
+	for n := range w.hosts { // the spider stays on these hosts
 		args = append(args, w.url(n))
 	}
 	p.cmd = exec.CommandContext(t.Context(), binary, args...)
@@ -213,7 +213,8 @@ type chaosProcess struct {
 	stdout, stderr bytes.Buffer
 }
 
-// kill kills it as kill -9 does. It returns false if it had ended by itself.
+// kill kills the process as kill -9 does. It returns false if the process had
+// ended by itself.
 func (p *chaosProcess) kill(t *testing.T) bool {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -223,7 +224,8 @@ func (p *chaosProcess) kill(t *testing.T) bool {
 	return exit != nil && !exit.Exited()
 }
 
-// wait waits for its own end, which has to be a good one.
+// wait waits until the process ends by itself, which it must do without an
+// error.
 func (p *chaosProcess) wait(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
@@ -234,15 +236,15 @@ func (p *chaosProcess) wait(t *testing.T) {
 	}
 }
 
-// waitFor waits until there were that many requests, or the time is over.
+// waitFor waits until there were that many requests, or until the time is over.
 func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// Spiders that are killed as kill -9 does, and those that go on.
-// COURTESY_CHAOS=1 is the full size.
+// Spiders are killed as by kill -9, and others continue. COURTESY_CHAOS=1 runs
+// the test in full.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -256,8 +258,8 @@ func TestSpider_Killed(t *testing.T) {
 	})
 }
 
-// Killed at random moments and started again, a crawl fetches what an
-// undisturbed one does, and nothing twice but what was under way.
+// A crawl that is killed at random moments and started again fetches what an
+// undisturbed one does. It fetches nothing twice except what was under way.
 func resumeAfterKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 8, pages: 240, latency: 10 * time.Millisecond}
 	kills := 4
@@ -281,14 +283,14 @@ func resumeAfterKills(t *testing.T, binary string) {
 	start := time.Now()
 	for n := 0; len(underWay) < kills; n++ {
 		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-delay", "0", "-resume", dir)
-		if n%4 == 3 { // while it begins: it reads the journal, or writes it anew
+		if n%4 == 3 { // while it starts, when it reads the journal or rewrites it
 			time.Sleep(rand.N(60 * time.Millisecond))
 		} else {
 			web.waitFor(web.requests()+1+rand.N(web.pages/kills/2), time.Minute)
 			time.Sleep(rand.N(web.latency))
 		}
 		waiting := web.unanswered(p.name)
-		if !p.kill(t) { // on a machine that is slow to kill
+		if !p.kill(t) { // on a machine that kills slowly
 			if len(underWay) < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
 			}
@@ -311,9 +313,9 @@ func resumeAfterKills(t *testing.T, binary string) {
 		web.pages, web.hosts, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 }
 
-// Several processes share a crawl; any of them is killed at any moment, and
-// another started. It ends complete, and each of those who live at the end ends
-// by itself.
+// Several processes share a crawl. Any of them is killed at any moment, and
+// another is started. The crawl ends complete, and each process that lives at
+// the end ends by itself.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5
@@ -342,7 +344,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.waitFor((n+1)*web.pages/(kills+2)+rand.N(web.pages/(kills+2)), time.Minute)
 		m := rand.N(members)
 		waiting := web.unanswered(fleet[m].name)
-		if !fleet[m].kill(t) { // on a machine that is slow to kill
+		if !fleet[m].kill(t) { // on a machine that kills slowly
 			if n < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", n)
 			}
@@ -362,14 +364,14 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
 	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
-	if most > 2 { // n+1 by the pace, and one that was held up on its way to here
+	if most > 2 { // n+1 by the pace, and one whose arrival was delayed
 		t.Errorf("a host was asked n+%d times within n delays", most)
 	}
 }
 
 // The rights that the docs of frontier.Redis, redisstore and redislimit list
-// are enough for a crawl, on a cluster too, and the password is nobody's to
-// read.
+// are enough for a crawl, also on a cluster. The password appears nowhere in
+// the output.
 func TestSpider_RedisRights(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -430,7 +432,7 @@ func TestSpider_RedisRights(t *testing.T) {
 	}
 }
 
-// tell gives a server a command.
+// tell sends a command to a server.
 func tell(t *testing.T, server *redisserver.Server, command ...any) *redis.Cmd {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})

@@ -25,9 +25,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collySite is a real server whose pages link to each other, to what its
-// robots.txt disallows, and into it by redirects. It writes down what it is
-// asked for.
+// collySite is a real server. Its pages link to each other and to what its
+// robots.txt disallows, and redirects lead there, too. It logs the requests.
 type collySite struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -82,7 +81,7 @@ func collyAllowed(path string) bool {
 	return strings.HasPrefix(path, "/private/open/") || !strings.HasPrefix(path, "/private/") && !strings.HasSuffix(path, ".pdf")
 }
 
-// log returns what was asked for.
+// log returns the requests.
 func (s *collySite) log() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +114,8 @@ func forward(t *testing.T) string {
 	return server.URL
 }
 
-// collyShapes are crawlers as people write them. Attach is to be called where
-// each calls attach, early or late.
+// collyShapes are crawlers as people write them. Each calls attach at the point
+// where Attach is to be called, early or late.
 var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"asynchronous, with proxies": func(t *testing.T, sites []*collySite, attach func(*colly.Collector, bool)) {
 		c := colly.NewCollector(colly.Async())
@@ -222,7 +221,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
-				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // whose target is refused, so it is not cached
+				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // its redirect leads to a refused URL, so it is not cached
 					t.Errorf("%s was asked for %d times, with a cache", path, n)
 				}
 			}
@@ -230,8 +229,8 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 	},
 }
 
-// Attached, a crawler asks for what it asks for without, but for what is
-// disallowed: the sites' own logs say so.
+// With Courtesy attached, a crawler requests the same URLs as without it,
+// except for disallowed ones: the sites' own logs say so.
 func TestColly_ShapesOfCrawlers(t *testing.T) {
 	t.Parallel()
 	for name, shape := range collyShapes {

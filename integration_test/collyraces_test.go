@@ -24,12 +24,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collyRaceList has the races that were seen, a line each: the program, how
+// collyRaceList has the races that were seen, one a line: the program, how
 // colly ran, what raced, and the two functions.
 const collyRaceList = "testdata/collyraces.txt"
 
-// careless are crawlers that set something while other requests are under way,
-// which is a race in plain colly, too. They show that the detector sees races.
+// careless are crawlers that set something while other requests are under way.
+// That is a race in plain colly, too, so it shows that the detector sees races.
 var careless = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"sets a proxy while requests are under way": whileUnderWay(func(c *colly.Collector) {
 		c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return nil, nil })
@@ -51,9 +51,9 @@ func whileUnderWay(set func(*colly.Collector)) func(*testing.T, []*collySite, fu
 	}
 }
 
-// A race that is reported with Courtesy attached is reported without it, too.
-// Each crawler runs as a program of its own under the race detector: plain, and
-// attached early and late. .ci/colly-races runs this.
+// Each race that is reported with Courtesy attached is reported without it,
+// too. Each crawler runs as a program of its own under the race detector:
+// plain, and attached early and late. .ci/colly-races runs this.
 func TestColly_Races(t *testing.T) {
 	if os.Getenv("COLLY_RACES") == "" {
 		t.Skip("COLLY_RACES is not set: how often each crawler is to run under the race detector")
@@ -129,8 +129,8 @@ func TestColly_RaceProgram(t *testing.T) {
 type collyRace struct {
 	program string
 	when    string // plain, or attached early or late
-	what    string // a setting, or a request; and the other
-	places  string // the functions that raced; of the standard library the package
+	what    string // two accesses, each to a setting or by a request
+	places  string // the functions that raced; for the standard library, their packages
 }
 
 func (r collyRace) String() string {
@@ -173,8 +173,8 @@ var (
 	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.\(\*hub\)\.`)
 )
 
-// whatOf tells a setting, which the program makes or the extension passes on,
-// from a request that uses it.
+// whatOf says whether an access is to a setting, which the program makes or the
+// extension passes on, or by a request that uses it.
 func whatOf(access string) string {
 	if f := frame.FindStringSubmatch(access); f != nil && setting.MatchString(f[1]) {
 		return "a setting"
@@ -182,7 +182,7 @@ func whatOf(access string) string {
 	return "a request"
 }
 
-// placeOf is the function that raced.
+// placeOf returns the function that raced.
 func placeOf(access string) string {
 	for _, f := range frame.FindAllStringSubmatch(access, -1) {
 		path, name := "", f[1]

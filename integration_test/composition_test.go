@@ -15,16 +15,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// How Courtesy goes together with what a crawler already has around its
-// http.Client: a cache, and retries. From the outside in:
+// These tests combine Courtesy with what a crawler already has around its
+// http.Client: a cache and retries. From the outside in:
 //
 //	robots → cache → retries → politeness → http.Transport
 //
 // A blocked URL then costs neither a retry nor a slot, a page from the cache
 // costs no slot, and every retry waits its turn.
 //
-// The examples with retries are in peers/retries: only they need a library
-// for that.
+// The examples with retries are in peers/retries, because only they need a
+// library for that.
 
 func composedWeb() *robotstest.Internet {
 	var web robotstest.Internet
@@ -32,8 +32,8 @@ func composedWeb() *robotstest.Internet {
 	return &web
 }
 
-// A cache between robots and politeness: what it has costs no slot, and
-// robots.txt is asked all the same.
+// With a cache between robots and politeness, a cached page costs no slot, and
+// robots.txt is still obeyed.
 func TestCacheBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

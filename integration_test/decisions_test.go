@@ -15,8 +15,8 @@ import (
 type decision struct {
 	about string
 	doc   string   // the package whose doc tells it, …
-	says  string   // … in these words among others
-	tests []string // what fails if it does not hold: package.Test
+	says  string   // … with these words
+	tests []string // tests that fail if it does not hold: package.Test
 }
 
 // decisions has a row for each decision. To change one, change its doc and its

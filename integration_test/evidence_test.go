@@ -56,7 +56,7 @@ func audit(t *testing.T, args ...string) (r auditResult) {
 	return r
 }
 
-// The server's log and the crawler's own record agree that a crawl was polite.
+// By the server's log and by the crawler's own record, a crawl was polite.
 func TestNginx_Audit(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -96,7 +96,7 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// A crawl of many pages, of a server that fails now and then.
+// A crawl of many pages, from a server that fails now and then.
 func TestNginx_AuditOfMany(t *testing.T) {
 	t.Parallel()
 	pages := 500
@@ -152,8 +152,8 @@ func TestNginx_AuditOfMany(t *testing.T) {
 	}
 }
 
-// A crawler that obeys nothing, and the log names each of its requests that
-// broke a promise.
+// A crawler obeys nothing. The log names each of its requests that broke a
+// rule.
 func TestNginx_AuditOfARudeCrawler(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer answers a connection as it likes. It is given the head of the
+// A hostileServer answers a connection as it likes. It gets the head of the
 // client's first request, and ends when stop is closed.
 type hostileServer struct {
 	name   string
@@ -38,8 +38,8 @@ func respond(conn net.Conn, status string, body []byte, header ...string) {
 	conn.Write(answer(status, body, header...))
 }
 
-// answer returns a complete answer. Large ones are made once, so that the
-// servers use no memory of their own.
+// answer returns a complete answer. Large answers are made once, so that the
+// servers use little memory themselves.
 func answer(status string, body []byte, header ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\nContent-Length: %d\r\n", status, len(body))
@@ -74,7 +74,7 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// hostileServers are the kinds of servers that mean harm or are careless.
+// hostileServers returns the kinds of servers that are malicious or careless.
 func hostileServers() []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
@@ -210,8 +210,8 @@ func hostileServers() []hostileServer {
 	}
 }
 
-// A hostileWeb has servers that mean harm and, between them, honest ones that
-// keep a log.
+// A hostileWeb has malicious servers and, between them, honest ones that keep a
+// log.
 type hostileWeb struct {
 	stop    chan struct{}
 	served  sync.WaitGroup
@@ -224,7 +224,7 @@ type hostileWeb struct {
 	open     map[net.Conn]bool
 	starts   map[string][]time.Time // of an honest server
 	breaches []string
-	asked    atomic.Int64 // of all of them
+	asked    atomic.Int64 // of all servers
 }
 
 // listen starts a server on an address that no other server has, so that it is
@@ -322,7 +322,7 @@ func (w *hostileWeb) close() {
 	w.served.Wait()
 }
 
-// house is what a process has in use.
+// house says what a process uses.
 type house struct {
 	heap        uint64
 	goroutines  int
@@ -330,7 +330,7 @@ type house struct {
 }
 
 func lookAtHouse() house {
-	for range 3 { // what finalizers and pools keep goes with the second
+	for range 3 { // the second run frees what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -342,9 +342,9 @@ func lookAtHouse() house {
 	return h
 }
 
-// A crawl among 200 servers that mean harm ends with the heap, goroutines and
-// descriptors that it began with. Meanwhile the honest sites are asked for
-// nothing that they forbid and at no more than their pace, and nothing that
+// After a crawl among 200 malicious servers, the process has the heap,
+// goroutines and descriptors that it began with. Honest sites get no request
+// that they forbid, and none sooner than their pace allows. No request that
 // they allow is refused.
 //
 // The test takes some seconds, or as long as COURTESY_SOAK=30m says.
@@ -421,7 +421,7 @@ func TestHostileServers(t *testing.T) {
 			}
 		})
 	}
-	// What it holds on the way.
+	// most is what the process uses during the crawl.
 	var most house
 	workers.Go(func() {
 		for tick := time.NewTicker(max(soak/20, time.Second)); ; {
@@ -447,7 +447,7 @@ func TestHostileServers(t *testing.T) {
 	sooner := 0
 	for addr, starts := range web.starts {
 		slices.SortFunc(starts, time.Time.Compare)
-		for i := 10; i < len(starts); i++ { // a busy machine may see one late, not ten
+		for i := 10; i < len(starts); i++ { // a busy machine may see one request late, but not ten
 			if starts[i].Sub(starts[i-10]) < 9*delay {
 				sooner++
 				t.Logf("%s saw 11 requests in %v", addr, starts[i].Sub(starts[i-10]))
@@ -462,7 +462,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after house
-	for range 100 { // fetches of robots.txt that nobody waits for end by their timeouts
+	for range 100 { // fetches of robots.txt for which nobody waits end by their timeouts
 		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}
@@ -480,7 +480,7 @@ func TestHostileServers(t *testing.T) {
 	if after.heap > before.heap+uint64(held.Bytes)+16<<20 {
 		t.Errorf("a heap of %d MB, %d MB before, of which the Checker means to hold %d", after.heap>>20, before.heap>>20, held.Bytes>>20)
 	}
-	// net/http reads headers of up to 10 MB, for 64 requests at once.
+	// net/http reads headers of up to 10 MB, and 64 requests run at once.
 	if most.heap > before.heap+512<<20 {
 		t.Errorf("a heap of %d MB on the way", most.heap>>20)
 	}

@@ -14,10 +14,10 @@ import (
 const module = "github.com/goodbots/courtesy"
 
 // arrows says what each package imports besides the standard library, and why.
-// The test fails if a package has no row, if it imports something that is not
-// in its row, and if its row has something that it does not import. To add an
-// import is a decision about what every user of the package will have in their
-// go.mod and binary.
+// The test fails if a package has no row, imports something that is not in its
+// row, or has something in its row that it does not import. Whoever adds an
+// import decides what every user of the package will have in their go.mod and
+// binary.
 var arrows = map[string]struct {
 	imports []string // in alphabetical order; packages of this module are written relative to it
 	because string

@@ -31,8 +31,8 @@ const (
 	crawlDelay = 200 * time.Millisecond // between requests, in these tests
 )
 
-// The site's robots.txt, as sites have it: several groups, ours the last but
-// one.
+// The site's robots.txt is like those of real sites: several groups, with ours
+// the last but one.
 const nginxRobots = `# nginx.example
 User-agent: *
 Disallow: /
@@ -51,8 +51,8 @@ User-agent: SwiftBot
 Disallow: /private/
 `
 
-// Files of the site, and where they lead. What is disallowed is there, too: the
-// log has to show that nobody asked.
+// nginxFiles are the files of the site, with their links. It has the disallowed
+// files, too: the log has to show that nobody asked for them.
 var nginxFiles = map[string]string{
 	"index.html": `<!doctype html><title>Front</title>
 		<a href="/docs/">docs</a> <a href="/private/plan.html">plan</a> <a href="/private/press/news.html">press</a>
@@ -71,7 +71,7 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages is every request that a polite crawl of the site makes, and how
+// nginxPages has every request that a polite crawl of the site makes, and how
 // often.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
@@ -163,8 +163,8 @@ func TestNginx_Spider(t *testing.T) {
 	}
 }
 
-// A crawler of twenty lines around a plain http.Client, which follows redirects
-// by itself and tries every method.
+// A crawler of twenty lines around a plain http.Client follows redirects by
+// itself and tries every method.
 func TestNginx_Client(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -229,13 +229,13 @@ func TestNginx_Client(t *testing.T) {
 	want := maps.Clone(nginxPages)
 	want["GET /busy"] = 1                  // this crawler does not come back
 	want["GET /docs/"] = 2                 // nor does it know where a redirect led it
-	want["GET /only-from-hidden.html"] = 1 // asked for by name, which no directive forbids
+	want["GET /only-from-hidden.html"] = 1 // requested by name, which no directive forbids
 	delete(want, "GET /docs/page.html")    // a relative link: not found by this crawler
 	auditNginx(t, log, want)
 	auditPace(t, log, crawlDelay)
 }
 
-// The example that the README shows, as the user runs it.
+// The example in the README, as a user runs it.
 func TestNginx_HTTPClientExample(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -263,7 +263,7 @@ type nginxServer struct {
 // auditLog is the path of the log that robotscheck audit reads.
 func (s *nginxServer) auditLog() string { return s.log + ".audit" }
 
-// nginxRequest is a line of its access log.
+// nginxRequest is a line of the access log.
 type nginxRequest struct {
 	start     time.Time
 	status    int
@@ -287,7 +287,7 @@ func startNginx(t *testing.T) *nginxServer {
 	}
 	writeFile(t, filepath.Join(root, "robots.txt"), nginxRobots)
 
-	for range 5 { // the free port may be gone by the time nginx asks for it
+	for range 5 { // another process may take the free port before nginx does
 		port := freePort(t)
 		s := &nginxServer{url: fmt.Sprintf("http://127.0.0.1:%d", port), log: filepath.Join(dir, "access.log"), gone: make(chan error, 1)}
 		config := filepath.Join(dir, "nginx.conf")
@@ -330,7 +330,8 @@ func (s *nginxServer) answers(t *testing.T) bool {
 	}
 }
 
-// stop ends nginx, which flushes its log, and returns what that says.
+// stop ends nginx, which then flushes its log, and returns the requests in the
+// log.
 func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
@@ -358,7 +359,7 @@ func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	return log
 }
 
-// auditNginx compares the log with what may be there.
+// auditNginx compares the log with what may be in it.
 func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	t.Helper()
 	got := make(map[string]int)
@@ -380,9 +381,9 @@ func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	}
 }
 
-// paced is a Limiter whose intervals a server's log shows in full. With
-// intervals from start to start a request that was late on its way would be
-// followed too soon by one that was in time.
+// paced returns a Limiter whose intervals a server's log shows in full. If
+// intervals ran from start to start, a request that was slow to arrive would be
+// followed too soon by one that was fast.
 func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }

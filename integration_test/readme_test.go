@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Whoever pastes a program of the README has to see it compile: each is built
-// as a package of this module that exists in an overlay alone.
+// A program pasted from the README compiles. Each one is built as a package of
+// this module that exists only in an overlay.
 func TestReadme_ProgramsCompile(t *testing.T) {
 	programs := readmePrograms(t)
 	if len(programs) == 0 {
@@ -74,7 +74,7 @@ func TestReadme_ShowsTheExamples(t *testing.T) {
 }
 
 // The README's tables have a row for each package that can be imported and for
-// each example, and for no other.
+// each example, and no other rows.
 func TestReadme_ListsThePackages(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -152,7 +152,7 @@ func wholeProgram(statements string) string {
 	return "package main\n" + imports + "func main() {\n" + statements + "}\n"
 }
 
-// readmePrograms returns the Go code blocks of the README, but for the one that
+// readmePrograms returns the Go code blocks of the README, except the one that
 // integration_test/peers/prometheus tries.
 func readmePrograms(t *testing.T) []string {
 	t.Helper()

@@ -31,15 +31,15 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// chaos is what a member of the fleet is told, in its environment.
+// chaos is what a member of the fleet is told through its environment.
 type chaos struct {
 	Member   int
 	Hosts    int
 	Interval time.Duration
 	Lease    time.Duration
-	Redis    string   // the file that says where Redis is, as a name service would
-	Cluster  []string // nodes, in place of that
-	Sentinel []string // sentinels, in place of that
+	Redis    string   // a file with the address of Redis, as a name service would give it
+	Cluster  []string // nodes, instead of Redis
+	Sentinel []string // sentinels, instead of Redis
 }
 
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
@@ -58,13 +58,13 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("12") // what is parallel waits for real time more than for a processor
+		parallel.Value.Set("12") // parallel tests mostly wait for real time, not for a processor
 	}
 	os.Exit(runWithPrograms(m))
 }
 
 // crawl is a process of the fleet. It asks every host for page after page, as
-// fast as it is let, and says so on its output, until its input ends.
+// fast as it may. It reports each request on its output, until its input ends.
 func (c chaos) crawl() error {
 	redis.SetLogger(silent{})
 	opts := &redis.UniversalOptions{Addrs: []string{"by-name"}, DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
@@ -93,8 +93,8 @@ func (c chaos) crawl() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
-		// When the machine lets this goroutine run late, what it says comes
-		// late; the Limiter's decision does not.
+		// If the machine lets this goroutine run late, its report is late. The
+		// Limiter's decision is not.
 		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 			fmt.Printf("%d %d\n", host, at.UnixNano())
 		}})
@@ -122,13 +122,13 @@ func chaosHost(i int) *url.URL {
 
 var ok200 = politeness.Outcome{Status: 200}
 
-// chaosStart is a request, as its member and the observer saw it.
+// chaosStart is a request, as the member and the observer saw it.
 type chaosStart struct {
 	host, member     int
-	decided, arrived int64 // ns, by the one clock of the machine
+	decided, arrived int64 // ns, by the machine's one clock
 }
 
-// chaosFleet is the processes of a fleet, and the observer of what they do.
+// chaosFleet has the processes of a fleet, and the observer of what they do.
 type chaosFleet struct {
 	*testing.T
 	config  chaos
@@ -136,7 +136,7 @@ type chaosFleet struct {
 	others  []*redisserver.Server // replicas, nodes
 	members []*chaosMember
 	stalls  *metronome
-	clock   string // the file with what the server's is ahead; "": none
+	clock   string // a file with how far the server's clock is ahead; "": none
 
 	mu     sync.Mutex
 	starts []chaosStart
@@ -191,7 +191,7 @@ func (f *chaosFleet) start() *chaosMember {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			s := chaosStart{member: c.Member, arrived: time.Now().UnixNano()}
 			if _, err := fmt.Sscan(lines.Text(), &s.host, &s.decided); err != nil {
-				continue // the last line of one that was killed
+				continue // the last line of a member that was killed
 			}
 			f.mu.Lock()
 			f.starts = append(f.starts, s)
@@ -204,7 +204,8 @@ func (f *chaosFleet) start() *chaosMember {
 
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
-// end ends a member by a signal, or nil if it is to give back what it owns.
+// end ends a member by a signal. If sig is nil, the member gives back what it
+// owns.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -217,7 +218,7 @@ func (m *chaosMember) end(sig os.Signal) {
 	m.cmd.Wait()
 }
 
-// A metronome notes when this process was not let run.
+// A metronome notes when the machine did not let this process run.
 type metronome struct {
 	mu     sync.Mutex
 	stalls [][2]int64
@@ -241,7 +242,7 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain is how long the process stood still at some time between from and to.
+// explain returns how long the process stood still between from and to.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -253,8 +254,8 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether the machine let the process run so little between from
-// and to that what did not happen proves nothing.
+// busy reports whether the process stood still for so much of the time between
+// from and to that what did not happen proves nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
@@ -266,8 +267,8 @@ type proxy struct {
 	mu     sync.Mutex
 	target string
 	delay  time.Duration // one way
-	drop   float64       // of the answers: the connection is closed in their place
-	cut    bool          // nothing goes through, and nobody is told
+	drop   float64       // the share of answers in whose place the connection is closed
+	cut    bool          // nothing goes through, and neither side is told
 	conns  map[net.Conn]bool
 }
 
@@ -358,14 +359,14 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// A chaosScene is a kind of trouble, and what is asked of a fleet in it.
+// A chaosScene is a kind of trouble, and what a fleet must achieve in it.
 type chaosScene struct {
 	name    string
-	server  func(f *chaosFleet)               // starts what the fleet meets at; nil: a server
+	server  func(f *chaosFleet)               // starts what the fleet connects to; nil: one server
 	prepare func(f *chaosFleet)               // nil: none
 	play    func(f *chaosFleet, scale int)    // scale: 1 in short, 3 in full
-	share   float64                           // of the ideal, at least
-	silence func(lease time.Duration) float64 // leases that a host may rest at most, besides a second; nil: none
+	share   float64                           // the least share of the ideal number of requests
+	silence func(lease time.Duration) float64 // how many leases a host may rest at most, besides a second; nil: any number
 }
 
 func leases(n float64) func(time.Duration) float64 {
@@ -438,7 +439,7 @@ var chaosScenes = []chaosScene{
 			redisCommand(f.T, replica, "replicaof", "127.0.0.1", port)
 			rest(2)
 			redisCommand(f.T, replica, "replicaof", "no", "one")
-			rest(2) // what is decided now, the replica does not hear
+			rest(2) // the replica does not hear what is decided now
 			for _, m := range f.members {
 				m.proxy.set(func(p *proxy) { p.target = replica.Addr })
 			}
@@ -458,7 +459,7 @@ var chaosScenes = []chaosScene{
 		for range 2 * scale {
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
 			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
-			admin.Set(f.Context(), "other", "x", 0) // all that there is goes, and it is too much still
+			admin.Set(f.Context(), "other", "x", 0) // everything there is deleted, and it is still too much
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
 			rest(5)
 		}
@@ -484,7 +485,7 @@ var chaosScenes = []chaosScene{
 	}, share: 0.3, silence: leases(2.5)},
 	{name: "a failover by Sentinel, to a replica that lags", server: startSentinel, play: func(f *chaosFleet, scale int) {
 		f.others[0].Signal(sigstop)
-		rest(2) // what is decided now, the replica does not hear
+		rest(2) // the replica does not hear what is decided now
 		f.server.Kill()
 		f.others[0].Signal(sigcont)
 		rest(float64(15 * scale))
@@ -517,13 +518,14 @@ var chaosScenes = []chaosScene{
 }
 
 // TestRedisLimitChaos runs fleets of real processes through what can happen to
-// them and to Redis, and judges when requests started. By default it is small
-// and short; COURTESY_CHAOS=1 makes it 8 processes and three times as long.
+// them and to Redis, and checks when requests started. By default it is small
+// and short. COURTESY_CHAOS=1 makes it 8 processes and three times as long.
 //
-// A start is what a member's Limiter decided, by the one clock of the machine:
-// when a busy machine lets a process run late, what it says arrives late, and
-// the next one in time. The arrivals at the observer are judged as well, less
-// what the observer's own metronome and the lateness of a message explain.
+// A start is the time that a member's Limiter decided, by the machine's one
+// clock. On a busy machine a process may run late: then its report is late, and
+// the next one is in time. The test also checks the arrivals at the observer.
+// It allows for what the observer's own metronome and the lateness of a report
+// explain.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -607,7 +609,8 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				if gap < interval-int64(time.Millisecond) {
 					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds())
 				}
-				// What the one before was late, and the observer stood still.
+				// Allow for the lateness of the report before, and for the time
+				// that the observer stood still.
 				gap = s.arrived - before.arrived + max(before.arrived-before.decided-int64(5*time.Millisecond), 0)
 				gap += int64(f.stalls.explain(before.decided, s.arrived))
 				arrivals = min(arrivals, gap)
@@ -629,7 +632,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	if share < scene.share && !f.stalls.busy(from, to) {
 		f.Errorf("%d starts are %.2f of the ideal, want %.2f", starts, share, scene.share)
 	}
-	most := 2 + f.stalls.explain(from, to).Seconds() // a busy machine
+	most := 2 + f.stalls.explain(from, to).Seconds() // allow for a busy machine
 	if scene.silence != nil {
 		most += scene.silence(f.config.Lease)
 	}
@@ -677,7 +680,7 @@ func startCluster(f *chaosFleet) {
 		f.config.Cluster = append(f.config.Cluster, f.others[len(f.others)-1].Addr)
 	}
 	redisCommand(f.T, f.others[0], "cluster", "addslotsrange", 0, 8191)
-	redisCommand(f.T, f.others[1], "cluster", "addslotsrange", 8192, 16383) // or it would be no primary for long
+	redisCommand(f.T, f.others[1], "cluster", "addslotsrange", 8192, 16383) // without slots it would not stay a primary
 	_, port, _ := net.SplitHostPort(f.others[1].Addr)
 	redisCommand(f.T, f.others[0], "cluster", "meet", "127.0.0.1", port)
 	for _, node := range f.others {

@@ -22,7 +22,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// joinFleet is a member of a fleet on the server.
+// joinFleet returns a member of a fleet on the server.
 func joinFleet(t testing.TB, server *redisserver.Server, opts redislimit.Options, change ...func(*redis.UniversalOptions)) *redislimit.Fleet {
 	t.Helper()
 	if opts.Logger == nil {
@@ -50,8 +50,8 @@ func warm(t testing.TB, l *politeness.Limiter) {
 	g.Done(ok200)
 }
 
-// The commands, keys and channels that the package's doc lists are enough. If
-// one is missing, that is said.
+// The commands, keys and channels in the package's doc are enough. If a right
+// is missing, the error says so.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -108,17 +108,19 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// All of them, given back with what they rest and what they have taught.
+	// All hosts are given back, with the rests still due and what they have
+	// taught.
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
-	// The same names without values: their entries, their table, and no more.
+	// The same names without values: their entries, their table, and nothing
+	// else.
 	for i := range int64(hosts) {
 		admin.HSet(t.Context(), "names", numberedHost(i).Host, "")
 	}
-	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // so that it is a table
+	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // so that it is stored as a table
 	names := admin.Do(t.Context(), "memory", "usage", "names", "samples", 0).Val().(int64)
-	const entry = 24 // of the table, without its name
+	const entry = 24 // in the table, without its name
 	each := float64(whole-names)/hosts + entry
 	t.Logf("%.1f bytes a host besides its name", each)
 	if each > 64 {
@@ -126,8 +128,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 }
 
-// Hosts that are asked once each cost little more than a call each, and a host
-// that many want less than a call in five requests.
+// A host that is asked once costs little more than one call. A host that many
+// members want costs less than one call in five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
 	t.Run("5,000 hosts once each", func(t *testing.T) {
@@ -165,8 +167,8 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// Members that all have requests for the same hosts use what these allow, and
-// nobody waits longer than two turns of each member.
+// Members that all have requests for the same hosts use what these hosts allow,
+// and nobody waits longer than two turns of each member.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -197,10 +199,10 @@ func TestRedisLimitIsFair(t *testing.T) {
 	}
 }
 
-// contention is what members look like who all want the same hosts.
+// contention describes what happened to members that all want the same hosts.
 type contention struct {
-	share, calls  float64 // of the ideal; a request
-	busy          bool    // the machine, so that the share proves nothing
+	share, calls  float64 // the share of the ideal; calls for each request
+	busy          bool    // the machine was busy, so the share proves nothing
 	nearest, wait time.Duration
 }
 
@@ -268,8 +270,8 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	return r
 }
 
-// A host that is wanted changes hands within 20 ms of the end of a turn, on one
-// machine that is not busy.
+// A host that others want changes hands within 20 ms of the end of a turn, on
+// one machine that is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64
@@ -303,7 +305,7 @@ func numberedHost(i int64) *url.URL {
 	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example", i)}
 }
 
-// commandCalls is how often the server has run a command.
+// commandCalls returns how often the server has run a command.
 func commandCalls(t testing.TB, client redis.UniversalClient, command string) float64 {
 	t.Helper()
 	stats, err := client.Info(context.Background(), "commandstats").Result()
@@ -316,8 +318,8 @@ func commandCalls(t testing.TB, client redis.UniversalClient, command string) fl
 	return n
 }
 
-// BenchmarkRedisLimit64Waiters lets 64 goroutines ask for the first page of one
-// host after the other, as a broad crawl does.
+// BenchmarkRedisLimit64Waiters has 64 goroutines ask for the first pages of one
+// host after another, as a broad crawl does.
 func BenchmarkRedisLimit64Waiters(b *testing.B) {
 	server := redisserver.Start(b)
 	l := &politeness.Limiter{Fleet: joinFleet(b, server, redislimit.Options{})}
@@ -346,7 +348,7 @@ func BenchmarkRedisLimit64Waiters(b *testing.B) {
 	b.ReportMetric((commandCalls(b, admin, "evalsha")-before)/float64(b.N), "calls/grant")
 }
 
-// cpu is the processor time that this process and the server have used.
+// cpu returns the processor time that this process and the server have used.
 func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration) {
 	t.Helper()
 	ours, err := processorTime()
@@ -383,7 +385,7 @@ func (b *lockedBuffer) count(s string) int {
 	return strings.Count(b.String(), s)
 }
 
-// waitFor waits for what a busy machine may take its time to do.
+// waitFor waits for something that a busy machine may take a long time to do.
 func waitFor(t *testing.T, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// How long a call to Redis may take: where Redis is well, a busy machine is no
-// reason to do without it; where it is not, nobody wants to wait.
+// How long a call to Redis may take. If Redis is well, a busy machine should
+// not fail the call. If it is not, nobody wants to wait.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -66,7 +66,7 @@ func TestRedisStorePrefixes(t *testing.T) {
 	}
 }
 
-// The commands that the package's doc lists are enough.
+// The commands in the package's doc are enough.
 func TestRedisStoreNeedsFewRights(t *testing.T) {
 	server := redisserver.Start(t)
 	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
@@ -97,8 +97,8 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 	}
 }
 
-// redisFleet is n members of a crawl that share a store; without is how many of
-// them had to do without it.
+// redisFleet returns n members of a crawl that share a store. without returns
+// how many of them had to do without it.
 func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) (members []*robotsmw.Transport, without func() int) {
 	t.Helper()
 	logs := make([]lockedBuffer, n)
@@ -121,7 +121,7 @@ func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server,
 	}
 }
 
-// visitForbidden lets every member ask for a forbidden page of every host, all
+// visitForbidden has every member request a forbidden page of every host, all
 // at the same time.
 func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
 	t.Helper()
@@ -152,8 +152,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	const hosts = 12
 	web := forbiddenWeb(hosts)
 	before := 0
-	// Six at first, then two that join: more would make Redis slow on a small
-	// machine. A member that does without a slow one says so.
+	// There are six members at first, and then two join. More would make Redis
+	// slow on a small machine. A member that does without a slow Redis says so.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)
@@ -165,7 +165,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	}
 }
 
-// Whatever happens to Redis, every verdict is right; it costs fetches.
+// Whatever happens to Redis, every verdict is right. Trouble only costs
+// fetches.
 func TestVerdictsWhenRedisIsAway(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func(t *testing.T, server *redisserver.Server){

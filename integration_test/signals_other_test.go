@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// No process can be told to stand still here: sending these is an error, which
-// fails the test. Where there is no Redis either, it was skipped before.
+// On this system no process can be told to stand still. Sending these signals
+// is an error, which fails the test. If there is no Redis either, the test has
+// been skipped before.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)
 
-// processorTime is not known here.
+// processorTime returns an error: on this system it is not known.
 func processorTime() (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What a process is told to stand still and to go on.
+// The signals that make a process stand still and go on.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT
 
 // processorTime returns how much of the processor this process has used.

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Ctrl-C ends a crawl at once, and it still says what it came to.
+// Ctrl-C ends a crawl at once, and its summary is still printed.
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the demo itself ends after a quarter of one
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the demo by itself takes a quarter of a minute
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary)
 	stdout, err := cmd.StdoutPipe()
@@ -64,7 +64,7 @@ var programs struct {
 	built map[string]error
 }
 
-// runWithPrograms runs the tests, and returns what to exit with.
+// runWithPrograms runs the tests, and returns the exit status.
 func runWithPrograms(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "programs")
 	if err != nil {

@@ -48,7 +48,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	web.robotsOnce(t, map[string]bool{dead.name: true}, fleet)
 	var latest time.Duration
 	for _, host := range hosts {
-		latest = max(latest, web.next(host, killed).Sub(killed)) // below zero if its pages were all fetched
+		latest = max(latest, web.next(host, killed).Sub(killed)) // negative if all of its pages had been fetched
 	}
 	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
 	if most := lease * 5 / 2; latest > most {

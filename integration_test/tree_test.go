@@ -39,9 +39,9 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// nestedModules have a go.mod of their own, for the reason given. What only
-// tests require, and what is large, stays out of the go.mod that users get. The
-// go command does not enter them from the root; .ci/run vets, builds and tests
+// nestedModules have a go.mod of their own, for the reason given. It keeps what
+// only tests require, and what is large, out of the go.mod that users get. The
+// go command does not enter them from the root. .ci/run vets, builds and tests
 // each.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
@@ -146,7 +146,7 @@ func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
 		if strings.Contains(file, "testdata/") || path.Base(file) == "LICENSE" {
-			continue // what others wrote
+			continue // written by others
 		}
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
@@ -154,7 +154,7 @@ func TestNothingOfOneMachine(t *testing.T) {
 		}
 		for name, inLine := range forbidden {
 			if !bytes.Contains(text, []byte(name)) {
-				continue // which is known at once
+				continue // the test finds that at once
 			}
 			for n, line := range bytes.Split(text, []byte("\n")) {
 				if hit := inLine.Find(line); hit != nil {
@@ -198,8 +198,8 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	return names
 }
 
-// trackedFiles lists what is in version control, relative to the module's root,
-// with slashes.
+// trackedFiles returns the files in version control, relative to the module's
+// root, with slashes.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")

@@ -34,8 +34,8 @@ var update = flag.Bool("update", false, "write what the commands of testdata/tra
 //	! what it prints on standard error
 //	= 1
 //
-// The last line is the exit status. All else is comment. Commands run in
-// testdata.
+// The last line is the exit status. All other lines are comments. Commands run
+// in testdata.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) != len(commands) {
@@ -93,8 +93,8 @@ func replay(t *testing.T, transcript string) string {
 	return out.String()
 }
 
-// shellWords splits a command as a shell would: quotes, and "< file" for
-// standard input.
+// shellWords splits a command as a shell would, with quotes and with "< file"
+// for standard input.
 func shellWords(command string) (words []string, stdin string) {
 	command, stdin, _ = strings.Cut(command, " < ")
 	for command = strings.TrimSpace(command); command != ""; command = strings.TrimSpace(command) {
@@ -120,8 +120,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("the transcript goes on with line %d: %q", len(g)+1, w[len(g)])
 }
 
-// robotscheck runs the program in an internet of a few hosts, where it is
-// always the same time.
+// robotscheck runs the program in an internet of a few hosts, always at the
+// same time.
 func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	var in io.Reader = strings.NewReader("")
@@ -139,8 +139,8 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status command.Sta
 	return status, out.String(), errOut.String()
 }
 
-// Every flag of every command is tried in its transcript, and told of in its
-// help.
+// Each flag of each command is tried in the command's transcript and mentioned
+// in its help.
 func TestTranscripts_TryEveryFlag(t *testing.T) {
 	for _, c := range commands {
 		transcript, err := os.ReadFile("testdata/transcripts/" + c.Name + ".txt")
@@ -234,6 +234,6 @@ func TestRun_Interrupted(t *testing.T) {
 			}
 		}
 		questions.Close()
-		time.Sleep(time.Minute) // what is under way ends by itself: its time is limited, not its caller's
+		time.Sleep(time.Minute) // requests under way end by themselves, by their own time limit
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// runsBack says of which packages some arrows between files may run back up,
-// how many, and why. CONTRIBUTING.md tells more about each of them. Every other
-// package can be read from one end to the other.
+// runsBack has the packages in which some arrows between files may run back up,
+// with how many, and why. CONTRIBUTING.md tells more about each of them. Every
+// other package can be read from one end to the other.
 var runsBack = map[string]struct {
 	back int
 	why  string
@@ -28,8 +28,8 @@ var runsBack = map[string]struct {
 // loaded is load(false), once for all tests that only read it.
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
-// Within a package files use each other in one direction: an arrow that runs
-// back up is one more place to have in mind.
+// Within a package files use each other in one direction. Each arrow that runs
+// back up is one more thing to keep in mind.
 func TestBackArrows(t *testing.T) {
 	packages, err := loaded()
 	if err != nil {
@@ -73,7 +73,7 @@ func TestBackArrows_AreExplained(t *testing.T) {
 	}
 }
 
-// files makes a package out of files that import nothing.
+// files makes a package from files that import nothing.
 func files(t *testing.T, content map[string]string) *Package {
 	t.Helper()
 	l := listed{ImportPath: "example.com/m/p", Name: "p", Dir: t.TempDir()}
@@ -148,9 +148,9 @@ type Pair[K any] struct { Key K }
 	}
 }
 
-// What a user has to look through is small: a new name takes the place of
-// another, or raises this by decision, with an Example that shows it. Packages
-// for a purpose of their own have a bound of their own.
+// A user has to look through only a few names. A new name replaces another, or
+// raises this bound on purpose, with an Example that shows it. Packages for a
+// special purpose have a bound of their own.
 func TestExported_AreFew(t *testing.T) {
 	bounds := map[string]int{
 		"politeness/refusal":      23,
@@ -183,7 +183,7 @@ func TestExported_AreFew(t *testing.T) {
 	}
 }
 
-// What the program prints, of packages that are sure to be there.
+// What the program prints about packages that surely exist.
 func TestRun(t *testing.T) {
 	tests := []struct {
 		name                   string
@@ -211,7 +211,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// An example uses what it shows, a test does not.
+// An example uses the names that it shows. A test does not.
 func TestUsedNames(t *testing.T) {
 	p := files(t, map[string]string{"a.go": "type T struct{}\nfunc (T) Shown() {}\nfunc (T) Tested() {}\nfunc F() { T{}.Tested() }"})
 	p.Test = false

@@ -22,13 +22,14 @@ var (
 	// Pace and owners. The calls of one member may be slow, and the engine's
 	// state is lost once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
-	// As safety. The calls of both members may be slow, nothing is lost.
+	// Like safety, but the calls of both members may be slow, and nothing is
+	// lost.
 	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: "-DSAFETY"}
 	// One fault: a member killed or stopped, a call or an answer lost.
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// The engine's state is lost once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// One fault, as with served.
+	// One fault, as in served.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 )
 
@@ -56,7 +57,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// TestFleetMutants takes one rule after another out of the protocol.
+// TestFleetMutants removes one rule after another from the protocol.
 func TestFleetMutants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,7 +82,7 @@ func TestFleetMutants(t *testing.T) {
 		{"FIRST_IN_LIST", served},
 		{"ANY_WAITER", served},
 		{"GIVE_WITHOUT_ACCEPT", silence},
-		{"ALL_CUT_OFF", safety}, // left by nature: no rule could help
+		{"ALL_CUT_OFF", safety}, // no rule could prevent this
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,8 +100,8 @@ type result struct {
 	trail  string // the steps that led to it
 }
 
-// search makes a program of the model and runs it. Its report is logged. Of a
-// mutant it looks only at short histories: those are worth reading.
+// search compiles the model and runs it. It logs the report. For a mutant it
+// looks only at short histories, because those are easy to read.
 func search(t *testing.T, p property, mutant string) result {
 	t.Helper()
 	for _, tool := range []string{"spin", "gcc"} {
@@ -134,7 +135,7 @@ func search(t *testing.T, p property, mutant string) result {
 
 	began := time.Now()
 	run("spin", slices.Concat([]string{"-a"}, switches, []string{"fleet.pml"})...)
-	// Most searches take less time than -O2 would.
+	// Most searches take less time than compiling with -O2 would.
 	run("gcc", "-Og", "-w", p.gcc, "-DVECTORSZ=512", "-DMEMLIM=3000", "-o", "pan", "pan.c")
 	built := time.Now()
 	report := run("./pan", append(strings.Fields(p.pan), depth, "-w22")...)
@@ -155,7 +156,7 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 		return got
 	}
-	// Only a search that has seen every state is worth anything.
+	// Only a search that has seen every state proves anything.
 	for _, cut := range []string{"max search depth too small", "Search not completed", "out of memory", "memory limit"} {
 		if strings.Contains(report, cut) {
 			t.Fatalf("the search was cut short:\n%s", report)

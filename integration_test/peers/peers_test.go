@@ -1,7 +1,8 @@
 //go:build !race
 
-// Under the race detector these take two minutes, and there is nothing for it
-// to find: everything here happens in one goroutine.
+// These tests do not run under the race detector. They would take two minutes,
+// and there is nothing for it to find, because everything happens in one
+// goroutine.
 
 package main
 
@@ -13,7 +14,8 @@ import (
 	"time"
 )
 
-// TestTable makes the table once, with measurements too short to mean anything.
+// TestTable makes the table once. Its measurements are too short to mean
+// anything.
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, 1, time.Microsecond); err != nil {
@@ -27,8 +29,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// If a parser that lives elsewhere does not build, the error says what is
-// wrong.
+// If a parser outside this module does not build, the error says what is wrong.
 func TestOutsidersThatDoNotBuild(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("COURTESY_PEERS", dir)

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An error says what to write, and the defaults that the help shows stay.
+// An error says what to write. The defaults that the help shows do not change.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
 		"-wait=5":                    "write a time such as 30s or 2h",

@@ -28,7 +28,7 @@ func TestIs_Not(t *testing.T) {
 	}
 }
 
-// A robots.txt may hold anything, and its lines are shown.
+// A robots.txt may have any bytes, and its lines are shown.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"Disallow: /a*b$":            "Disallow: /a*b$",

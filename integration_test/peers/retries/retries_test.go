@@ -31,14 +31,14 @@ func composedWeb() *robotstest.Internet {
 	return &web
 }
 
-// Retries inside robots, outside politeness: the recommended place. The
+// Retries inside robots and outside politeness are the recommended order. The
 // client of the retries is an http.RoundTripper of its own.
 func Example_retriesInside() {
 	web := composedWeb()
 	retries := retryablehttp.NewClient()
 	retries.Logger = nil
 	retries.RetryWaitMin, retries.RetryWaitMax = time.Millisecond, time.Millisecond
-	retries.HTTPClient.Timeout = 0 // it would count the waiting; politeness has AttemptTimeout
+	retries.HTTPClient.Timeout = 0 // it would include the wait; politeness has AttemptTimeout
 	retries.HTTPClient.Transport = &politeness.Transport{Base: web, Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond}}
 
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
@@ -70,8 +70,8 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// Retries outside robots. They must be told that a refusal is final, because
-// they repeat every error that they do not know.
+// Retries outside robots must be told that a refusal is final, because they
+// repeat every error that they do not know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{

@@ -68,7 +68,8 @@ func newServer(t *testing.T, http2 bool) *server {
 	return s
 }
 
-// base sends to the server, whatever the host.
+// base returns a transport that sends everything to the server, whatever the
+// host.
 func (s *server) base(http2 bool) *http.Transport {
 	return &http.Transport{
 		ForceAttemptHTTP2: http2,
@@ -131,8 +132,8 @@ func targetsFor(http2 bool) []string {
 	return append([]string{capitals}, targets...)
 }
 
-// The signature of each request of a crawl, for robots.txt and redirect hops
-// too, is valid.
+// The signature of each request of a crawl is valid, also for robots.txt and
+// after redirects.
 func TestCrawl(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, legacy := range []bool{false, true} {
@@ -159,7 +160,7 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// Without robots.txt, the signatures are valid too: the hosts are then as the
+// Without robots.txt the signatures are valid, too. The hosts are then as the
 // caller wrote them.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
@@ -192,8 +193,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// verify lets the referee judge every request that the server saw: as it came,
-// which must be valid, and with each signed byte changed, which must not.
+// verify lets the referee judge every request that the server saw. As it came,
+// the request must be valid. With any signed byte changed, it must not.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -260,7 +261,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other returns another byte that does not mean the same.
+// other returns another byte with another meaning.
 func other(c byte) string {
 	switch {
 	case strings.IndexByte("AQgw", c) >= 0: // two bits of the last digit of a signature count

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// try runs the command in a directory of files.
+// try runs the command in a directory with these files.
 func try(t *testing.T, files map[string]string, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,8 @@ func line(clock, url, agent string) string {
 
 const robotsTxt = "User-agent: *\nDisallow: /private/\n"
 
-// 1 beats 2, and what is missing, unaudited or cut off is no 0.
+// Exit status 1 overrides 2. With something missing, unaudited or cut off, the
+// status is not 0.
 func TestAudit_Status(t *testing.T) {
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
 	bad := good + line("10:00:02", "/private/a", "Bot/1")
@@ -103,8 +104,8 @@ func TestAudit_NoLog(t *testing.T) {
 	}
 }
 
-// Each kind of violation and what is not audited have their place on the page,
-// and the words of strangers stay words.
+// The page shows each kind of violation and what is not audited. Texts from
+// strangers are shown as text only.
 func TestAudit_Page(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))

@@ -21,8 +21,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // questions returns n questions about a few files, as JSON lines, and what the
-// parser answers to each. Some URLs have what JSON escapes, unless they are
-// plain.
+// parser answers to each. Unless plain is set, some URLs have characters that
+// JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
 	var robots []string
@@ -55,7 +55,8 @@ func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) 
 	return b.String(), allowed
 }
 
-// Answers come in the order of the questions, and are the parser's, however little is kept.
+// The answers come in the order of the questions and agree with the parser,
+// however little the cache may keep.
 func TestBatch_AnswersInOrder(t *testing.T) {
 	lines, want := questions(t, 1000, false)
 	for _, tt := range []struct {
@@ -98,7 +99,8 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	}
 }
 
-// One line that is too long, or not even text, does not keep the others from being answered.
+// A line that is too long, or not even text, does not keep the other lines from
+// being answered.
 func TestBatch_BadLines(t *testing.T) {
 	const good = `{"robots":"","agent":"ExampleBot","url":"/"}` + "\n"
 	long := `{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}` + "\n"
@@ -167,7 +169,7 @@ func TestBatch_Interactive(t *testing.T) {
 	}
 }
 
-// What a batch keeps stays within its bounds.
+// What a batch keeps stays within its limit.
 func TestRulesCache_IsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newRulesCache(limit)
@@ -199,7 +201,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// The fast reader reads what encoding/json reads, or leaves it to that.
+// The fast reader reads a line as encoding/json does, or leaves it to that.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,
@@ -231,7 +233,8 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// BenchmarkBatch answers questions about 50 files that come again and again.
+// BenchmarkBatch answers questions about 50 files, each of which many questions
+// name.
 func BenchmarkBatch(b *testing.B) {
 	lines, allowed := questions(b, 100000, true)
 	b.SetBytes(int64(len(lines)))

@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The runner-up is what decides if the rule were not there, and nothing else
-// changes with it.
+// The runner-up is what decides without the rule. Leaving out the rule changes
+// nothing else.
 func TestWithoutRule(t *testing.T) {
 	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
 	for line, want := range map[int]string{

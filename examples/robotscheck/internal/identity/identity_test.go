@@ -46,8 +46,8 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// What is made ahead is found to be right until its time is over, by way of
-// its own lines.
+// A directory made ahead passes the check until its time is over, served with
+// its own header lines.
 func TestIdentity_MadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")
@@ -117,7 +117,7 @@ func TestIdentity_JSON(t *testing.T) {
 	}
 }
 
-// The file for nginx has each field, quoted as nginx reads it.
+// The file for nginx has each header field, quoted as nginx reads it.
 func TestIdentity_Nginx(t *testing.T) {
 	got := nginx("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})
 	for _, want := range []string{

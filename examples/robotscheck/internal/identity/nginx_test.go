@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// A real nginx that includes the file answers so that verifiers are content.
+// A real nginx that includes the file gives answers that pass the check.
 func TestIdentity_RealNginx(t *testing.T) {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
@@ -24,12 +24,12 @@ func TestIdentity_RealNginx(t *testing.T) {
 			t.Skip("SKIPPED: no nginx: install Debian's package nginx, or run .ci/run")
 		}
 	}
-	dir, err := os.MkdirTemp("", "it's nginx") // what has to be quoted; a socket's path must be short
+	dir, err := os.MkdirTemp("", "it's nginx") // a name that has to be quoted; a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // nginx's workers are somebody else
+	if err := os.Chmod(dir, 0o755); err != nil { // nginx's workers run as another user
 		t.Fatal(err)
 	}
 	file, _ := keyFile(t)
@@ -70,7 +70,7 @@ func TestIdentity_RealNginx(t *testing.T) {
 	}
 }
 
-// withoutTLS asks over plain http what is meant for https.
+// withoutTLS sends requests for https URLs over plain http.
 type withoutTLS struct{ base http.RoundTripper }
 
 func (w withoutTLS) RoundTrip(req *http.Request) (*http.Response, error) {

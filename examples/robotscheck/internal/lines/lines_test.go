@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A line's number is the one that the parser gives it, whatever lines end with.
+// A line has the number that the parser gives it, whatever the line ends are.
 func TestLineSpans_AreTheParsersLines(t *testing.T) {
 	for _, text := range []string{
 		"", "a", "\n", "a\nb", "a\r\nb\r\n", "a\rb\r", "\n\r\n\r\r\n", "\xef\xbb\xbfa\nb",
@@ -26,7 +26,7 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans puts a field into each line and looks whether the parser finds
+// checkLineSpans puts a field into each line and checks that the parser finds
 // it there.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()

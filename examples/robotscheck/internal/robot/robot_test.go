@@ -7,8 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// What robots are called in user-agent lines, and whether the same text will do
-// for -agent.
+// How user-agent lines name robots, and whether -agent accepts the same text.
 func TestName(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string
@@ -35,7 +34,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Each robot is named once, as it is first written, "*" before all others.
+// Each robot is named once, as it is first written, and "*" comes before all
+// others.
 func TestNamed(t *testing.T) {
 	one := robotstxt.Parse([]byte("User-agent: B\nUser-agent: a/1\nDisallow: /\n"))
 	other := robotstxt.Parse([]byte("User-agent: A\nUser-agent: *\nUser-agent: c\nUser-agent: /\nDisallow: /\n"))

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What explain says of a URL is what a crawler by that name would be told.
+// What explain says about a URL is what a crawler of that name would be told.
 func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, host := range []string{"site", "missing", "down", "moved", "named", "gone"} {
@@ -38,7 +38,7 @@ func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 				}
 				v := s.Judge(robotstxt.RFC9309, "ExampleBot", raw)
 				if target == "/robots.txt" && d.Reason == robotsmw.IsRobotsTxt {
-					continue // which is not asked for
+					continue // the Checker does not fetch the file for it
 				}
 				if v.Allowed != d.Allowed || v.Reason != d.Reason || v.Line != d.Line {
 					t.Errorf("%s: %+v, but the checker says %v", raw, v, d)

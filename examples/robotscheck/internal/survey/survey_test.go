@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A directory and an archive of it are surveyed alike, and -match chooses by
+// A directory and an archive of it give the same survey, and -match selects by
 // the path in them.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
@@ -72,7 +72,8 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 	return status, out.String(), errOut.String()
 }
 
-// A list that is none, such as a binary file, cannot speak to the terminal.
+// If a list is something else, such as a binary file, its bytes do not reach
+// the terminal.
 func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	if err := os.WriteFile(list, []byte("no\x1b[2Jsuch\n"), 0o600); err != nil {
@@ -83,7 +84,7 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// However the files are shared out among workers, the sum is the same.
+// However the files are divided among workers, the sum is the same.
 func TestTally_Merge(t *testing.T) {
 	texts := []string{
 		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",
@@ -116,7 +117,7 @@ func TestTally_Merge(t *testing.T) {
 	}
 }
 
-// On a terminal, a survey shows how far it is, and takes that away at the end.
+// On a terminal, a survey shows its progress, and erases it at the end.
 func TestSurvey_Progress(t *testing.T) {
 	var screen strings.Builder
 	s := survey{stderr: &screen, live: true}
@@ -130,8 +131,8 @@ func TestSurvey_Progress(t *testing.T) {
 	}
 }
 
-// The corpus of real files is not part of this repository: COURTESY_SHARED
-// names the directory that has it, from the module's root. Its figures were
+// The corpus of real files is not part of this repository. COURTESY_SHARED
+// names its directory, relative to the module's root. The expected figures were
 // counted by another program.
 func TestSurvey_Corpus(t *testing.T) {
 	shared := os.Getenv("COURTESY_SHARED")

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the archive of the demo internet anew")
 
-// warcPair is a request for a robots.txt and its answer, in a gzip member each.
+// warcPair returns the records of a request for a robots.txt and of its answer,
+// each in a gzip member of its own.
 func warcPair(host, head, body string) (records [2]string) {
 	url := "http://" + host + "/robots.txt"
 	for i, block := range []string{
@@ -31,8 +32,8 @@ func warcPair(host, head, body string) (records [2]string) {
 	return records
 }
 
-// demoInternet returns the records of the robots.txt that the demo internet of
-// politespider has.
+// demoInternet returns the records of the robots.txt files of politespider's
+// demo internet.
 func demoInternet(t *testing.T) (records []string) {
 	hosts, err := filepath.Glob("../../../politespider/internal/demosite/hosts/*.txt")
 	if err != nil || len(hosts) == 0 {
@@ -62,7 +63,8 @@ func demoInternet(t *testing.T) (records []string) {
 	return records
 }
 
-// The archive of the demo internet is that of the demo internet.
+// testdata/demo.warc.gz has the robots.txt files of the demo internet as they
+// are now.
 func TestSurvey_DemoArchive(t *testing.T) {
 	const name = "../../testdata/demo.warc.gz"
 	want := demoInternet(t)
@@ -86,7 +88,7 @@ func TestSurvey_DemoArchive(t *testing.T) {
 	}
 }
 
-// members compresses records, each by itself, as WARC files have them.
+// members compresses each record by itself, as WARC files do.
 func members(records ...string) []byte {
 	var b bytes.Buffer
 	for _, record := range records {
@@ -97,8 +99,8 @@ func members(records ...string) []byte {
 	return b.Bytes()
 }
 
-// A WARC file, packed or not, alone or in a directory, is surveyed as the files
-// in it are.
+// A WARC file, compressed or not, alone or in a directory, is surveyed like the
+// files in it.
 func TestSurvey_WARC(t *testing.T) {
 	a, b, c := "User-agent: *\nDisallow: /a\n", "User-agent: bot\nDisallow: /\n", "User-agent: *\nAllow: /\n"
 	var records []string

@@ -11,7 +11,8 @@ import (
 
 const host = "https://example.com"
 
-// checked is what a crawler is told, which fetches URLs of host.
+// checked returns a function that tells what a crawler is told about a URL of
+// host.
 func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
@@ -23,18 +24,18 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 	}
 	return func(target string) (robotsmw.Decision, bool) {
 		u, err := url.Parse(host + target)
-		if err != nil || u.RequestURI() != target { // it is not sent as it is written
+		if err != nil || u.RequestURI() != target { // it would not be sent as it is written
 			return robotsmw.Decision{}, false
 		}
-		d, err := checker.Check(context.Background(), u) // which fetches nothing
+		d, err := checker.Check(context.Background(), u) // Check fetches nothing here
 		return d, err == nil
 	}
 }
 
 const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
 
-// Whoever asks what a robots.txt says of a URL is told what the crawler will
-// do, and which of the URL's names decides.
+// Judge says about a URL what the crawler will do, and which of the URL's names
+// decides.
 func TestJudge_AgreesWithTheChecker(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
 	check := checked(t, withPrivate)
