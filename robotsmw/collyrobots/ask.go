@@ -11,21 +11,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ask returns the error with which a request for the URL would be refused
-// because of robots.txt.
+// ask returns the error with which robots.txt would refuse a request for URL,
+// or nil.
 func (x *Extension) ask(c *colly.Collector, URL string) error {
 	u, err := url.Parse(asSent(URL))
 	if err != nil || u.Host == "" {
-		return nil // colly knows better what is wrong with it
+		return nil // colly can tell better what is wrong with it
 	}
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
 	}
-	return nil // what else goes wrong does so again, and takes its usual way to OnError
+	return nil // any other error occurs again in the request, and then comes to OnError
 }
 
-// asSent is an absolute URL as colly sends it, but for the fragment; "" if it
-// is none.
+// asSent returns an absolute URL as colly sends it, without the fragment. It
+// returns "" if URL is not a valid absolute URL.
 func asSent(URL string) string {
 	target, _, _ := strings.Cut(anywhere.AbsoluteURL(URL), "#")
 	return target
@@ -33,8 +33,9 @@ func asSent(URL string) string {
 
 var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}
 
-// decide returns the error with which a request for u would be refused because
-// of robots.txt, nil if it would not.
+// decide returns the error with which robots.txt would refuse a request of c
+// for u, or the error that kept it from finding out. It returns nil if u is
+// allowed.
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	ctx := c.Context
 	if ctx == nil {

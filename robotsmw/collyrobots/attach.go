@@ -17,32 +17,34 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// An Extension is what Attach puts on a collector. Its fields are options: set
+// An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow does not follow rel="nofollow" links, unless the page has
-	// another link to the URL, and counts them. A request for one that
-	// Request.Visit makes is aborted in OnRequest, where it counts as visited
-	// already: another page's link to it is then not followed either.
-	// Extension.Follow leaves it unvisited. False: such a link is followed like
-	// any other; to Google, too, it is a hint about ranking.
+	// ObeyRelNoFollow counts links with rel="nofollow" and does not follow
+	// them, unless the page has another link to the URL. If Request.Visit makes
+	// a request for such a link, it is aborted in OnRequest. Its URL then
+	// already counts as visited, so another page's link to it is not followed
+	// either. Extension.Follow leaves the URL unvisited. False: such a link is
+	// followed like any other. To Google, too, rel="nofollow" is only a hint
+	// about ranking.
 	ObeyRelNoFollow bool
 
-	// RetryThrottled is how often a GET or HEAD that was answered 429 or 503 is
-	// repeated once its Retry-After (or the Limiter's back-off, if the answer
-	// has none) is over. OnError is called each time. 0 or negative: never.
+	// RetryThrottled is how many times a GET or HEAD that was answered 429 or
+	// 503 is repeated. Each repeat waits until the Retry-After is over, or the
+	// Limiter's back-off if the answer has none. OnError is called each time. 0
+	// or negative: never.
 	RetryThrottled int
 
-	// PutBack repeats a request that the Limiter refuses with a
-	// *politeness.DelayError, when the time that the error names has come, in
-	// place of losing it; and it lets nothing wait meanwhile that has other
-	// work. Together with Limiter.MaxWait it keeps a slow host from holding up
-	// the few threads of a colly/queue: see the package doc. False: the error
-	// goes to OnError and the URL is not fetched.
+	// PutBack repeats a request that the Limiter refused with a
+	// *politeness.DelayError, as soon as the time that the error names has
+	// come. A thread that has other work does not wait for that. Together with
+	// Limiter.MaxWait, PutBack keeps a slow host from holding up the few
+	// threads of a colly/queue: see the package doc. False: the error goes to
+	// OnError and the URL is not fetched.
 	PutBack bool
 
 	*sender
-	first     *colly.Collector // what Attach was given
+	first     *colly.Collector // the collector that Attach was given
 	checker   *robotsmw.Checker
 	opts      hubOptions
 	page      robotsmw.PageOptions
@@ -57,25 +59,25 @@ type Extension struct {
 	later later
 }
 
-// anyDepth is the MaxDepth of a collector without one: no crawl gets there, but
-// there must be something too deep.
+// anyDepth is the MaxDepth that a collector without one gets. No crawl goes
+// that deep, but a page that says nofollow is moved there.
 const anyDepth = 1 << 30
 
 // Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
 // It may be called before or after the collector's callbacks, limits, storage
-// and queue are set up, on synchronous and asynchronous ones; the package doc
-// says what it changes.
+// and queue are set up, on synchronous and asynchronous collectors. The package
+// doc says what it changes.
 //
-// With a nil Options.Limiter requests are paced by a zero politeness.Limiter
+// If Options.Limiter is nil, requests are paced by a zero politeness.Limiter
 // that all such collectors of the process share, unless Base is a
-// politeness.Transport. With a nil Base and Proxy they are sent by the
-// transport that the collector has, proxies included. With an AttemptTimeout of
-// 0 each attempt may take as long as the collector's request timeout is: 10 s,
-// or what SetRequestTimeout says, before or after.
+// politeness.Transport. If Base and Proxy are nil, requests go by the transport
+// that the collector has, and by its proxies. If AttemptTimeout is 0, each
+// attempt may take as long as the collector's request timeout: 10 s, or what
+// SetRequestTimeout says before or after Attach.
 //
-// Its errors are those of robotsmw.NewTransport; one for a collector that has a
-// transport which hides addresses from Options.RefuseAddress; and one for a
-// version of colly that is made in another way than those known.
+// Attach returns the errors of robotsmw.NewTransport. It also returns an error
+// if the collector has a transport that hides addresses from
+// Options.RefuseAddress, and if it does not know this version of colly.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if c == nil {
 		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
@@ -127,7 +129,7 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x.tries.count, x.tries.decide = &x.count, x.refusal
 	x.main = newHub(b, x.opts, base, timeout)
 
-	opts.Page.Off = true // colly reads the body, and the extension looks into it then
+	opts.Page.Off = true // the extension examines the body after colly has read it
 	opts.Limiter, opts.Proxy, opts.RefuseAddress = nil, nil, nil
 	opts.Base = underlay{x.sender}
 	if x.inner, err = robotsmw.NewTransport(opts); err != nil {
@@ -140,7 +142,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	return x, nil
 }
 
-// withProxy is http.DefaultTransport, or what admit made of it, with a proxy.
+// withProxy returns base with a proxy. base is http.DefaultTransport, or what
+// admit made of it.
 func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) (http.RoundTripper, error) {
 	t, ok := base.(*http.Transport)
 	if !ok {
@@ -151,17 +154,17 @@ func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, erro
 	return t, nil
 }
 
-// Add puts the same extension on a further collector: one set of robots.txt
-// files, one pace, one set of counts. A clone of an attached collector obeys
-// without it, because colly's clones share their client; but they do not share
-// callbacks, so nofollow, OnBlocked, PutBack, the judging of cached pages and
-// what else happens in callbacks needs this call.
+// Add puts the same extension on a further collector, which then shares its
+// robots.txt files, its pace and its counts. A clone of an attached collector
+// obeys robots.txt and the pace without Add, because colly's clones share their
+// client. But they do not share callbacks. So nofollow, OnBlocked, PutBack, the
+// check of cached pages and whatever else happens in callbacks need this call.
 //
-// A collector that is no clone sends by what the first one sends by, until
-// something is set on it. robots.txt goes by the first one's all the same.
+// A collector that is not a clone uses the first collector's transport, until a
+// transport is set on it. Its robots.txt requests always use the first one's.
 //
-// The extension does not keep the collector: one that is not used any more
-// leaves nothing behind.
+// The extension does not keep the collector alive. A collector that is no
+// longer used leaves nothing behind.
 func (x *Extension) Add(c *colly.Collector) error {
 	if c == nil {
 		return errors.New("collyrobots: the collector is nil: add what colly.NewCollector or Clone returns")
@@ -196,7 +199,7 @@ func (x *Extension) has(c *colly.Collector) bool {
 	return ok
 }
 
-// collectors returns those that are still in use.
+// collectors returns the collectors that are still in use.
 func (x *Extension) collectors() (list []*colly.Collector) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -224,7 +227,7 @@ func (x *Extension) enroll(c *colly.Collector, h *hub) {
 	m.beLast()
 
 	key := weak.Make(c)
-	if c != x.first { // which lives as long as the extension
+	if c != x.first { // the first collector lives as long as the extension
 		runtime.AddCleanup(c, x.drop, key)
 	}
 	x.mu.Lock()
@@ -238,9 +241,9 @@ func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
 	delete(x.members, key)
 }
 
-// Active reports whether requests of all collectors get through to what sends
-// them. They do not, and fail with ErrBypassed, once a transport has been set
-// on one of them that cannot be put under the extension.
+// Active reports whether the requests of all collectors can be sent. It returns
+// false once somebody has set a transport on a collector that the extension
+// cannot use. Requests of that collector then fail with ErrBypassed.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {
 		b, err := backendOf(c)
@@ -254,13 +257,14 @@ func (x *Extension) Active() bool {
 	return true
 }
 
-// Checker decides for the extension: a crawler that plans ahead may ask it.
+// Checker returns the Checker that decides for the extension. A crawler that
+// plans ahead may ask it.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
-// OnBlocked registers a function that is called for each request refused
-// because of robots.txt, also when a redirect leads to what is refused:
-// Request.URL is then where it began, Decision.URL what was refused. OnError
-// handlers are called as well.
+// OnBlocked registers a function that is called for each request that is
+// refused because of robots.txt, also after a redirect. In that case
+// Request.URL is where the redirects began and Decision.URL is what was
+// refused. OnError handlers are called too.
 func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -6,12 +6,13 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// judgeCached keeps colly from serving a page out of its cache directory that
-// may not be fetched any more, because such a page never comes to the
-// transport. "no-cache" sends the request there, to be refused as any other.
+// judgeCached checks a page before colly serves it from its cache directory.
+// Such a page never comes to the transport. If it may not be fetched any more,
+// judgeCached sets "no-cache", so that the request comes to the transport and
+// is refused there.
 //
 // Colly keeps a page that came by redirects under the first URL alone. chains
-// knows the others, and the page is judged by each.
+// knows the others, and judgeCached checks each of them.
 func (m *member) judgeCached(r *colly.Request) {
 	refused := m.decide(m.c, r.URL) != nil
 	for _, u := range m.chains.of(m.c.CacheDir, r.URL) {
@@ -24,7 +25,7 @@ func (m *member) judgeCached(r *colly.Request) {
 	r.Headers.Set("Cache-Control", "no-cache")
 }
 
-// restoreCached gives a request back the header that judgeCached took.
+// restoreCached undoes what judgeCached did to a request's Cache-Control.
 func (m *member) restoreCached(r *colly.Request) {
 	if old, ok := m.cacheControl.LoadAndDelete(r.ID); ok {
 		if old := old.([]string); old != nil {

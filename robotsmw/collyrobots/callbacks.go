@@ -19,14 +19,14 @@ type member struct {
 	c *colly.Collector
 
 	hub          *hub
-	cacheControl sync.Map // of requests that judgeCached changed: ID → []string
+	cacheControl sync.Map // Cache-Control of the requests that judgeCached changed: ID → []string
 
 	mu      sync.Mutex
-	headers int // how many OnRequestHeaders handlers there are; the last is the member's
+	headers int // the number of OnRequestHeaders handlers; the last one is the member's
 }
 
-// onRequest runs before colly looks into its cache directory and before
-// anything is sent.
+// onRequest runs before colly looks into its cache directory and before it
+// sends anything.
 func (m *member) onRequest(r *colly.Request) {
 	m.hub.sync()
 	m.beLast()
@@ -40,8 +40,8 @@ func (m *member) onRequest(r *colly.Request) {
 	}
 }
 
-// beLast registers onRequestHeaders again if another handler has been, since
-// that might set a client.
+// beLast registers onRequestHeaders again if another handler was registered
+// after it, since that handler might set a client.
 func (m *member) beLast() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *member) beLast() {
 func (m *member) onRequestHeaders(*colly.Request) { m.hub.sync() }
 
 // onResponseHeaders acts on the header before any OnResponse handler may visit
-// links. Those of a challenge lead to the wall, not into the site.
+// links. The links of a challenge lead to the wall and not into the site.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	refused, _ := refusal.Of(answerOf(r))
 	if refused.Sure || m.header(r).NoFollow() {
@@ -67,7 +67,7 @@ func (m *member) onResponse(r *colly.Response) {
 	if m.c.CacheDir != "" {
 		m.restoreCached(r.Request)
 	}
-	r.Ctx = r.Request.Ctx // which may be a copy by now
+	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced it by a copy
 	page := m.Directives(r)
 	if page.NoIndex() {
 		m.count.noIndex.Add(1)
@@ -79,14 +79,14 @@ func (m *member) onResponse(r *colly.Response) {
 	if m.ObeyRelNoFollow {
 		m.relLinks(r)
 	}
-	if m.c.ParseHTTPErrorResponse { // else it is an error
+	if m.c.ParseHTTPErrorResponse { // otherwise onError does this
 		m.throttled(r)
 	}
 }
 
 func (m *member) onError(r *colly.Response, err error) {
 	if r.Headers == nil {
-		r.Headers = new(http.Header) // so that handlers need not look
+		r.Headers = new(http.Header) // so that handlers need not check for nil
 	}
 	if m.c.CacheDir != "" {
 		m.restoreCached(r.Request)
@@ -104,7 +104,7 @@ func (m *member) onError(r *colly.Response, err error) {
 	m.throttled(r)
 }
 
-// blockedHandlers returns what OnBlocked has registered so far.
+// blockedHandlers returns the functions that OnBlocked has registered so far.
 func (x *Extension) blockedHandlers() []func(*colly.Request, robotsmw.Decision) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// chains keeps, beside the pages in colly's cache directories, through which
-// URLs they came: a file for each page that came by redirects, with a URL a
-// line.
+// chains stores the URLs through which redirected pages came, beside the pages
+// in colly's cache directories. There is one file for each such page, with one
+// URL in each line.
 type chains struct {
 	mu   sync.Mutex
 	dirs []string
@@ -29,8 +29,8 @@ func (s *chains) in(dir string) {
 	}
 }
 
-// note writes down the way to req, which is a redirect. What cannot be written
-// is not known later: such a page is judged by its first URL.
+// note stores the URLs that led to req, which is a redirect. If it cannot write
+// them, the page is later judged by its first URL alone.
 func (s *chains) note(req *http.Request) {
 	s.mu.Lock()
 	dirs := s.dirs
@@ -60,7 +60,7 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// of returns the URLs through which the page in the cache came, but the first.
+// of returns the URLs through which the cached page came, without the first.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

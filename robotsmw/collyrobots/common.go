@@ -9,23 +9,24 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// common paces all the collectors of the process that were attached without a
-// Limiter, so that a host has one pace, however many crawl it.
+// common paces all collectors of the process that were attached without a
+// Limiter. So a host has one pace, however many of them crawl it.
 var common politeness.Limiter
 
-// bubble is what a test with a time of its own has in place of common.
+// bubble takes the place of common in tests with testing/synctest.
 var bubble struct {
 	sync.Mutex
 	base    http.RoundTripper
 	limiter *politeness.Limiter
 }
 
-// commonLimiter returns the Limiter that collectors without one share. The time
-// of a testing/synctest bubble begins anew in each, and no Limiter can serve
-// two: there, those share one that have the same fake network as Base.
+// commonLimiter returns the Limiter that collectors without one share. Each
+// testing/synctest bubble has a time of its own, and no Limiter can serve two
+// bubbles. So in a bubble, collectors share a Limiter if they have the same
+// fake network as Base.
 func commonLimiter(base http.RoundTripper) *politeness.Limiter {
 	now := time.Now()
-	if now != now.Round(0) { // it has a monotonic part, which a bubble's time has not
+	if now != now.Round(0) { // now has a monotonic part; the time of a bubble has none
 		return &common
 	}
 	if base == nil || !reflect.ValueOf(base).Comparable() {

@@ -7,9 +7,9 @@ import (
 )
 
 // Counts are what the extension has seen and done since Attach, on all
-// collectors whose requests go through it.
+// collectors whose requests it handles.
 type Counts struct {
-	Fetched      int64 // requests that were sent and answered, redirect hops included, robots.txt not
+	Fetched      int64 // requests that were sent and answered, with redirect hops but without robots.txt
 	Disallowed   int64 // requests that a rule refused
 	Unreachable  int64 // requests refused because robots.txt could not be had
 	NoIndex      int64 // pages that say noindex
@@ -18,23 +18,24 @@ type Counts struct {
 	RelNoFollow  int64 // rel=nofollow links on the pages; 0 without ObeyRelNoFollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
-	GivenUp      int64 // requests that stay undone: 429 or 503 once more than RetryThrottled allows, MaxRequests reached, or a body that cannot be sent twice
+	GivenUp      int64 // requests that were not repeated: after more 429 or 503 than RetryThrottled allows, at MaxRequests, or with a body that cannot be sent twice
 
-	// Pages are the answers that Fetched has and that do not lead elsewhere.
-	// Lost are requests that got no answer, for another reason than
-	// robots.txt: the network, a timeout, the Context's end, a
-	// *politeness.DelayError. What was fetched by a Retry is not lost.
+	// Pages are the answers in Fetched that are not redirects. Lost are the
+	// requests that got no answer, and not because of robots.txt: because of
+	// the network, a timeout, the end of the Context, or a
+	// *politeness.DelayError. A request that a Retry fetched is not lost.
 	Pages, Lost int64
 
-	// Waited is how long requests have waited before they were sent, for their
-	// host's pace, its robots.txt and LimitRules, all added up: of two that
-	// wait for a second together, it has two. LongestWait is the longest.
+	// Waited adds up how long requests have waited before they were sent: for
+	// their host's pace, its robots.txt and LimitRules. Two requests that wait
+	// for the same second count two seconds. LongestWait is the longest wait of
+	// a request.
 	Waited, LongestWait time.Duration
 }
 
-// String returns the counts in a line, those that are 0 left out but for the
-// first. Pages is left out too if all that was fetched are pages, and waits of
-// less than half a second.
+// String returns the counts in one line. It leaves out counts that are 0,
+// except Fetched. It also leaves out Pages if it equals Fetched, and the waits
+// if they add up to less than half a second.
 func (n Counts) String() string {
 	line := fmt.Sprintf("fetched %d", n.Fetched)
 	for _, c := range []struct {

@@ -14,11 +14,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Directives are what a page says about itself to this crawler: its
-// X-Robots-Tag and, in HTML, its robots metas. Options such as HeadOnly are
-// those of Options.Page. The page counts as complete as colly has it: whether
-// MaxBodySize cut it cannot be seen. If it is no page but the challenge of a
-// wall, or another refusal, Refusal says so.
+// Directives returns what a page says about itself to this crawler: its
+// X-Robots-Tag and, in HTML, its robots metas. It obeys Options.Page, for
+// example HeadOnly. It takes the body that colly has for the complete page,
+// because it cannot see whether MaxBodySize has cut it. If the answer is not
+// the page but a refusal, such as the challenge of a wall, Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	refused, _ := refusal.Of(answerOf(page))
 	if refused.Sure {
@@ -46,7 +46,7 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	return said
 }
 
-// answerOf is a page's status and header, as net/http has them.
+// answerOf returns a page's status and header in the form of net/http.
 func answerOf(page *colly.Response) *http.Response {
 	answer := &http.Response{StatusCode: page.StatusCode}
 	if page.Headers != nil {
@@ -62,15 +62,14 @@ func (x *Extension) header(page *colly.Response) robotsmeta.Directives {
 	return robotsmeta.ParseHeader(*page.Headers, x.tokens...)
 }
 
-// Indexable reports whether a page may be kept: it does not say noindex, and is
-// not surely a refusal in the page's place.
+// Indexable reports whether a page may be kept. That is so if it does not say
+// noindex and is not surely a refusal in place of the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
 	said := x.Directives(page)
 	return !said.NoIndex() && !said.Refusal.Sure
 }
 
-// isHTML reports whether a page has HTML of which at least the beginning is
-// there.
+// isHTML reports whether page is HTML and its body begins at the beginning.
 func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
@@ -86,13 +85,13 @@ func isHTML(page *colly.Response) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// isEncoded reports whether the body is in a coding that colly has not undone.
+// isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
 	coding := strings.ToLower(field(page, "Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-// field is the first line of a page's header field.
+// field returns the first value of a page's header field, or "".
 func field(page *colly.Response, name string) string {
 	if page.Headers == nil {
 		return ""
@@ -100,7 +99,7 @@ func field(page *colly.Response, name string) string {
 	return first(*page.Headers, name)
 }
 
-// first is Header.Get for a name that is known to be in the canonical form.
+// first is like Header.Get, but name must be in canonical form.
 func first(h http.Header, name string) string {
 	if lines := h[name]; len(lines) > 0 {
 		return lines[0]
@@ -108,10 +107,11 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// Links are the links of an HTML page, in its order, and what page and link say
-// about following them; none, if it is no HTML or surely a refusal. Links with
-// rel="nofollow" count as followed, but with ObeyRelNoFollow. robots.txt is not
-// asked, for that could wait; Visit, Follow and Checker ask it.
+// Links returns the links of an HTML page in their order, with what the page
+// and each link say about following it. It returns no links if the page is not
+// HTML or is surely a refusal. Links with rel="nofollow" may be followed,
+// unless ObeyRelNoFollow is set. Links does not ask robots.txt, because it
+// would have to wait for it. Visit, Follow and Checker ask it.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

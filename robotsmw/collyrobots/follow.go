@@ -7,10 +7,10 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// Visit is Collector.Visit for the collector that Attach was given, but asks
-// robots.txt first: a URL that is refused stays unvisited, so that it can be
-// visited when that changes, and costs none of MaxRequests. It may therefore
-// wait for robots.txt, on asynchronous collectors too.
+// Visit is like Collector.Visit for the collector that Attach was given, but
+// asks robots.txt first. A URL that is refused stays unvisited, so it can be
+// visited later if robots.txt changes, and it does not count for MaxRequests.
+// Visit may have to wait for robots.txt, on asynchronous collectors too.
 func (x *Extension) Visit(URL string) error {
 	c := x.first
 	if err := x.ask(c, URL); err != nil {
@@ -19,12 +19,12 @@ func (x *Extension) Visit(URL string) error {
 	return c.Visit(URL)
 }
 
-// NoFollowError is what Follow returns for a link that may not be followed. It
-// is not marked as visited.
+// NoFollowError is what Follow returns for a link that may not be followed. The
+// link's URL stays unvisited.
 type NoFollowError struct {
-	URL  string // absolute
-	Page string // where the link is
-	Rel  bool   // the link says so; else the whole page does
+	URL  string // of the link, absolute
+	Page string // the URL of the page that has the link
+	Rel  bool   // whether the link says nofollow; false: the page does
 }
 
 func (e *NoFollowError) Error() string {
@@ -34,10 +34,10 @@ func (e *NoFollowError) Error() string {
 	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
 }
 
-// Follow visits the href of an element as Request.Visit does, unless the page
-// or (with ObeyRelNoFollow) the element itself says nofollow, or robots.txt
-// refuses it. In each of these cases the URL stays unvisited. The error is then
-// a *NoFollowError, or the same as from Visit.
+// Follow visits the href of an element as Request.Visit does, with three
+// exceptions: if the page says nofollow, if the element does so (with
+// ObeyRelNoFollow), and if robots.txt refuses the URL. In these cases the URL
+// stays unvisited, and the error is a *NoFollowError or that of Visit.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {
@@ -58,10 +58,11 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 	return e.Request.Visit(target)
 }
 
-// AbsoluteURL is page.AbsoluteURL for a link that is to be followed: "" if the
-// page says nofollow or, with ObeyRelNoFollow, if it links there with
-// rel="nofollow" alone. Collector.Visit and colly's queue refuse "", so it is
-// the one word to change where a crawler does not call Request.Visit:
+// AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that is not
+// to be followed: if the page says nofollow or, with ObeyRelNoFollow, if all
+// its links to that URL have rel="nofollow". Collector.Visit and colly's queue
+// refuse "". So a crawler that does not call Request.Visit has only this to
+// change:
 //
 //	c.Visit(e.Request.AbsoluteURL(href))  // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))

@@ -20,33 +20,33 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ErrBypassed is what requests fail with, and nothing is sent, once a transport
-// has been set after Attach that cannot be put under the extension: it dials by
-// itself, where Options.RefuseAddress is to see each address.
+// ErrBypassed is the error of requests after somebody has set a transport that
+// the extension cannot use: one that dials by itself, although
+// Options.RefuseAddress has to see each address. Nothing is sent then.
 var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
 
-// A hub stands where the requests of a collector and of all its clones meet:
-// they share one of colly's backends. It keeps the client there its own, and
-// whatever is set on the collectors later, by whomever and when, becomes what
-// the extension sends by.
+// A hub handles the requests of a collector and of all its clones, which share
+// one of colly's backends. It keeps its own client in that backend. If a
+// transport is set on one of the collectors later, wherever and whenever, the
+// hub sends by that transport.
 type hub struct {
 	backend backend
-	guard   http.RoundTripper // what colly's client gets
+	guard   http.RoundTripper // the transport that colly's client gets
 	opts    hubOptions
 	limits  limits
 
 	mu      sync.Mutex
-	client  *http.Client  // ours: what colly sends by
-	users   *http.Client  // what it was copied from
-	was     http.Client   // users, when that was looked at last
+	client  *http.Client  // the hub's own, which colly uses
+	users   *http.Client  // the client that it was copied from
+	was     http.Client   // what users contained when sync last looked
 	timeout time.Duration // of an attempt
-	refused error         // why the transport that was set last cannot be used
+	refused error         // why the transport that was set last cannot be used; nil: it can
 	warned  bool
 
-	limited atomic.Bool                       // there are LimitRules; written under mu
-	base    atomic.Pointer[http.RoundTripper] // what sends
+	limited atomic.Bool                       // whether there are LimitRules; written under mu
+	base    atomic.Pointer[http.RoundTripper] // the transport that sends
 	paced   atomic.Pointer[politeness.Transport]
 }
 
@@ -54,11 +54,10 @@ type hubOptions struct {
 	limiter *politeness.Limiter
 	refuse  func(netip.Addr) error
 	logger  *slog.Logger
-	named   bool // the user named what to send by, in the Options
+	named   bool // the Options name a Base or Proxy
 }
 
-// newHub takes over a backend: from now on its requests go through the guard,
-// and by base.
+// newHub returns a hub for a backend. Its requests are to be sent by base.
 func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Duration) *hub {
 	h := &hub{backend: b, opts: opts, timeout: timeout}
 	h.base.Store(&base)
@@ -66,7 +65,8 @@ func newHub(b backend, opts hubOptions, base http.RoundTripper, timeout time.Dur
 	return h
 }
 
-// open begins to take over what is set on the collectors.
+// open takes over the backend. From now on its requests go through guard, and
+// the hub notices what is set on the collectors.
 func (h *hub) open(guard http.RoundTripper) {
 	h.guard = guard
 	h.mu.Lock()
@@ -76,7 +76,8 @@ func (h *hub) open(guard http.RoundTripper) {
 	openGate(h.backend, h)
 }
 
-// copy gives colly a copy of its client, which may be in use elsewhere.
+// copy gives colly a copy of its client, because the client may be in use
+// elsewhere.
 func (h *hub) copy() {
 	users := *h.backend.client
 	own := *users
@@ -84,9 +85,10 @@ func (h *hub) copy() {
 	*h.backend.client = h.client
 }
 
-// sync sees to it that colly's client is ours, and its transport the guard.
-// Each request does so before it comes to the client and after every wait, so
-// what it writes is written before any other request reads it.
+// sync makes sure that colly's client is the hub's own and that its transport
+// is the guard. Each request calls it before it comes to the client and after
+// every wait. So other requests read what sync writes only after it was
+// written.
 func (h *hub) sync() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +96,7 @@ func (h *hub) sync() error {
 		h.copy()
 	}
 	client := h.client
-	if client.Jar != nil { // SetStorage and SetCookieJar set another
+	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
 		if own, ok := client.Jar.(*jar); !ok || own.hub != h {
 			client.Jar = &jar{client.Jar, h}
 		}
@@ -115,7 +117,7 @@ func (h *hub) sync() error {
 	return h.refused
 }
 
-// take makes t what sends.
+// take makes t the transport that sends.
 func (h *hub) take(t http.RoundTripper) {
 	before := h.base.Load()
 	base, err := admit(t, h.opts.limiter, h.opts.refuse)
@@ -132,7 +134,7 @@ func (h *hub) take(t http.RoundTripper) {
 	h.build()
 }
 
-// warn logs once.
+// warn logs the first message that it gets.
 func (h *hub) warn(message string) {
 	if !h.warned {
 		h.warned = true
@@ -140,7 +142,8 @@ func (h *hub) warn(message string) {
 	}
 }
 
-// admit returns what to send by, with t.
+// admit returns the transport to send by if t was set. It returns ErrBypassed
+// if t would hide addresses from refuse.
 func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.Addr) error) (http.RoundTripper, error) {
 	if t == nil {
 		t = http.DefaultTransport
@@ -163,30 +166,30 @@ func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.A
 	return own, nil
 }
 
-// dials reports whether a transport dials by itself.
+// dials reports whether a transport has a dial function of its own.
 func dials(t *http.Transport) bool {
 	//lint:ignore SA1019 who still uses these is to be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }
 
-// build makes what paces, for the timeout and the base as they are now.
+// build makes the politeness.Transport for the current timeout and base.
 func (h *hub) build() {
 	var base http.RoundTripper = (*outlet)(h)
 	if own := h.base.Load(); own != nil {
 		if t, ok := (*own).(*http.Transport); ok && t.Protocols != nil {
-			base = t // the pace of what is sent again depends on its protocols
+			base = t // how resent requests are paced depends on its protocols
 		}
 	}
 	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
 	if h.limited.Load() {
-		// The wait for a LimitRule's slot comes after that for the host, and
-		// is no part of the attempt either.
+		// A request waits for the slot of a LimitRule after it has waited for
+		// the host. This wait is not part of the attempt either.
 		paced.Base, paced.AttemptTimeout = &limited{base, &h.limits, cmp.Or(h.timeout, 30*time.Second)}, -1
 	}
 	h.paced.Store(paced)
 }
 
-// timeOf is how long an attempt may take.
+// timeOf returns how long an attempt may take.
 func (h *hub) timeOf() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,7 +213,7 @@ func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	return matching(rules, domain) != nil
 }
 
-// outlet is where a hub's requests leave, after every wait.
+// outlet is the transport at which a hub's requests leave, after every wait.
 type outlet hub
 
 func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -226,7 +229,7 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.leaves()
 	}
 	resp, err := (*h.base.Load()).RoundTrip(req)
-	if p != nil { // colly's switchers tell there which proxy they chose
+	if p != nil { // colly's proxy switchers store there which proxy they chose
 		p.proxy, _ = req.Context().Value(colly.ProxyURLKey).(string)
 	}
 	return resp, err
@@ -238,8 +241,8 @@ func (o *outlet) CloseIdleConnections() {
 	}
 }
 
-// jar is the client's cookie jar. An http.Client asks it for each request just
-// before it takes its transport.
+// jar wraps the client's cookie jar. An http.Client asks its jar in each
+// request just before it reads its transport, so the hub can sync there.
 type jar struct {
 	http.CookieJar
 	hub *hub
@@ -250,8 +253,8 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return j.CookieJar.Cookies(u)
 }
 
-// same reports whether two transports are, of which any may be of a type that
-// cannot be compared.
+// same reports whether two transports are the same. Their type may be one that
+// cannot be compared: then the answer is true if both have that type.
 func same(a, b http.RoundTripper) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -13,14 +13,14 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// later keeps requests that were put back until their host is due: a line for
-// each host, of which only the first is let go at a time, so that many requests
-// for one slow host cost no more than one.
+// later keeps requests that were put back until their host is due. Each host
+// has a line of requests, and only the first of a line goes at a time. So many
+// requests for one slow host cost no more than one.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
-	parked int           // in a line or, on a synchronous collector, under way again
-	empty  chan struct{} // made by who waits for parked to be 0, then closed
+	parked int           // requests in a line or, on a synchronous collector, being made again
+	empty  chan struct{} // made by wait; closed when parked is 0
 }
 
 type line struct {
@@ -28,16 +28,17 @@ type line struct {
 	timer *time.Timer
 }
 
-// parked is a request in its line.
+// parked is a request in a line.
 type parked struct {
 	url   *url.URL
 	until time.Time
-	goes  func() // makes the request, when its time has come or its context has ended
+	goes  func() // makes the request; called when its time has come or its context has ended
 	gone  bool
 }
 
-// settle is how long the next in line waits for the one before it to have
-// reached the Limiter, which then says when that host is due.
+// settle is how long the next request in a line waits after the previous one
+// has gone. By then the previous one has reached the Limiter, which can then
+// say when the host is due again.
 const settle = 10 * time.Millisecond
 
 // delayed puts back a request that the Limiter refused.
@@ -73,14 +74,15 @@ func (m *member) throttled(r *colly.Response) {
 	}
 }
 
-// repeat submits a request again. What goes wrong from then on comes to
-// OnError, but for what keeps colly from trying.
+// repeat submits a request again. Errors of this attempt come to OnError,
+// except those with which colly does not try at all.
 func (m *member) repeat(r *colly.Request) {
 	switch err := r.Retry(); {
 	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
 		m.count.givenUp.Add(1)
 	case err == nil && m.c.CheckHead && !m.c.Async && r.Method == http.MethodHead:
-		// The Visit that sent this HEAD ahead has returned without its GET.
+		// The Visit that sent this HEAD before its GET has returned without
+		// sending the GET.
 		page := *r
 		page.Method = http.MethodGet
 		page.Do()
@@ -88,8 +90,9 @@ func (m *member) repeat(r *colly.Request) {
 }
 
 // park puts a request into its host's line. On an asynchronous collector, where
-// the request has a goroutine of its own, it waits for its turn, so that
-// Collector.Wait waits too; on a synchronous one the caller has other work.
+// the request has a goroutine of its own, park waits until it is the request's
+// turn. So Collector.Wait waits for it too. On a synchronous collector park
+// returns at once, because the caller has other work.
 func (m *member) park(r *colly.Request, until time.Time) {
 	p := &parked{url: r.URL, until: until}
 	if m.c.Async {
@@ -111,10 +114,10 @@ func (m *member) context() context.Context {
 	return m.c.Context
 }
 
-// Wait waits for the requests that were put back and, as Collector.Wait, for
-// those under way. With PutBack on a synchronous collector call it after
-// Queue.Run or the last Visit, which do not know of them; on an asynchronous
-// one it is Collector.Wait.
+// Wait waits for the requests that were put back and, like Collector.Wait, for
+// those under way. With PutBack on a synchronous collector, call it after
+// Queue.Run or the last Visit, because these do not wait for requests that were
+// put back. On an asynchronous collector it does the same as Collector.Wait.
 func (x *Extension) Wait() {
 	x.later.wait()
 	for _, c := range x.collectors() {
@@ -138,7 +141,7 @@ func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter)
 	}
 	ln.queue = append(ln.queue, p)
 	goes := p.goes
-	// A context that ends lets the request go, to fail at once.
+	// If the context ends, the request goes at once, and fails.
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		gone := p.gone
@@ -151,7 +154,8 @@ func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter)
 	p.goes = func() { stop(); goes() }
 }
 
-// next lets the first in a line go, if its time has come.
+// next sends off the first request in a line if its time has come. Otherwise it
+// sets the line's timer.
 func (l *later) next(host string, limiter *politeness.Limiter) {
 	p := l.first(host)
 	if p == nil {
@@ -180,7 +184,8 @@ func (l *later) next(host string, limiter *politeness.Limiter) {
 	ln.timer.Reset(settle)
 }
 
-// first drops from the front of a line who has gone, and an empty line.
+// first returns the first request in a line, after dropping those that have
+// already gone. If none is left, it deletes the line and returns nil.
 func (l *later) first(host string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()

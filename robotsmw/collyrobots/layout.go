@@ -11,15 +11,15 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// This file is the only one that knows how colly is made inside. All clones of
-// a collector share a backend, which has the http.Client and the LimitRules;
-// colly has no getter for either, and SetProxy, SetProxyFunc, SetClient,
-// WithTransport and Appengine replace the one without a word to anybody. What
-// is done here through unexported fields could be done with three methods that
-// colly might have: a getter for the client, one for the LimitRules, and a
-// SetTransport that callbacks cannot get round.
+// This file is the only one that knows colly's unexported fields. All clones of
+// a collector share a backend, which has the http.Client and the LimitRules.
+// Colly has no getter for either. SetProxy, SetProxyFunc, SetClient,
+// WithTransport and Appengine change the client or its transport without
+// telling anybody. If colly had three more methods, this file would not be
+// needed: a getter for the client, a getter for the LimitRules, and a
+// SetTransport that callbacks cannot bypass.
 
-// backend is the backend of some collectors, seen from outside.
+// backend gives access to the backend that some collectors share.
 type backend struct {
 	client **http.Client
 	rules  *[]*colly.LimitRule
@@ -29,7 +29,7 @@ type backend struct {
 var errUninitialized = errors.New("collyrobots: the collector was not initialized: make it with colly.NewCollector or Clone")
 
 // backendOf returns a collector's backend. It fails if this version of colly
-// is not made as expected.
+// does not have the fields that layout.go expects.
 func backendOf(c *colly.Collector) (backend, error) {
 	if err := known(); err != nil {
 		return backend{}, err
@@ -53,28 +53,28 @@ func reach(c *colly.Collector) (backend, error) {
 	return b, nil
 }
 
-// headerCallbacks is how many OnRequestHeaders handlers a collector has.
+// headerCallbacks returns how many OnRequestHeaders handlers a collector has.
 func headerCallbacks(c *colly.Collector) int {
 	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
 }
 
-// A gate is passed by each request of a backend, of whatever collector, before
-// colly looks at its LimitRules and takes the client: it poses as the first of
-// the rules.
+// A gate is the first LimitRule of a backend. So each request of each of its
+// collectors passes it, before colly looks at the other LimitRules and reads
+// the client.
 type gate struct {
 	keeper keeper
 	rules  *[]*colly.LimitRule
 	own    *colly.LimitRule
 }
 
-// A keeper is asked at a gate, with a request's domain and the LimitRules of
-// the user. If it returns true, colly obeys none of them; it has to have
-// widened the gate before that.
+// A keeper is asked at a gate, with a request's domain and the user's
+// LimitRules. If it returns true, colly obeys none of these rules. The keeper
+// must have widened the gate before that.
 type keeper interface {
 	pass(g *gate, domain string, rules []*colly.LimitRule) bool
 }
 
-// openGate puts a gate into b.
+// openGate puts a gate with the keeper k into b.
 func openGate(b backend, k keeper) {
 	g := &gate{keeper: k, rules: b.rules, own: new(colly.LimitRule)}
 	g.glob().Set(reflect.ValueOf(g))
@@ -83,7 +83,7 @@ func openGate(b backend, k keeper) {
 	*b.rules = append([]*colly.LimitRule{g.own}, *b.rules...)
 }
 
-// keeperOf returns who keeps the gate of b; nil if there is none.
+// keeperOf returns the keeper of b's gate, or nil if b has none.
 func keeperOf(b backend) keeper {
 	b.lock.RLock()
 	defer b.lock.RUnlock()
@@ -95,19 +95,21 @@ func keeperOf(b backend) keeper {
 	return nil
 }
 
-// glob is the field of the rule that colly asks whether it matches.
+// glob returns the field of the gate's rule that colly asks whether the rule
+// matches.
 func (g *gate) glob() reflect.Value {
 	return reflect.NewAt(inside.globType, unsafe.Add(unsafe.Pointer(g.own), inside.glob)).Elem()
 }
 
-// Match is called by colly for each request, in its goroutine, with the lock of
-// the rules held for reading.
+// Match asks the keeper. Colly calls it for each request, in the request's
+// goroutine, while it holds the lock of the rules for reading.
 func (g *gate) Match(domain string) bool {
 	return g.keeper.pass(g, domain, (*g.rules)[1:])
 }
 
-// room is how many requests may pass a gate at the same time where there are
-// LimitRules. Colly has one byte for each, which it touches when it is needed.
+// room is how many requests may pass a gate at the same time if there are
+// LimitRules. Each takes one byte of memory, which is touched when first
+// needed.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.
@@ -118,7 +120,7 @@ func (g *gate) widen() {
 	}
 }
 
-// inside is where colly has its fields, once they are known.
+// inside says where colly has its fields. It is set by known.
 var inside fields
 
 type fields struct {
@@ -128,7 +130,8 @@ type fields struct {
 	globType                 reflect.Type
 }
 
-// known reports what is wrong with colly, nil if it is as expected.
+// known returns nil if colly has the expected fields and behaviour. Otherwise
+// the error says what is different.
 var known = sync.OnceValue(func() error {
 	var err error
 	if inside, err = findFields(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err == nil {
@@ -137,7 +140,8 @@ var known = sync.OnceValue(func() error {
 	return unknown(err)
 })
 
-// unknown says what to write where Attach cannot work.
+// unknown returns an error that says what to write if Attach cannot work
+// because of err. It returns nil if err is nil.
 func unknown(err error) error {
 	if err != nil {
 		return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+
@@ -182,9 +186,10 @@ func findFields(collector, rule reflect.Type) (at fields, err error) {
 
 var errArrived = errors.New("collyrobots: arrived")
 
-// tryGate makes a request by a clone whose client has been replaced. It has to
-// pass a gate before it comes to a client, and to the one put there at the
-// gate. Nothing is sent.
+// tryGate tests whether colly works as expected. It makes a request by a clone
+// whose client has been replaced. The request has to pass a gate before it
+// comes to a client, and the client has to be the one that was set at the gate.
+// Nothing is sent.
 func tryGate() error {
 	c := new(colly.Collector)
 	c.Init()

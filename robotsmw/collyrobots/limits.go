@@ -12,19 +12,19 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// limits are the LimitRules of a backend, obeyed here in place of colly: there
-// a request has a rule's slot while it waits for its host's pace, so that eight
-// slots are soon full of requests for one host. Here it gets the slot when it
-// may be sent. The slot is free again when the body has been read, and after
-// the rule's delay.
+// limits are the LimitRules of a backend, which the extension obeys in place of
+// colly. In colly, a request has its rule's slot while it waits for its host's
+// pace. So eight slots would soon be full of requests for one host. Here it
+// gets the slot when it may be sent. The slot is free again when the body has
+// been read and the rule's delay is over.
 type limits struct {
 	mu    sync.Mutex
 	rules []*colly.LimitRule
 	slots map[*colly.LimitRule]chan struct{}
 }
 
-// learn takes note of the rules. It may be called with a rule's Limit under
-// way.
+// learn stores the user's rules. It may be called while a rule is being added
+// with Limit.
 func (l *limits) learn(rules []*colly.LimitRule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,8 @@ func matching(rules []*colly.LimitRule, domain string) *colly.LimitRule {
 	return nil
 }
 
-// of returns the rule for a domain and its slots; nil if there is none.
+// of returns the rule for a domain and the rule's slots, or nil if there is
+// none.
 func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +60,7 @@ func (l *limits) of(domain string) (*colly.LimitRule, chan struct{}) {
 	return rule, slots
 }
 
-// enter waits for a slot of the domain's rule. It returns how to leave it.
+// enter waits for a slot of the domain's rule. leave gives the slot back.
 func (l *limits) enter(ctx context.Context, domain string) (leave func(), err error) {
 	rule, slots := l.of(domain)
 	if rule == nil {
@@ -87,11 +88,11 @@ func (l *limits) enter(ctx context.Context, domain string) (leave func(), err er
 type limited struct {
 	base    http.RoundTripper
 	limits  *limits
-	timeout time.Duration // from the slot to the body's end; negative: none
+	timeout time.Duration // from getting the slot to the end of the body; negative: none
 }
 
 func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
-	if pageOf(req.Context()) == nil { // robots.txt, for which colly has no limit either
+	if pageOf(req.Context()) == nil { // a request for robots.txt, which colly does not limit either
 		return l.base.RoundTrip(req)
 	}
 	leave, err := l.limits.enter(req.Context(), req.URL.Host)
@@ -124,7 +125,7 @@ func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limitedBody leaves the slot at its end.
+// limitedBody gives the slot back when the body ends or is closed.
 type limitedBody struct {
 	io.ReadCloser
 	leave func()

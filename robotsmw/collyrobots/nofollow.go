@@ -9,45 +9,47 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// How nofollow is enforced.
+// How nofollow is enforced:
 //
-// A link is visited by Request.Visit of the page's Request, which hands down
-// the page's Depth and Ctx. Colly compares the depth with MaxDepth before
-// anything else, and only then marks the URL as visited. So a page that says
+// A crawler visits a link with Request.Visit of the page's Request. The new
+// request inherits the page's Depth and Ctx. Colly compares the depth with
+// MaxDepth first, and only then marks the URL as visited. So a page that says
 // nofollow is moved to MaxDepth: its links are too deep, and stay unvisited for
 // other pages that link to them.
 //
-// What goes round the depth (Request.New, Collector.Request with the page's
-// Ctx) is refused in OnRequest, where the page is known by its Ctx: a page with
-// a mark has a Ctx of its own, a shallow copy with the same values and the same
-// lock, because the original is shared with the page's parent and siblings.
+// Some requests ignore the depth: those of Request.New and of Collector.Request
+// with the page's Ctx. They are refused in OnRequest, where their page is known
+// by its Ctx. For this, a page with a mark gets a Ctx of its own, because the
+// original is shared with the page's parent and siblings. It is a shallow copy
+// with the same values and the same lock.
 
-// mark is what is remembered of a page beyond its response.
+// mark is what the extension remembers of a page besides its response.
 type mark struct {
 	method, url string
-	depth       int // the real one
+	depth       int // before noFollow moved the page to MaxDepth
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // URLs that the page links to with rel=nofollow only, under ObeyRelNoFollow
-	tries       atomic.Int32                    // how often it was repeated after a 429 or 503
+	rel         atomic.Pointer[map[string]bool] // under ObeyRelNoFollow, the URLs to which all links of the page have rel=nofollow
+	tries       atomic.Int32                    // how many times it was answered 429 or 503
 }
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
-// marks finds the mark of a page by its Ctx. A mark goes when the Ctx does:
-// when neither the page nor requests made from it are left.
+// marks finds the mark of a page by its Ctx. The mark is dropped together with
+// the Ctx: when neither the page nor any request made from it is left.
 type marks struct {
 	byCtx sync.Map // weak.Pointer[colly.Context] → *mark
 	size  atomic.Int64
 }
 
 func (s *marks) of(ctx *colly.Context) *mark {
-	if ctx == nil || s.size.Load() == 0 { // as in most crawls, most of the time
+	if ctx == nil || s.size.Load() == 0 { // nearly always, in most crawls
 		return nil
 	}
 	return s.find(ctx)
 }
 
-// find is apart so that of, which is called for each request, is inlined.
+// find is separate so that of, which is called for each request, can be
+// inlined.
 func (s *marks) find(ctx *colly.Context) *mark {
 	if k, ok := s.byCtx.Load(weak.Make(ctx)); ok {
 		return k.(*mark)
@@ -55,7 +57,7 @@ func (s *marks) find(ctx *colly.Context) *mark {
 	return nil
 }
 
-// ofPage returns the mark that is the page's own; nil if it has none.
+// ofPage returns the page's own mark, or nil if it has none.
 func (s *marks) ofPage(page *colly.Request) *mark {
 	if k := s.of(page.Ctx); k != nil && k.is(page) {
 		return k
@@ -63,8 +65,8 @@ func (s *marks) ofPage(page *colly.Request) *mark {
 	return nil
 }
 
-// put returns the page's mark. If it has none, it gets one, and with it a Ctx
-// of its own.
+// put returns the page's mark. If it has none, put makes one and gives the page
+// a Ctx of its own.
 func (s *marks) put(page *colly.Request) *mark {
 	if k := s.ofPage(page); k != nil {
 		return k
@@ -84,7 +86,7 @@ func (s *marks) drop(key weak.Pointer[colly.Context]) {
 	s.size.Add(-1)
 }
 
-// noFollow marks a page whose links are not to be followed.
+// noFollow marks a page whose links must not be followed.
 func (m *member) noFollow(page *colly.Response) {
 	k := m.marks.put(page.Request)
 	k.noFollow.Store(true)
@@ -95,18 +97,18 @@ func (m *member) noFollow(page *colly.Response) {
 	}
 }
 
-// refuseChild aborts a request that was made from a nofollow page past the
-// depth, or for a rel=nofollow link; k is the mark of its Ctx.
+// refuseChild aborts a request with the mark k in two cases: it was made from a
+// nofollow page in a way that ignores the depth, or for a rel=nofollow link.
 func (m *member) refuseChild(r *colly.Request, k *mark) {
 	switch {
-	case k.is(r): // the page itself, repeated: it may say something else this time
+	case k.is(r): // the page itself again, which may say something else this time
 		r.Depth = k.depth
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.noFollow.Load() || k.relNoFollow(r):
 		m.count.linksRefused.Add(1)
 		r.Abort()
-	default: // it may go, and what the page before it says does not concern its own links
+	default: // it may go; it gets its own mark, so that k does not concern its links
 		m.marks.put(r)
 	}
 }
@@ -118,11 +120,11 @@ func (k *mark) saysRel(target string) bool {
 	return urls != nil && (*urls)[asSent(target)]
 }
 
-// relLinks deals with the rel=nofollow links of a page.
+// relLinks counts and remembers the rel=nofollow links of a page.
 func (m *member) relLinks(page *colly.Response) {
 	links, err := m.Links(page)
 	if err != nil {
-		return // colly reports it
+		return // colly reports the error
 	}
 	urls := map[string]bool{}
 	for _, l := range links.Links {

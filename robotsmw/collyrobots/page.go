@@ -8,15 +8,15 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// page is the context of a page's request, on its way from the guard to where
-// it leaves.
+// page is the context of a page's request, from the guard to the outlet where
+// it is sent.
 type page struct {
 	context.Context
-	by    *atomic.Pointer[politeness.Transport] // what paces it
+	by    *atomic.Pointer[politeness.Transport] // the transport that paces the request
 	count *counters
-	since time.Time // when it came to the guard
-	left  bool      // it has been sent
-	proxy string    // which one it went by, as colly's switchers tell
+	since time.Time // when the request came to the guard
+	left  bool      // the request has been sent
+	proxy string    // the proxy that it was sent by, as colly's switchers tell
 }
 
 type pageKey struct{}
@@ -28,13 +28,14 @@ func (p *page) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// pageOf returns nil for a request that is for robots.txt.
+// pageOf returns the page of a request's context. It returns nil for a request
+// for robots.txt.
 func pageOf(ctx context.Context) *page {
 	p, _ := ctx.Value(pageKey{}).(*page)
 	return p
 }
 
-// leaves notes how long the request has waited.
+// leaves notes that the request is being sent, and counts how long it waited.
 func (p *page) leaves() {
 	if !p.left {
 		p.left = true

@@ -12,19 +12,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// guard is what colly's client gets: all enforcement is here, below every
-// callback, because clones have the client and not the callbacks. It says
-// colly's words for what robotsmw.Transport decides.
+// guard is the transport of colly's client. All enforcement is here, below
+// every callback, because clones share the client but not the callbacks. It
+// turns the errors of robotsmw.Transport into those that colly's users expect.
 type guard struct {
 	*sender
 	hub *hub
 }
 
-// sender is what the guards of an Extension share.
+// sender is what all guards of an Extension share.
 type sender struct {
 	inner  *robotsmw.Transport
 	agent  string // Options.UserAgent
-	main   *hub   // of the collector that Attach was given: robots.txt goes by it
+	main   *hub   // the hub of the collector that Attach was given; robots.txt is fetched through it
 	unread unread
 	tries  tries
 	chains chains
@@ -53,21 +53,22 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p := &page{Context: req.Context(), by: &g.hub.paced, count: &g.count, since: time.Now()}
 	out := req.WithContext(p)
-	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // of a clone made before Attach
+	if agent := first(req.Header, "User-Agent"); agent != g.agent && agent == collyAgent() { // from a clone that was made before Attach
 		out.Header = req.Header.Clone()
 		out.Header.Del("User-Agent")
 	}
 	g.unread.clear(req.URL, g.hub.limited.Load())
 	resp, err := g.inner.RoundTrip(out)
-	// What the requests that came to a hub meanwhile have read of its client
-	// comes before what this one's callbacks set there.
+	// While this request was in flight, other requests may have read the hub's
+	// client. This call orders their reads before what this request's callbacks
+	// may set there.
 	g.hub.sync()
 	if err != nil {
 		return nil, g.fail(root, p.left, err)
 	}
 	g.tries.succeeded(root)
 	resp.Request = req
-	if p.proxy != "" { // colly looks for it in its own request
+	if p.proxy != "" { // colly looks for it in the request that it made
 		*root = *root.WithContext(context.WithValue(root.Context(), colly.ProxyURLKey, p.proxy))
 	}
 	g.count.fetched.Add(1)
@@ -78,8 +79,9 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// fail counts what a request failed with, and returns it as colly's users know
-// it. Root is what colly sent; sent, whether its last hop left.
+// fail counts why a request failed, and returns the error that colly's users
+// expect. root is the request that colly made. sent reports whether its last
+// hop was sent.
 func (g *guard) fail(root *http.Request, sent bool, err error) error {
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		if errors.Is(err, robotsmw.ErrUnreachable) {
@@ -87,7 +89,7 @@ func (g *guard) fail(root *http.Request, sent bool, err error) error {
 		} else {
 			g.count.disallowed.Add(1)
 		}
-		own := *blocked // its URL is the request's, which does not stay as it is
+		own := *blocked // its URL is that of the request, which may still change
 		u := *own.Decision.URL
 		own.Decision.URL = &u
 		err = &blockedError{&own}
@@ -98,14 +100,15 @@ func (g *guard) fail(root *http.Request, sent bool, err error) error {
 
 func (g *guard) CloseIdleConnections() { g.inner.CloseIdleConnections() }
 
-// collyAgent is the User-Agent of a collector that nobody has named.
+// collyAgent returns colly's default User-Agent.
 var collyAgent = sync.OnceValue(func() string {
 	var c colly.Collector
 	c.Init()
 	return c.UserAgent
 })
 
-// rootOf returns the request that colly made, of which req may be a redirect.
+// rootOf returns the request that colly made. req is that request or a redirect
+// of it.
 func rootOf(req *http.Request) *http.Request {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
@@ -117,8 +120,8 @@ func redirects(resp *http.Response) bool {
 	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
 }
 
-// underlay is the Base of robotsmw.Transport: it sends a page by the hub that
-// it came from.
+// underlay is the Base of robotsmw.Transport. It sends a page through the hub
+// that the request came from, and robots.txt through the main hub.
 type underlay struct{ *sender }
 
 func (u underlay) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -131,8 +134,8 @@ func (u underlay) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (u underlay) CloseIdleConnections() { u.main.paced.Load().CloseIdleConnections() }
 
-// blockedError is a *robotsmw.DisallowedError that colly's users know as
-// colly.ErrRobotsTxtBlocked.
+// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
+// colly.ErrRobotsTxtBlocked) is true.
 type blockedError struct{ *robotsmw.DisallowedError }
 
 func (e *blockedError) Unwrap() error { return e.DisallowedError }

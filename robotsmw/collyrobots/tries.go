@@ -17,10 +17,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// tries are the requests that failed last, for OnError handlers that repeat
-// whatever fails: Request.Retry makes the same request with the same header. A
-// refusal that would be the same again is answered from here, so nothing is
-// sent, and the second time the repeating ends.
+// tries are the requests that failed last. They are kept because OnError
+// handlers may repeat whatever fails: Request.Retry makes the same request
+// again, with the same header. If it would be refused again for the same
+// reason, it fails here and nothing is sent. The second time, the repeating
+// ends.
 type tries struct {
 	decide func(context.Context, *url.URL) error
 	count  *counters
@@ -32,12 +33,12 @@ type tries struct {
 	n     atomic.Int32 // len(known)
 }
 
-// maxTries is how many failures are remembered. A Retry follows its failure
-// soon.
+// maxTries is how many failures are remembered. A Retry usually comes soon
+// after its failure.
 const maxTries = 256
 
 type tryKey struct {
-	header      uintptr // of the map; the try keeps it, so the address is of no other
+	header      uintptr // the address of the map, which no other map can have while the try keeps it
 	method, url string
 }
 
@@ -45,12 +46,12 @@ type try struct {
 	key    tryKey
 	header http.Header
 	err    error
-	times  int  // in a row that nothing was sent
-	lost   bool // it counts as such
+	times  int  // how many times in a row nothing was sent
+	lost   bool // it is counted in Counts.Lost
 }
 
 func keyOf(header http.Header, method string, u *url.URL) tryKey {
-	if u.User != nil { // of such a request http.Client sends a copy of the header
+	if u.User != nil { // http.Client then sends a copy of the header
 		return tryKey{0, method, u.String()}
 	}
 	return tryKey{reflect.ValueOf(header).Pointer(), method, u.String()}
@@ -60,8 +61,8 @@ func (t *tries) find(header http.Header, method string, u *url.URL) *try {
 	return t.known[keyOf(header, method, u)]
 }
 
-// failed notes that a request of colly's failed, before anything was sent or
-// after.
+// failed notes that a request of colly's failed. sent reports whether it was
+// sent before that.
 func (t *tries) failed(root *http.Request, sent bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,8 +86,9 @@ func (t *tries) failed(root *http.Request, sent bool, err error) {
 		e.times = 0
 	}
 	if e.times >= 3 {
-		// A clone that the extension has no callbacks on, or endRetries would
-		// have been called. Without its scheme there is nothing to repeat.
+		// The request comes from a clone without the extension's callbacks.
+		// Otherwise endRetries would have ended it. Without its scheme it
+		// cannot be repeated.
 		root.URL.Scheme = ""
 	}
 }
@@ -108,8 +110,8 @@ func (t *tries) forget(e *try) {
 	}
 }
 
-// begins returns the error with which a request would be refused again; nil if
-// it has not been, or might succeed now.
+// begins returns the error with which a request would be refused again. It
+// returns nil if the request has not been refused before or might succeed now.
 func (t *tries) begins(req *http.Request) error {
 	err := t.refuses(req.Context(), req.Header, req.Method, req.URL)
 	if err != nil || t.n.Load() == 0 {
@@ -151,8 +153,8 @@ func (t *tries) refuses(ctx context.Context, header http.Header, method string, 
 	return same
 }
 
-// endRetries sees to it that Request.Retry does no more with a request that is
-// about to be refused again.
+// endRetries makes Request.Retry fail for a request that is about to be refused
+// again.
 func (t *tries) endRetries(ctx context.Context, r *colly.Request) {
 	if t.n.Load() == 0 {
 		return
@@ -161,11 +163,12 @@ func (t *tries) endRetries(ctx context.Context, r *colly.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.find(*r.Headers, r.Method, r.URL); refused || e != nil && e.times >= 2 {
-		r.Body = notAgain{} // the request itself has its body already
+		r.Body = notAgain{} // the request that is being made has its body already
 	}
 }
 
-// notAgain is a body that cannot be sent twice: colly.ErrRetryBodyUnseekable.
+// notAgain is a body that cannot be sent twice. With it, Request.Retry returns
+// colly.ErrRetryBodyUnseekable.
 type notAgain struct{}
 
 func (notAgain) Read([]byte) (int, error) { return 0, io.EOF }
@@ -177,7 +180,7 @@ func (t *tries) putBack(r *colly.Request) {
 	if e := t.find(*r.Headers, r.Method, r.URL); e != nil {
 		t.isNotLost(e)
 	} else {
-		t.count.lost.Add(-1) // it has been forgotten here
+		t.count.lost.Add(-1) // the failure is no longer remembered
 	}
 }
 

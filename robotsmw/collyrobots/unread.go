@@ -13,11 +13,11 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// unread are the responses whose body nobody has begun to read: for these,
-// OnResponseHeaders or redirect handlers are running. Each has its host's slot.
-// A handler that visits another page of that host waits for a slot that it
-// holds itself. So a request that comes meanwhile has such bodies read for
-// colly, into memory, which frees their slots.
+// unread are the responses whose body nobody has begun to read, because
+// OnResponseHeaders or redirect handlers are still running for them. Each holds
+// its host's slot. If such a handler visits another page of the host, it waits
+// for a slot that it holds itself. So when another request comes, such bodies
+// are read into memory for colly, which frees their slots.
 type unread struct {
 	shared bool // requests to different hosts may wait for each other
 
@@ -26,15 +26,15 @@ type unread struct {
 	n    atomic.Int32 // len(held)
 }
 
-// maxAhead is how much of a body is read ahead: more than colly's MaxBodySize,
-// if nobody has raised that.
+// maxAhead is how much of a body is read ahead at most. It is more than colly's
+// default MaxBodySize.
 const maxAhead = 16 << 20
 
-// patience is how long a handler may take until others think that it waits for
-// them.
+// patience is how long a handler may run before requests to other hosts assume
+// that it waits for them.
 const patience = 100 * time.Millisecond
 
-// keep puts a response under watch until somebody reads it.
+// keep watches a response until somebody reads its body.
 func (u *unread) keep(resp *http.Response) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
@@ -50,7 +50,7 @@ func (u *unread) keep(resp *http.Response) {
 	resp.Body = b
 }
 
-// release reports whether the body was under watch. It no longer is.
+// release stops watching a body. It reports whether the body was watched.
 func (u *unread) release(b *heldBody) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,7 +62,8 @@ func (u *unread) release(b *heldBody) bool {
 	return true
 }
 
-// clear frees the slots that a request for the URL might wait for in vain.
+// clear frees the slots that a request for target might otherwise wait for
+// forever.
 func (u *unread) clear(target *url.URL, limited bool) {
 	if u.n.Load() == 0 {
 		return
@@ -97,10 +98,11 @@ type heldBody struct {
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
-	err   error // after that
+	err   error // what reading returns after ahead
 }
 
-// readAhead reads the body into memory, unless somebody else has begun to read.
+// readAhead reads the body into memory, unless somebody has already begun to
+// read it.
 func (b *heldBody) readAhead() {
 	b.mu.Lock() // before release: a Read that comes next waits for the end
 	defer b.mu.Unlock()
