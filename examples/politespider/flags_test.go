@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,6 +117,50 @@ func TestCrawl_Budget(t *testing.T) {
 		}
 		if len(days) < 2 {
 			t.Errorf("requests by day: %v", days)
+		}
+	})
+}
+
+// No more hosts are crawled at a time than -hosts says.
+func TestCrawl_Hosts(t *testing.T) {
+	for _, hosts := range []int{1, 2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var internet robotstest.Internet
+			var now, most atomic.Int32
+			slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				n := now.Add(1)
+				defer now.Add(-1)
+				most.Store(max(most.Load(), n))
+				time.Sleep(3 * time.Second)
+			})
+			args := []string{fmt.Sprintf("-hosts=%d", hosts)}
+			for _, host := range []string{"a.example", "b.example", "c.example", "d.example"} {
+				internet.Handle(host, slow)
+				args = append(args, "http://"+host+"/")
+			}
+			crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
+			if int(most.Load()) != hosts {
+				t.Errorf("%d hosts were asked at a time, want %d", most.Load(), hosts)
+			}
+		})
+	}
+}
+
+// The bytes of a day are counted, too, and the log says what is waited for.
+func TestCrawl_BudgetBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var internet robotstest.Internet
+		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
+		var stdout, stderr bytes.Buffer
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		if status := command.Run(t.Context()); status != tool.ExitOK {
+			t.Errorf("exit status %d: %s", status, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), ": 2 pages fetched") {
+			t.Errorf("with two pages the budget is spent:\n%s", stdout.String())
+		}
+		if !strings.Contains(stderr.String(), "the budget of a host is spent for today: it goes on tomorrow") {
+			t.Errorf("standard error: %s", stderr.String())
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
 		{"negative delay", []string{"-delay=-1s"}, "-delay"},
-		{"no hosts", []string{"-hosts=0"}, "-hosts"},
+		{"no hosts", []string{"-hosts=0"}, "-hosts 0: write a positive number"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
 		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
 		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "one place"},
@@ -58,7 +58,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
-		{"negative depth", []string{"-depth=-1"}, "-depth"},
+		{"negative depth", []string{"-depth=-1"}, "-depth -1: write a positive number, or 0 for no limit"},
 		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
 		{"negative budget", []string{"-budget-requests=-1"}, "-budget-requests"},
 		{"negative adaptive pace", []string{"-adaptive=-1"}, "-adaptive"},
@@ -66,7 +66,9 @@ func TestRun_Mistakes(t *testing.T) {
 		{"proxy for the demo", []string{"-proxy=http://127.0.0.1:3128"}, "-proxy"},
 		{"proxy without a scheme", []string{agent, "-proxy=127.0.0.1:3128", "http://a.example/"}, "-proxy"},
 		{"proxy of another", []string{agent, "-proxy=ftp://127.0.0.1:3128", "http://a.example/"}, "-proxy"},
-		{"all pages kept nowhere", []string{"-pages-all"}, "-pages"},
+		{"all pages kept nowhere", []string{"-pages-all"}, "-pages-all: say with -pages where"},
+		{"a card at no address", []string{agent, "-card=nowhere"}, "write -card, or -card=URL with the https address"},
+		{"terms that are not there", []string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"}, "/nowhere/at/all.xml"},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
 		{"unknown flag", []string{"-fast"}, "-fast"},
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
@@ -197,7 +199,7 @@ func TestCrawl_OutputLost(t *testing.T) {
 		if status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
-		if !strings.Contains(stderr.String(), "no space left") {
+		if !strings.Contains(stderr.String(), "write the output: no space left") {
 			t.Errorf("standard error: %q", stderr.String())
 		}
 		if log := internet.Log(); len(log) > 0 {

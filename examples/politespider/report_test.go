@@ -16,6 +16,29 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+// A report that cannot be written is missed: the crawl has failed.
+func TestCrawl_ReportLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "reports")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var internet robotstest.Internet
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			os.RemoveAll(dir)
+			page200("fine").ServeHTTP(w, r)
+		}))
+		var stderr bytes.Buffer
+		command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", filepath.Join(dir, "crawl.html"), "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		if status := command.Run(t.Context()); status != tool.ExitFailed {
+			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
+		}
+		if got := stderr.String(); !strings.HasPrefix(got, "politespider: write the report: ") || !strings.Contains(got, "crawl.html") || strings.Contains(got, "the report is in") {
+			t.Errorf("standard error: %s", got)
+		}
+	})
+}
+
 // The report is there when the crawl is over, however it came to be.
 func TestCrawl_Report(t *testing.T) {
 	tests := []struct {

@@ -90,7 +90,7 @@ func TestRun_Resume(t *testing.T) {
 	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	if !strings.Contains(stderr.String(), "is complete") {
+	if want := "the crawl in " + dir + " is complete: to crawl again, name another directory\n"; !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("of a crawl that is complete the spider says %q", stderr.String())
 	}
 }
@@ -136,6 +136,26 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), server.URL+"/ (host), not at "+server.URL+"/other (host)") {
 		t.Errorf("standard error: %s", stderr.String())
+	}
+}
+
+// A flag that a crawl began with may no longer be possible when it goes on.
+func TestRun_ResumeWithoutTerms(t *testing.T) {
+	server := httptest.NewServer(&chain{pages: 3, at: func(*http.Request, int) {}})
+	defer server.Close()
+	dir, terms := t.TempDir(), filepath.Join(t.TempDir(), "terms.xml")
+	if err := os.WriteFile(terms, []byte(`<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=1", "-rsl", terms, "-resume", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
+		t.Fatalf("exit status %d: %s", status, stderr.String())
+	}
+	os.Remove(terms)
+	stderr.Reset()
+	status := run(t.Context(), []string{"-resume", dir, "-max-pages=2"}, &stdout, &stderr)
+	if want := "-resume " + dir + ": the crawl there began with -rsl " + terms + ": "; status != tool.ExitUsage || !strings.Contains(stderr.String(), want) {
+		t.Errorf("exit status %d: %s\nwant %q", status, stderr.String(), want)
 	}
 }
 

@@ -190,6 +190,9 @@ func TestCrawl_Statuses(t *testing.T) {
 			if l.Status != 0 && l.Verdict != record.RobotsTxt && l.URL != "http://a.example/" && l.Verdict != want[l.Status] {
 				t.Errorf("%d is %q, want %q", l.Status, l.Verdict, want[l.Status])
 			}
+			if l.Status == http.StatusNotModified && l.Error != "a redirect without a Location" {
+				t.Errorf("of a redirect to nowhere is said: %q", l.Error)
+			}
 			if l.NoIndex && l.Verdict != record.Fetched && l.Verdict != record.Moved {
 				t.Errorf("%s, which is %s, is said to be a page that says noindex", l.URL, l.Verdict)
 			}
@@ -259,7 +262,7 @@ func TestCrawl_LongLists(t *testing.T) {
 			t.Errorf("the heading is not %q:\n%.300s", want, out.String())
 		}
 		_, summary, _ := strings.Cut(out.String(), "60 hosts in ")
-		for want, n := range map[string]int{"… and 10 more, in -json\n": 1, "… and 39 more, in -json\n": 1, "\n  50.example ": 0, ": no such host\n": 50 - 1 + 20} {
+		for want, n := range map[string]int{"… and 10 more, in -json\n": 1, "… and 39 more, in -json\n": 1, "nothing allowed: ": 50 - 1, "\n  50.example ": 0, ": no such host\n": 50 - 1 + 20} {
 			if strings.Count(summary, want) != n {
 				t.Errorf("%q is not there %d times:\n%s", want, n, summary)
 			}

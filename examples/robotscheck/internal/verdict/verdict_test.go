@@ -88,3 +88,20 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// Each reason has words of its own.
+func TestVerdict_Why(t *testing.T) {
+	words := make(map[string]robotsmw.Reason)
+	for _, reason := range []robotsmw.Reason{
+		robotsmw.NoMatch, robotsmw.EmptyGroup, robotsmw.NoGroup, robotsmw.IsRobotsTxt, robotsmw.TooMuchWork, robotsmw.Unavailable, robotsmw.Unreachable,
+	} {
+		why := Verdict{Reason: reason}.Why()
+		if other, known := words[why]; known || why == "" {
+			t.Errorf("%v is %q, as is %v", reason, why, other)
+		}
+		words[why] = reason
+	}
+	if words["the rules take too much work for one URL"] != robotsmw.TooMuchWork {
+		t.Errorf("the words: %v", words)
+	}
+}

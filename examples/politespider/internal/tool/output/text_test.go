@@ -105,6 +105,26 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	}
 }
 
+// The table of hosts explains the columns that it has.
+func TestTextPrinter_Hosts(t *testing.T) {
+	var out bytes.Buffer
+	(&textPrinter{w: &out}).hosts([]record.HostSummary{
+		{Host: "a.example", Requests: 12, Fetched: 7, Moved: 1, NotFound: 2, Blocked: 3, Lost: 1, Interval: 1, Closest: 1, Paused: 90, Addresses: 2, RobotsTxt: "http://a.example 200; http://a.example:81 404: everything allowed"},
+		{Host: "b.example", Interval: 300, Addresses: 1, RobotsTxt: "200 after 1 redirect"},
+	})
+	const want = `
+  host       requests  fetched  moved  not found  blocked  lost  interval  closest  paused  robots.txt
+  a.example        12        7      1          2        3     1      1.0s     1.0s   1m30s  http://a.example 200; http://a.example:81 404: everything allowed
+  b.example         -        -      -          -        -     -      5m0s        -       -  200 after 1 redirect
+  interval: the least time owed to the host between two pages; closest: the least that there was;
+  paused: how long its answers, such as 429 and 503, kept it from being asked;
+  the ports of a host share its interval, and have a robots.txt each
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
 // What was lost is listed with its status and why, as far as there is either.
 func TestTextPrinter_Lost(t *testing.T) {
 	var out bytes.Buffer
