@@ -20,20 +20,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Checker decides, for any URL, whether the crawler may fetch it: it loads
-// the robots.txt of the URL's origin when it is first needed, keeps it for
-// as long as RFC 9309 §2.4 allows, and matches. A Transport has one and
-// obeys it; a crawler that plans ahead may ask it too. All methods are safe
-// for concurrent use. Make one with NewChecker.
+// A Checker decides, for any URL, whether the crawler may fetch it. It loads
+// the robots.txt of the URL's origin when it is first needed, keeps it for as
+// long as RFC 9309 §2.4 allows, and matches the URL with its rules. A Transport
+// has a Checker and obeys it. A crawler that plans ahead may ask it too. All
+// methods are safe for concurrent use. Make one with NewChecker.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
 }
 
-// NewChecker checks the options and makes a Checker of them, which fetches
-// robots.txt as they say and sends no page: for crawlers that fetch pages by
-// other means, such as a browser, or only plan. The error says which option is
-// wrong and what to write instead.
+// NewChecker returns a Checker with these options. It fetches robots.txt as
+// they say, and sends no page. Use it for crawlers that fetch pages by other
+// means, such as a browser, or that only plan. If an option is wrong, the error
+// says which one and what to write instead.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {
@@ -78,30 +78,31 @@ func newChecker(cfg *config) *Checker {
 	return c
 }
 
-// Tokens are the product tokens for which robots.txt is read, in order.
+// Tokens returns the product tokens for which robots.txt is read, in order of
+// preference.
 func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
-// Check decides whether u may be fetched, by whatever method. If the
-// origin's robots.txt is not at hand, Check fetches it, or waits for the
+// Check decides whether u may be fetched, by any method. If the robots.txt of
+// u's origin is not in memory or has expired, Check gets it, or waits for the
 // fetch that is under way, until ctx ends.
 //
-// Every outcome of robots.txt is a Decision, unreachable included. The error
-// is for all else: u is no absolute URL, or has a host longer than a name can
-// be, or an Opaque that names another origin; ctx has ended (errors.Is its
-// error); or a *politeness.DelayError, when robots.txt cannot be asked for
-// before ctx's deadline.
+// Whatever comes of robots.txt is a Decision, also if it is unreachable. There
+// is an error only in these cases: u is not an absolute URL, has a host longer
+// than a name can be, or has an Opaque that names another origin; ctx has ended
+// (errors.Is finds its error); or robots.txt cannot be asked for before ctx's
+// deadline (a *politeness.DelayError).
 //
-// A path that servers may take for another is judged by that name too:
-// Decision.Resolved.
+// If servers may take u's path for another one, the other one is judged too:
+// see Decision.Resolved.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	err := c.check(ctx, u, "", &d)
 	return d, err
 }
 
-// check is Check for a request with a Host of its own. It fills d, which is
-// zero and stays so if there is an error: a Decision is large, and would be
-// copied at each return.
+// check is like Check, for a request with a Host of its own. It fills d, which
+// must be zero, and leaves it zero if there is an error. It does not return the
+// Decision, because that is large and would be copied at each return.
 func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decision) error {
 	var buf [128]byte
 	name, err := appendOrigin(buf[:0], u, host)
@@ -111,8 +112,8 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	return c.checkAt(ctx, name, u, d)
 }
 
-// appendOrigin appends the origin by whose robots.txt a request is decided;
-// nothing if none applies.
+// appendOrigin appends the origin whose robots.txt decides about a request. It
+// appends nothing if robots.txt does not apply.
 func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
@@ -129,7 +130,7 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return name, nil
 }
 
-// checkAt is check for a URL of the named origin.
+// checkAt is like check, for a URL of the named origin.
 func (c *Checker) checkAt(ctx context.Context, name []byte, u *url.URL, d *Decision) error {
 	if err := c.decide(ctx, name, u, d); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	return nil
 }
 
-// judge applies a record to a URL, and fills d, which is zero, with that.
+// judge fills d, which must be zero, with what a record says about a URL.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
 	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
@@ -173,7 +174,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	case record.Good, record.Override:
 		var buf [128]byte
 		target, plain := target(buf[:0], u)
-		var m robotstxt.Match // which keeps nothing of the target
+		var m robotstxt.Match // it keeps no part of target
 		if plain {
 			m = rec.Doc.Rules.Match(target)
 		} else {
@@ -197,10 +198,10 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	}
 }
 
-// target is what the rules are matched with: path and query as they go over
-// the wire, never decoded and never re-ordered. It may be a part of buf, so
-// that a query costs no allocation: it is good until buf is used again. The
-// path of a plain one has no other name.
+// target returns what rules are matched with: path and query as they are sent,
+// never decoded and never reordered. The result may share memory with buf, to
+// save an allocation for a query. So it is valid until buf is used again. plain
+// reports that the path has no other name.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
@@ -221,8 +222,8 @@ func target(buf []byte, u *url.URL) (target string, plain bool) {
 func (c *Checker) observeFetch(f load.Fetch) {
 	e := fetchOf(f)
 	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// Nobody's request is on this goroutine: a panic would end the
-		// process, or be taken for a failed fetch.
+		// No request is on this goroutine. A panic would end the process or be
+		// taken for a failed fetch.
 		func() {
 			defer c.recoverFrom("Observer.Fetched")
 			o.Fetched(context.Background(), e)
@@ -262,14 +263,14 @@ type Checked struct {
 	Err      error
 }
 
-// parallelOrigins is how many origins CheckAll asks at once: each
-// is another server, so this bounds sockets, not the load on anybody.
+// parallelOrigins is how many origins CheckAll asks at once. Each of them is
+// another server. So this bounds our sockets, not the load on a server.
 const parallelOrigins = 64
 
-// CheckAll is Check for many URLs: the robots.txt files of up to 64 origins
-// are fetched at the same time. The answers are in the order of the URLs;
-// one that fails does not keep the others from being answered. To load the
-// robots.txt of many origins before a crawl, call it and leave the answers.
+// CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
+// 64 origins at the same time. The answers are in the order of the URLs. If one
+// fails, the others are still answered. To load the robots.txt of many origins
+// before a crawl, call CheckAll and ignore the answers.
 func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	answers := make([]Checked, len(urls))
 	byOrigin := make(map[string][]int)
@@ -295,10 +296,10 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	return answers
 }
 
-// Sitemaps are the sitemaps that the robots.txt of u's origin names, as
-// written and in order; it is loaded if need be. The errors are those of
-// Check, and a *DisallowedError, which is ErrUnreachable, where robots.txt
-// cannot be had.
+// Sitemaps returns the sitemaps that the robots.txt of u's origin names, as
+// written and in order. It loads the file if need be. The errors are those of
+// Check, and a *DisallowedError that is ErrUnreachable if robots.txt cannot be
+// fetched.
 func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	root, err := rootOf(u)
 	if err != nil {
@@ -317,7 +318,7 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if rec.InForce(now) == record.None {
 		var d Decision
 		c.judge(&d, root, rec, now)
-		d.Allowed, d.DryRun = false, false // whatever pages may do
+		d.Allowed, d.DryRun = false, false // whatever applies to pages
 		return nil, &DisallowedError{Decision: d}
 	}
 	if rec.Doc == nil {
@@ -326,8 +327,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	return slices.Clone(rec.Doc.Sitemaps), nil
 }
 
-// Forget drops what is known of the robots.txt of u's origin, in memory and
-// in the Store: the next check fetches it.
+// Forget deletes what is known about the robots.txt of u's origin, in memory
+// and in the Store. The next check fetches the file.
 func (c *Checker) Forget(u *url.URL) error {
 	root, err := rootOf(u)
 	if err != nil {
@@ -341,7 +342,8 @@ func (c *Checker) Forget(u *url.URL) error {
 	return nil
 }
 
-// rootOf is the root of u's origin, if robots.txt applies there.
+// rootOf returns the root of u's origin, or an error if robots.txt does not
+// apply there.
 func rootOf(u *url.URL) (*url.URL, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
@@ -352,13 +354,13 @@ func rootOf(u *url.URL) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}, nil
 }
 
-// Stats is what a Checker holds in memory.
+// Stats says what a Checker holds in memory.
 type Stats struct {
-	Origins int   // with a record
-	Bytes   int64 // that they take in memory, roughly
+	Origins int   // origins that have a record
+	Bytes   int64 // their size in memory, roughly
 }
 
-// Stats counts.
+// Stats returns how much the Checker holds in memory now.
 func (c *Checker) Stats() Stats {
 	var s Stats
 	s.Origins, s.Bytes = c.loader.Size()

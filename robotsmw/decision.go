@@ -16,46 +16,45 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Decision says whether a URL may be fetched, and everything that the
-// answer rests on. Its String is a sentence for people; as JSON it names the
-// robots.txt in force by its hash, so that a log of decisions proves what
-// was obeyed, and when.
+// A Decision says whether a URL may be fetched, and what the answer is based
+// on. Its String is a sentence for people. Its JSON names the robots.txt in
+// force by its hash, so a log of decisions proves what was obeyed, and when.
 type Decision struct {
 	URL     *url.URL // the URL asked about: the caller's own, not a copy
 	Allowed bool
-	DryRun  bool // Allowed only because Options.DryRun lets everything pass
+	DryRun  bool // it is Allowed only because Options.DryRun is set
 	Reason  Reason
-	Time    time.Time // when it was made
+	Time    time.Time // when the decision was made
 
 	// The rule that decided, if Reason is ByRule.
 	Kind robotstxt.Kind // Allow or Disallow
 	Rule string         // its pattern as written
 	Line int            // its line in robots.txt, counted from 1
 
-	// Resolved is the path and the query that the rule disallows, where that is
-	// another name of what was asked about: "/private/" for
-	// "/x/%2e%2e/private/" or "//private/". It has no dot segments and no empty
-	// ones. "": the URL was decided as it is written.
+	// Resolved is the path and query that the rule disallows, if it is another
+	// name of the URL's own path: "/private/" for "/x/%2e%2e/private/" or
+	// "//private/". It has no dot segments and no empty segments. "": the URL
+	// was decided as it is written.
 	Resolved string
 
-	// Group is the user-agent lines of the group in force, if the file has
-	// one for us. It is shared: do not change it.
+	// Group has the user-agent lines of the group in force, if the file has a
+	// group for us. It is shared: do not change it.
 	Group []robotstxt.UserAgent
 
 	// CrawlDelay is the group's Crawl-delay; 0: it has none.
 	CrawlDelay time.Duration
 
-	// RobotsURL is where the origin's robots.txt is; "" where robots.txt
-	// does not apply, or is overridden.
+	// RobotsURL is the URL of the origin's robots.txt. It is "" if robots.txt
+	// does not apply or is overridden.
 	RobotsURL string
 	Status    int       // the response to robots.txt that the decision rests on; 0: none
 	Fetched   time.Time // when that response came or was last confirmed; zero: never
-	Expires   time.Time // when its lifetime ends
-	Stale     bool      // its lifetime is over, and robots.txt cannot be had anew
+	Expires   time.Time // when the lifetime of that response ends
+	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
 
-	// While robots.txt cannot be fetched: what went wrong last, since when,
-	// and when the next fetch may be tried. Zero otherwise. Cause is printable
-	// and of 300 bytes at most.
+	// While robots.txt cannot be fetched: the last error, since when fetches
+	// have failed, and when the next fetch may be tried. Zero otherwise. Cause
+	// is printable and at most 300 bytes long.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
@@ -63,21 +62,21 @@ type Decision struct {
 	doc *record.Document
 }
 
-// A Reason is what a Decision rests on.
+// A Reason says what a Decision is based on.
 type Reason uint8
 
 // The reasons. Those from ByRule to IsRobotsTxt follow from a robots.txt.
 const (
-	NotApplicable Reason = iota // the scheme is none of http, https, ftp: allowed
-	ByRule                      // the longest matching rule; Decision.Kind (RFC 9309 §2.2.2)
+	NotApplicable Reason = iota // the scheme is not http, https or ftp: allowed
+	ByRule                      // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
 	NoMatch                     // no rule of our group matches: allowed
 	EmptyGroup                  // our group has no rules: allowed
-	NoGroup                     // no group names us, and there is none for "*": allowed (RFC 9309 §2.2.1)
+	NoGroup                     // no group names us, and there is no group for "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
-	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
+	Unavailable                 // robots.txt answers 4xx or its redirects lead nowhere: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, and Options.DisallowForbidden is set: disallowed
 	Unreachable                 // 429, 5xx, a wall's answer, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
-	TooMuchWork                 // our group was made to take more work than one URL is worth: disallowed
+	TooMuchWork                 // to match the URL with our group would take too much work: disallowed
 )
 
 var reasonNames = [...]string{
@@ -93,8 +92,8 @@ var reasonNames = [...]string{
 	TooMuchWork:   "too-much-work",
 }
 
-// knowsGroup reports whether a decision for this reason knows what the
-// origin's robots.txt asks of us besides the URL's fate.
+// knowsGroup reports whether a decision with this reason knows what Crawl-delay
+// robots.txt asks us for, or that it asks for none.
 func (r Reason) knowsGroup() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:
@@ -103,7 +102,7 @@ func (r Reason) knowsGroup() bool {
 	return true
 }
 
-// String is the reason as one lower-case word, such as "rule".
+// String returns the reason as one lower-case word, such as "rule".
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
 		return reasonNames[r]
@@ -111,10 +110,10 @@ func (r Reason) String() string {
 	return fmt.Sprintf("reason-%d", uint8(r))
 }
 
-// MarshalText is String.
+// MarshalText returns what String returns.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// fromMatch translates the parser's reasons.
+// fromMatch translates the reasons of robotstxt.
 var fromMatch = [...]Reason{
 	robotstxt.NoGroup:     NoGroup,
 	robotstxt.EmptyGroup:  EmptyGroup,
@@ -124,9 +123,10 @@ var fromMatch = [...]Reason{
 	robotstxt.TooMuchWork: TooMuchWork,
 }
 
-// SHA256 is the hash of the robots.txt in force in lower-case hex, "" where
-// there is no file. Of one longer than 500 KiB it is over what is read of it:
-// 512,001 bytes, the last of which only shows that the file goes on.
+// SHA256 returns the hash of the robots.txt in force in lower-case hex, or ""
+// if there is no file. For a file longer than 500 KiB it is the hash of what is
+// read of it: 512,001 bytes. The last of these only shows that the file goes
+// on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
@@ -134,8 +134,8 @@ func (d Decision) SHA256() string {
 	return hex.EncodeToString(d.doc.Hash[:])
 }
 
-// File is the robots.txt in force, with the lines that are no rules; nil
-// where there is no file, or Options.KeepFiles is not set.
+// File returns the robots.txt in force, with all its lines, not only the rules.
+// It returns nil if there is no file, or if Options.KeepFiles is not set.
 func (d Decision) File() *robotstxt.File {
 	if d.doc == nil {
 		return nil
@@ -143,7 +143,7 @@ func (d Decision) File() *robotstxt.File {
 	return d.doc.File
 }
 
-// String is the decision in a sentence, such as
+// String returns the decision as a sentence, such as
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
@@ -165,7 +165,8 @@ func (d Decision) String() string {
 	b.WriteByte('(')
 	b.WriteString(d.why())
 	b.WriteByte(')')
-	// A rule or a cause is a stranger's text: it must not write to a terminal.
+	// A rule or a cause is the text of a stranger. It must not control a
+	// terminal.
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return utf8.RuneError
@@ -174,7 +175,7 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns the beginning of a text that is longer than most bytes.
+// cut returns text, or its beginning and "..." if it is longer than most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -182,7 +183,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// why is the reason of the decision with its evidence.
+// why returns the reason of the decision and the evidence for it.
 func (d Decision) why() string {
 	in := d.RobotsURL
 	if in == "" {
@@ -220,12 +221,13 @@ func (d Decision) why() string {
 	return s
 }
 
-// MarshalJSON writes the decision as one object with the members url,
-// allowed, reason and, where they say something, dry_run, rule, line, resolved,
-// group, crawl_delay_seconds, robots_url, status, fetched, expires, stale,
-// cause, failed_since, next_try, sha256. A rule, a path or a user agent of more
-// than 2,000 bytes is cut and ends in "...", and so is the group after 100 user
-// agents. What is not printable is escaped, beyond what JSON asks for.
+// MarshalJSON writes the decision as one object. It always has the members url,
+// allowed and reason. It has the others if they say something: dry_run, rule,
+// line, resolved, group, crawl_delay_seconds, robots_url, status, fetched,
+// expires, stale, cause, failed_since, next_try, sha256. A rule, a path or a
+// user agent of more than 2,000 bytes is cut and ends in "...". A group of more
+// than 100 user agents is cut and ends in "..." too. Characters that are not
+// printable are escaped, also where JSON does not require it.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
@@ -273,9 +275,10 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return escaped(text), err
 }
 
-// escaped returns JSON with what is not printable, such as a control character
-// beyond ASCII or one that turns the direction of writing, escaped: a rule is a
-// stranger's text, and a log of decisions is read on terminals.
+// escaped returns the JSON text with characters escaped that are not printable,
+// such as control characters beyond ASCII or those that change the direction of
+// writing. A rule is the text of a stranger, and people read a log of decisions
+// on terminals.
 func escaped(text []byte) []byte {
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, isOdd) < 0 {

@@ -7,9 +7,10 @@ import (
 	"syscall"
 )
 
-// DialControl makes a net.Dialer.Control of f: each address about to be
-// connected to is shown to f, whose error refuses it. Options.RefuseAddress
-// uses it; a caller with an http.Transport of their own sets it there.
+// DialControl makes a net.Dialer.Control of f. It passes each address to f
+// before a connection to it is made. An error of f refuses the address.
+// Options.RefuseAddress uses it. If you have an http.Transport of your own, set
+// it there.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)
@@ -20,17 +21,17 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 	}
 }
 
-// PublicOnly is an Options.RefuseAddress that refuses every address which is
-// not on the public internet, as IANA's registries of special-purpose
-// addresses have it (RFC 6890): loopback, private, link-local, shared by
-// carriers (RFC 6598), for documentation or benchmarks, reserved, unspecified
-// and multicast ones. What the registries call globally reachable is not
-// refused.
+// PublicOnly is a function for Options.RefuseAddress. It refuses every address
+// that is not on the public internet according to IANA's registries of
+// special-purpose addresses (RFC 6890): loopback, private, link-local, shared
+// by carriers (RFC 6598), for documentation or benchmarks, reserved,
+// unspecified and multicast addresses. It does not refuse what the registries
+// call globally reachable.
 //
-// An IPv6 address that leads to an IPv4 address is judged as that: IPv4-mapped,
-// NAT64 (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380). NAT64 prefixes of a
-// network's own are not known to it, so refuse those yourself where there are
-// any.
+// An IPv6 address that leads to an IPv4 address is judged by the IPv4 address:
+// IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380).
+// PublicOnly does not know a network's own NAT64 prefixes. If there are any,
+// refuse them yourself.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := blockOf(addr)

@@ -13,23 +13,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// PageDirectives returns what resp, which a Transport delivered, says about
+// PageDirectives returns what resp, a response of a Transport, says about
 // itself to the Transport's product tokens. It neither reads nor delays
-// resp.Body: what is in the page is known once the caller has read it.
+// resp.Body. What the page says is known once the caller has read it.
 //
-// What is said holds for that response, whatever its status: after a 304
-// (Not Modified) what the page said before holds on, and a redirect's header
-// is not its target's. Only the last hop's is told here.
+// The directives hold for that response, whatever its status. After a 304 (Not
+// Modified), what the page said before still holds. The header of a redirect is
+// not that of its target: PageDirectives looks only at resp, the last hop.
 //
-// A refusal, such as the challenge of a wall, is told likewise: at once where
-// status and header say so, and where the HTML has the marks of one, as it is
-// read. What is surely a refusal says nothing else, for it is not the page.
+// PageDirectives also reports a refusal, such as the challenge of a wall. A
+// refusal by status and header is known at once, and one by marks in the HTML
+// once they have been read. A sure refusal has no directives, because it is not
+// the page.
 //
-// Of a response that came through no Transport it returns what the header
-// says to everybody, with PageNotExamined.
+// If resp did not come through a Transport, PageDirectives returns what the
+// header says to everybody, with PageNotExamined.
 //
-// It may be called any number of times, also while another goroutine reads
-// the body and after the body was closed.
+// It may be called any number of times, also while another goroutine reads the
+// body and after the body was closed.
 func PageDirectives(resp *http.Response) Page {
 	if resp == nil {
 		return Page{}
@@ -52,8 +53,8 @@ func PageDirectives(resp *http.Response) Page {
 	return says
 }
 
-// lookedAt finds what look left of a response through the context of the
-// request that was sent, because http.Client wraps the body.
+// lookedAt returns what look found out about a response. It gets that from the
+// context of the request that was sent, because http.Client wraps the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
@@ -68,38 +69,38 @@ func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *r
 	return s.opts.Tokens, s.body, s.refused, s.state
 }
 
-// refusalOf is refusal.Of, with nil for none.
+// refusalOf is like refusal.Of, but returns nil if there is no refusal.
 func refusalOf(resp *http.Response) *refusal.Refusal {
 	r, ok := refusal.Of(resp)
 	if !ok {
 		return nil
 	}
-	found := r // else r itself would be allocated for every response
+	found := r // otherwise r would be allocated for every response
 	return &found
 }
 
-// isClean reports whether the body of a politeness.Transport says that status
-// and header are no refusal.
+// isClean reports whether body comes from a politeness.Transport that has found
+// no refusal in status and header.
 func isClean(body io.ReadCloser) bool {
 	b, ok := body.(interface{ NoRefusal() bool })
 	return ok && b.NoRefusal()
 }
 
-// A sent is the state of one request. It is the context that the request is
-// sent with, which also tells the Limiter the Crawl-delay, so that all of that
-// costs one allocation.
+// A sent is the state of one request. It is also the context that the request
+// is sent with, and it tells the Limiter the Crawl-delay. So all of this costs
+// one allocation.
 type sent struct {
 	context.Context
 	opts  *page.Options
-	state page.State // where body is nil
-	body  *page.Body // set where there is HTML to look at
+	state page.State // if body is nil
+	body  *page.Body // set if there is HTML to examine
 
-	refused *refusal.Refusal // by status and header; nil: no
+	refused *refusal.Refusal // the refusal by status and header; nil: none
 
-	tells      bool          // the Crawl-delay
-	crawlDelay time.Duration // 0, which is told too: none
+	tells      bool          // whether to tell the Limiter crawlDelay
+	crawlDelay time.Duration // 0: there is none, and the Limiter is told so
 
-	decision *Decision // nil: nobody observes them
+	decision *Decision // nil: Observer.Decided is not set
 }
 
 type sentKey struct{}
@@ -116,11 +117,11 @@ func (s *sent) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// DecisionOf returns the decision by which a Transport sends a request, given
-// the context that it sends it with: for what stands between it and the
-// network, such as the [politeness.Observer] of its Limiter. It returns nil for
-// any other context, and if nobody observes decisions ([Observer.Decided]). It
-// is shared: do not change it.
+// DecisionOf returns the decision that allowed a request of a Transport. ctx is
+// the context with which the Transport sends it. DecisionOf is for code between
+// the Transport and the network, such as the [politeness.Observer] of its
+// Limiter. It returns nil for any other context, and if [Observer.Decided] is
+// not set. The Decision is shared: do not change it.
 func DecisionOf(ctx context.Context) *Decision {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil {
@@ -129,13 +130,14 @@ func DecisionOf(ctx context.Context) *Decision {
 	return s.decision
 }
 
-// look has resp, the answer to req, looked at while the caller reads it. It
-// replaces resp.Body at most. With paced, resp comes from a politeness.Transport
-// as it is, and that has looked for a refusal already.
+// look arranges that resp, the answer to req, is examined while the caller
+// reads it. It may replace resp.Body and changes nothing else. paced reports
+// that resp comes directly from a politeness.Transport, which has already
+// looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
-			return // it is not the page, whatever it says
+			return // a refusal is not the page, whatever it says
 		}
 	}
 	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// IdentityError is what RoundTrip returns, with Options.StrictIdentity, for
-// a request whose own User-Agent names none of the crawler's product tokens.
+// IdentityError is what RoundTrip returns, with Options.StrictIdentity, for a
+// request whose own User-Agent contains none of the crawler's product tokens.
 type IdentityError struct {
 	UserAgent string   // of the request
 	Tokens    []string // of the crawler
@@ -18,12 +18,13 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.UserAgent, e.Tokens)
 }
 
-// userAgentOf returns the User-Agent that a header gives a request; "": none.
-// It is plain if it is the only one, and the header can be sent as it is.
-// Others are those under the name in another case, which net/http would send as
-// well: a header that was not set by Set may have them.
+// userAgentOf returns the User-Agent of a request's header, or "" if there is
+// none. plain reports that there is exactly one and that the header can be sent
+// as it is. Otherwise it may have further ones with another spelling of the
+// name's case, which are possible if they were not set with Set. net/http would
+// send them too.
 func userAgentOf(h http.Header) (agent string, plain bool) {
-	lines := h["User-Agent"] // Header.Get would look at the name first
+	lines := h["User-Agent"] // Header.Get would first convert the name
 	if len(lines) > 0 {
 		agent = lines[0]
 	}
@@ -37,7 +38,8 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 			continue
 		}
 		plain = false
-		// Of several the first in the alphabet, so that it is always the same.
+		// Of several names, take the first in the alphabet, so that it is
+		// always the same one.
 		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
 			odd = name
 		}
@@ -48,7 +50,7 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 	return agent, plain
 }
 
-// withUserAgent returns a copy of a header with one User-Agent.
+// withUserAgent returns a copy of a header with agent as its only User-Agent.
 func withUserAgent(h http.Header, agent string) http.Header {
 	with := make(http.Header, len(h)+1)
 	for name, lines := range h {
@@ -60,9 +62,9 @@ func withUserAgent(h http.Header, agent string) http.Header {
 	return with
 }
 
-// isOdd reports whether a header's name is User-Agent or Host in a case that
-// net/http does not know for it. It would send such a line besides its own, and
-// the server choose.
+// isOdd reports whether a header's name is User-Agent or Host in another case
+// than usual. net/http would send such a line besides its own, and the server
+// would choose one of them.
 func isOdd(name string) bool {
 	switch len(name) {
 	case len("User-Agent"):
@@ -73,8 +75,8 @@ func isOdd(name string) bool {
 	return false
 }
 
-// productTokens validates the tokens a caller gives, or derives the one that
-// userAgent stands for.
+// productTokens checks the given tokens, or derives one from userAgent if
+// tokens is nil.
 func productTokens(userAgent string, tokens []string) ([]string, error) {
 	const say = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
 	if strings.TrimSpace(userAgent) == "" {
@@ -108,10 +110,10 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	return append([]string(nil), tokens...), nil
 }
 
-// tokenOf is the product token that a User-Agent header stands for: the
-// product it begins with or, for agents that begin with Mozilla, the one
-// after "compatible;". Where that is not one word it is an error, because a
-// guess would obey the rules of somebody else.
+// tokenOf returns the product token of a User-Agent: the product that it begins
+// with or, if that is Mozilla, the one after "compatible;". If that is not a
+// single word, tokenOf returns an error, because a guess would obey somebody
+// else's rules.
 func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
@@ -122,8 +124,8 @@ func tokenOf(userAgent string) (string, error) {
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
-	// A product ends in its version, in the end of the comment that holds
-	// it, or in a comment of its own. Another word means that the name has
+	// A product ends with its version, with the end of the comment around it,
+	// or with a comment of its own. If another word follows, the name has
 	// spaces in it.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
 		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
@@ -151,7 +153,7 @@ func isLibrary(token string) bool {
 	return strings.EqualFold(token, "Go-http-client") || strings.EqualFold(token, "colly")
 }
 
-// suggestToken makes a valid token of what somebody wrote as one.
+// suggestToken makes a valid token from an invalid one.
 func suggestToken(s string) string {
 	s, _, _ = strings.Cut(s, "/")
 	s = strings.Map(func(r rune) rune {
@@ -166,7 +168,7 @@ func suggestToken(s string) string {
 	return s
 }
 
-// cutFold is strings.Cut without regard to case; sep is ASCII.
+// cutFold is like strings.Cut, but ignores case. sep must be ASCII.
 func cutFold(s, sep string) (before, after string, found bool) {
 	for i := 0; i+len(sep) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(sep)], sep) {
@@ -176,8 +178,8 @@ func cutFold(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// names reports whether a User-Agent header names the token as a whole
-// word, without regard to case.
+// names reports whether a User-Agent contains the token as a whole word. Case
+// does not matter.
 func names(userAgent, token string) bool {
 	for i := 0; i < len(userAgent); {
 		if !isTokenByte(userAgent[i]) {

@@ -9,16 +9,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/load"
 )
 
-// An Observer is told what happens, for metrics and logs. Each function is
-// optional; a nil one costs nothing.
+// An Observer gets events, for metrics and logs. Each function is optional. A
+// nil function costs nothing.
 //
 // The functions are called in the middle of requests, by many goroutines at
-// once: they must return quickly and must not call back. A panic in Decided or
-// Looked goes to the caller; one in the others is logged and goes no further.
+// once. They must return quickly and must not call back. A panic in Decided or
+// Looked reaches the caller. A panic in the others is logged and goes no
+// further.
 //
-// Decided and Looked get the context of the request, or of the call of Check.
-// A fetch of robots.txt serves all who wait for it and belongs to none of
-// them: the others get a background context.
+// Decided and Looked get the context of the request or of the call of Check.
+// The others get a background context, because a fetch of robots.txt serves all
+// requests that wait for it and belongs to none of them.
 type Observer struct {
 	// Decided is called for every decision made, by Check and by RoundTrip.
 	Decided func(ctx context.Context, d Decision)
@@ -26,38 +27,38 @@ type Observer struct {
 	// Fetched is called after every fetch of a robots.txt.
 	Fetched func(ctx context.Context, f Fetch)
 
-	// Recalled is called when a record that the Store has is used in place of
-	// a fetch.
+	// Recalled is called when a record from the Store is used in place of a
+	// fetch.
 	Recalled func(ctx context.Context, f Fetch)
 
-	// Asked is called after each question for a robots.txt: each hop of its
-	// redirects, and each one that is put again. robotsURL is that of the
-	// origin it is for. resp has the Request as it was sent; its Body is
-	// closed, and its StatusCode 0 if no answer came. body is what was read of
-	// that: decoded, but for the page of a 5xx, and not all of it where there
-	// is more than a robots.txt can have, or the status says enough. err is
-	// why there is no answer, or no whole one. None of them may be changed,
-	// nor kept.
+	// Asked is called after each request for a robots.txt: for each hop of its
+	// redirects, and for each repeat. robotsURL is the URL of the origin's
+	// robots.txt. resp.Request is the request as it was sent. resp.Body is
+	// closed. resp.StatusCode is 0 if no answer came. body is what was read of
+	// the body. It is decoded, except for the page of a 5xx. It is not complete
+	// if it is longer than a robots.txt may be, or if the status says enough.
+	// err says why there is no answer, or why it is not complete. Do not change
+	// these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
-	// Read is called with each robots.txt before anything is decided by it,
-	// whether it was fetched, stored or is an Override, and with its SHA-256 as
-	// Decision.SHA256 has it. The same may come again. The text may not be
-	// changed, nor kept.
+	// Read is called with each robots.txt before any decision is based on it,
+	// whether it was fetched, was stored or is an Override. sha256 is its hash,
+	// as in Decision.SHA256. The same text may come again. Do not change it,
+	// and do not keep it.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
-	// Looked is called when a record is looked up: what came of it.
+	// Looked is called after a record was looked up, with the result.
 	Looked func(ctx context.Context, l Lookup)
 
-	// StoreFailed is called when the Store fails at "get", "put", "delete",
-	// "lock" or "unlock", or returns a record that cannot be read.
+	// StoreFailed is called when the Store returns a record that cannot be
+	// read, or fails at op: "get", "put", "delete", "lock" or "unlock".
 	StoreFailed func(ctx context.Context, op string, err error)
 }
 
 // Join returns an Observer that calls the functions of all the observers, in
-// their order. nil ones are skipped; if there is no other, Join returns nil.
-// A function that none of them has stays nil. Join reads their fields, so set
-// these before.
+// their order. It skips nil observers, and returns nil if there are no others.
+// A function that no observer has stays nil. Join reads the fields of the
+// observers, so set these before.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range observers {
@@ -80,7 +81,8 @@ func Join(observers ...*Observer) *Observer {
 	return all
 }
 
-// both returns a function that calls f and then g; if one is nil, the other.
+// both returns a function that calls f and then g. If one is nil, both returns
+// the other.
 func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	switch {
 	case f == nil:
@@ -94,7 +96,7 @@ func both[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	}
 }
 
-// bothOfStore is both for StoreFailed.
+// bothOfStore is like both, for StoreFailed.
 func bothOfStore(f, g func(context.Context, string, error)) func(context.Context, string, error) {
 	switch {
 	case f == nil:
@@ -108,7 +110,7 @@ func bothOfStore(f, g func(context.Context, string, error)) func(context.Context
 	}
 }
 
-// bothOfAnswer is both for Asked.
+// bothOfAnswer is like both, for Asked.
 func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, error)) func(context.Context, string, *http.Response, []byte, error) {
 	switch {
 	case f == nil:
@@ -122,7 +124,7 @@ func bothOfAnswer(f, g func(context.Context, string, *http.Response, []byte, err
 	}
 }
 
-// bothOfText is both for Read.
+// bothOfText is like both, for Read.
 func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context, string, []byte) {
 	switch {
 	case f == nil:
@@ -137,27 +139,27 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 }
 
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
-// what it came to (RFC 9309 §2.3.1): with a Cause, robots.txt is unreachable;
-// without, a Status of 2xx brought or confirmed a file, and any other means
-// that there is none.
+// what the result is (RFC 9309 §2.3.1). With a Cause, robots.txt is
+// unreachable. Without, a Status of 2xx means that there is a file, new or
+// confirmed, and any other Status means that there is none.
 type Fetch struct {
-	URL       string        // of its robots.txt
+	URL       string        // of the origin's robots.txt
 	Status    int           // of the last response, or of the one that was confirmed; 0: none
 	Renewed   bool          // 304: the copy at hand was confirmed
-	Redirects int           // followed
-	Bytes     int           // of the body, decoded
+	Redirects int           // how many were followed
+	Bytes     int           // the length of the body, decoded
 	Duration  time.Duration // to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is not
-	Next      time.Time     // when it may be asked for again
+	Next      time.Time     // when robots.txt may be fetched again
 
-	// The answer that holds from now on, as a Decision has it. While robots.txt
-	// is unreachable that is the last one before; SHA256 is "" if there was no
-	// file in it, and the times are zero if there was none.
+	// The answer that is in force now, as in a Decision. While robots.txt is
+	// unreachable, this is the last answer before. If that had no file, SHA256
+	// is "". If there was no answer before, the times are zero too.
 	SHA256           string
 	Fetched, Expires time.Time
 }
 
-// Lookup is what came of looking for an origin's record.
+// Lookup is the result of looking up an origin's record.
 type Lookup string
 
 // The lookups.
@@ -169,7 +171,7 @@ const (
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten
 )
 
-// fetchOf is what the loader tells of a fetch, for an Observer.
+// fetchOf converts a fetch of the loader for an Observer.
 func fetchOf(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{

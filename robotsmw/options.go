@@ -15,123 +15,126 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// Options says who the crawler is and how it treats robots.txt. UserAgent
-// is required; the zero value of every other field is the behaviour that
-// RFC 9309 asks for. Options is read once, by the constructor.
+// Options says who the crawler is and how it treats robots.txt. UserAgent is
+// required. The zero value of every other field is the behaviour that RFC 9309
+// asks for. Options is read once, by the constructor.
 type Options struct {
-	// UserAgent is the User-Agent header of robots.txt's own fetches, and
-	// of every request that has none of its own, for example
-	// "ExampleBot/1.0 (+https://example.com/bot)". Required. A library's
-	// default agent ("Go-http-client", "colly") is refused: a site owner
-	// could neither tell whose crawler it is nor write a group for it.
+	// UserAgent is the User-Agent of requests for robots.txt, and of every
+	// request that has none of its own, for example "ExampleBot/1.0
+	// (+https://example.com/bot)". Required. A library's default agent
+	// ("Go-http-client", "colly") is refused, because a site owner could
+	// neither tell whose crawler it is nor write a group for it.
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
-	// crawler, in order of preference: the first that some group names
-	// selects the rules, else the "*" group does (RFC 9309 §2.2.1). Each
-	// consists of letters, digits, '_', '-' and '.'; case does not matter.
-	// Nil: the product that UserAgent begins with or, if that is Mozilla,
-	// the one after "compatible;".
+	// crawler, in order of preference. The first one that some group names
+	// selects the rules. If no group names any, the "*" group does (RFC 9309
+	// §2.2.1). A token consists of letters, digits, '_', '-' and '.'; case does
+	// not matter. Nil: the product that UserAgent begins with or, if that is
+	// Mozilla, the one after "compatible;".
 	ProductTokens []string
 
-	// StrictIdentity refuses, with an *IdentityError, a request whose own
-	// User-Agent header names none of the product tokens: its robots.txt
-	// would be read for another name than the one the server sees. False:
+	// StrictIdentity refuses a request whose own User-Agent contains none of
+	// the product tokens, with an *IdentityError. For such a request,
+	// robots.txt would be read for another name than the server sees. False:
 	// such a request is sent, and the first one is logged.
 	StrictIdentity bool
 
-	// Base carries pages and robots.txt alike. It must obey a request's
-	// context, as http.Transport does: RobotsTimeout relies on that. Nil:
-	// http.DefaultTransport, or a clone of it where Proxy or RefuseAddress
-	// is set.
+	// Base sends the requests for pages and for robots.txt. It must obey a
+	// request's context, as http.Transport does: RobotsTimeout relies on that.
+	// Nil: http.DefaultTransport, or a clone of it if Proxy or RefuseAddress is
+	// set.
 	Base http.RoundTripper
 
-	// Proxy selects the proxy of a request, as http.Transport.Proxy does.
-	// It goes with a nil Base only; a Base has a proxy of its own. Nil:
-	// http.ProxyFromEnvironment.
+	// Proxy selects the proxy of a request, as http.Transport.Proxy does. It
+	// can only be set if Base is nil, because a Base has a proxy of its own.
+	// Nil: http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// RefuseAddress is asked before each connection; an error refuses the
-	// address, after DNS and for every redirect hop, so that no site can
-	// point the crawler into a private network (PublicOnly does that).
-	// With a proxy, the address is the proxy's. It goes with a nil Base
-	// only; a Base takes DialControl(f) as its net.Dialer.Control. Nil:
-	// every address is dialled.
+	// RefuseAddress is called before each connection, after DNS and for every
+	// redirect hop. An error refuses the address. So no site can point the
+	// crawler into a private network: PublicOnly is a function that prevents
+	// this. With a proxy, the address is the proxy's. RefuseAddress can only be
+	// set if Base is nil. Give a Base DialControl(f) as its net.Dialer.Control
+	// instead. Nil: every address is dialled.
 	RefuseAddress func(netip.Addr) error
 
-	// Limiter paces requests per host, robots.txt's included: Base is
-	// wrapped in a politeness.Transport. Nil: NewTransport does not pace
-	// (put a politeness.Transport innermost yourself where a cache or
-	// retries stand between); NewClient uses a zero Limiter.
+	// Limiter paces the requests to each host, for pages and for robots.txt: it
+	// wraps Base in a politeness.Transport. Nil: NewClient uses a zero Limiter,
+	// and NewTransport does not pace. If there is a cache or there are retries
+	// below the Transport, leave Limiter nil and put a politeness.Transport
+	// below them.
 	Limiter *politeness.Limiter
 
-	// AttemptTimeout limits, with a Limiter, each attempt from the end of
-	// its wait to the end of the body. 0: 30 s; negative: no limit.
+	// AttemptTimeout limits each attempt, from the end of its wait to the end
+	// of its body. It needs a Limiter. 0: 30 s. Negative: no limit.
 	AttemptTimeout time.Duration
 
-	// RobotsTimeout limits each hop of a robots.txt fetch, from the end of
-	// its wait (if something in Base waits with a politeness.Limiter) to
-	// the last byte read. After it robots.txt is unreachable. 0: 30 s.
+	// RobotsTimeout limits each hop of a robots.txt fetch, to the last byte
+	// read. If the hop waits for a politeness.Limiter in Base, the limit begins
+	// after the wait. When the time is over, robots.txt is unreachable. 0: 30
+	// s.
 	RobotsTimeout time.Duration
 
-	// MaxRedirects is how many redirects a robots.txt fetch follows before
-	// the file counts as unavailable. 0: 5, which is also the least that
-	// RFC 9309 §2.3.1.2 lets a crawler follow.
+	// MaxRedirects is how many redirects a robots.txt fetch follows before the
+	// file counts as unavailable. 0: 5. That is also the least that RFC 9309
+	// §2.3.1.2 allows.
 	MaxRedirects int
 
-	// Store keeps robots.txt records beyond this process: a directory
-	// (diskstore), Redis (redisstore), or the caller's own. If it is a
-	// Locker too, a fleet fetches each robots.txt once. A Store that
-	// fails, hangs or returns rubbish never changes a verdict; it costs a
-	// fetch. Nil: memory alone.
+	// Store keeps robots.txt records beyond this process: in a directory
+	// (diskstore), in Redis (redisstore), or in your own Store. If it is a
+	// Locker too, a fleet fetches each robots.txt once. A Store that fails,
+	// hangs or returns garbage never changes a decision. It costs a fetch. Nil:
+	// records are kept only in memory.
 	Store Store
 
-	// MaxOrigins and MaxBytes bound the records in memory; the least
-	// recently used goes first, an origin that is unreachable never before
-	// its next try. Fetches that wait or run have places of MaxOrigins,
-	// too. When there is none left, a new origin is refused with a
-	// *politeness.DelayError: see "How long a file is kept" in the package's
-	// documentation. 0: 100,000 origins and 128 MiB.
+	// MaxOrigins and MaxBytes bound the records in memory. The least recently
+	// used record is dropped first, but that of an unreachable origin never
+	// before its next try. Fetches that wait or run also count for MaxOrigins.
+	// If all places are taken, a new origin is refused with a
+	// *politeness.DelayError: see "How long a file is kept" in the package doc.
+	// 0: 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
-	// KeepFiles keeps each robots.txt beside the rules taken from it, for
-	// Decision.File: for crawlers that want its other lines too, such as
-	// what an owner says about use (package preference). It takes about
-	// twice the file's size in memory, for each different file, and more
-	// where lines are short: see robotstxt.File.Size. MaxBytes counts it.
-	// False: the rules and sitemaps alone are kept.
+	// KeepFiles keeps each whole robots.txt besides its rules, for
+	// Decision.File. It is for crawlers that need other lines too, such as what
+	// an owner says about use (package preference). Each different file takes
+	// about twice its size in memory, and more if its lines are short: see
+	// robotstxt.File.Size. MaxBytes counts it. False: only the rules and
+	// sitemaps are kept.
 	KeepFiles bool
 
-	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one
-	// that disallows everything, as the 1996 draft advised. False: like
-	// any other 4xx it is unavailable, and all is allowed
-	// (RFC 9309 §2.3.1.3).
+	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one that
+	// disallows everything, as the 1996 draft advised. False: such a robots.txt
+	// is unavailable like any other 4xx, and everything is allowed (RFC 9309
+	// §2.3.1.3).
 	DisallowForbidden bool
 
-	// AllowAfter30Days allows everything on an origin whose robots.txt has
-	// been unreachable for 30 days without a good copy at hand, as
-	// RFC 9309 §2.3.1.4 permits. False: it stays disallowed for as long as
-	// that lasts.
+	// AllowAfter30Days allows everything on an origin whose robots.txt has been
+	// unreachable for 30 days, if there is no good copy of it (RFC 9309
+	// §2.3.1.4). False: everything stays disallowed until robots.txt can be
+	// fetched.
 	AllowAfter30Days bool
 
 	// Override maps an origin ("https://example.com") to the text of the
-	// robots.txt to obey there in place of the one served, which is then
-	// not fetched (but for an origin whose own robots.txt redirects to it).
-	// It is meant for the owner of that site. "" allows everything there,
-	// and "User-agent: *\nDisallow: /\n" disallows everything. Nil: none.
+	// robots.txt to obey there in place of the origin's own. The origin's own
+	// file is then not fetched, unless the robots.txt of another origin
+	// redirects to it. Override is meant for the owner of a site. "" allows
+	// everything there, and "User-agent: *\nDisallow: /\n" disallows
+	// everything. Nil: none.
 	Override map[string]string
 
-	// DryRun lets everything pass and only reports what would have been
-	// blocked: such a Decision has Allowed and DryRun both true. Waiting
-	// for robots.txt and pacing stay as they are.
+	// DryRun lets every request pass and only reports which ones would have
+	// been blocked. In their Decisions, Allowed and DryRun are both true.
+	// Requests still wait for robots.txt and for their turn.
 	DryRun bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
 	Page PageOptions
 
-	// Observer is told of decisions and fetches. [Join] makes one of several.
-	// Nil: nobody is told.
+	// Observer gets events, such as decisions and fetches. [Join] makes one
+	// Observer of several. Nil: none.
 	Observer *Observer
 
 	// Logger gets warnings (a foreign User-Agent, a failing Store) and, at
@@ -146,7 +149,7 @@ const (
 	defaultMaxBytes     = 128 << 20
 )
 
-// config is Options checked, with every default filled in.
+// config is a checked Options with all defaults filled in.
 type config struct {
 	Options
 	tokens    []string
@@ -207,9 +210,9 @@ func orDefault[T comparable](v, def T) T {
 	return v
 }
 
-// base is what carries requests: the caller's Base, or the default
-// transport with the caller's proxy and address check, paced by the Limiter
-// if there is one.
+// base returns the transport that sends requests: the caller's Base, or the
+// default transport with the caller's proxy and address check. If there is a
+// Limiter, base adds a politeness.Transport.
 func (o Options) base() (http.RoundTripper, error) {
 	base := o.Base
 	switch {

@@ -9,31 +9,34 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Page is what a response says about itself, as far as it is known: its
-// X-Robots-Tag and Robots-Tag header at once, the robots metas of its HTML
-// as its body is read. It is a snapshot; ask again when more was read.
+// A Page is what a response says about itself, as far as it is known now. Its
+// X-Robots-Tag and Robots-Tag header are known at once, and the robots metas of
+// its HTML when they have been read. A Page is a snapshot: ask again when more
+// has been read.
 type Page struct {
 	robotsmeta.Directives
 	State PageState
 
-	// Refusal is not zero if the response is no page but a refusal: a
-	// challenge, a block, a price, a rate limit. If it is Sure, by status and
-	// header, there are no Directives, for it is a wall or a server that would
-	// speak in them, and its body is no content. If not, it is a guess by
-	// marks in the first 16 KiB of HTML, to be reported: nothing acts on it.
+	// Refusal is not zero if the response is not the page but a refusal: a
+	// challenge, a block, a price, a rate limit. If it is Sure, status and
+	// header show it. Then there are no Directives, because they would be those
+	// of a wall or a server in place of the page, and the body is not content.
+	// If it is not Sure, it is a guess by a field such as a cookie or by marks
+	// in the first 16 KiB of HTML. A guess is only reported: nothing acts on
+	// it.
 	Refusal refusal.Refusal
 }
 
-// A PageState says how much of a page its directives were taken from.
-// Restrictions found count in every state; their absence is final in
-// PageHeaderOnly and PageComplete alone.
+// A PageState says how much of a page has been examined for directives. A
+// restriction that was found counts in every state. That there is none is final
+// only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not looked into. Its coding is unknown,
+	// PageNotExamined: the body was not examined. Either its coding is unknown,
 	// PageOptions.Off is set, it is surely a refusal, or the response did not
-	// come through a Transport. What an unexamined page says is unknown, not
-	// "nothing".
+	// come through a Transport. What the body says is then unknown. It need not
+	// be nothing.
 	PageNotExamined PageState = iota
 
 	// PageHeaderOnly: there is no HTML body that could say more.
@@ -45,8 +48,9 @@ const (
 	// PagePartial: the body was closed early, or broke off.
 	PagePartial
 
-	// PageComplete: the page was read to its end, or as far as directives
-	// are looked for (htmlmeta.Window; the head, with PageOptions.HeadOnly).
+	// PageComplete: the page was read to its end, or as far as directives are
+	// looked for: to htmlmeta.Window, or to the end of the head with
+	// PageOptions.HeadOnly.
 	PageComplete
 )
 
@@ -67,29 +71,30 @@ func (s PageState) String() string {
 }
 
 // PageOptions says how the robots metas of a page are read. The zero value
-// looks into every HTML page while the caller reads it.
+// examines every HTML page while the caller reads it.
 type PageOptions struct {
-	// Off leaves bodies alone; PageDirectives then tells what the header
-	// says. It is for callers who look into the page themselves
-	// (htmlmeta.Scan). False: bodies are looked into.
+	// Off disables the examination of bodies. PageDirectives then returns only
+	// what the header says. It is for callers who examine the page themselves
+	// (htmlmeta.Scan). False: bodies are examined.
 	Off bool
 
-	// HeadOnly counts only the metas that a browser would put into the
-	// page's head, for sites whose visitors write into the body. False: all
-	// of them count, since a meta can only restrict.
+	// HeadOnly counts only the metas that a browser would put into the page's
+	// head. It is for sites whose visitors can write into the body. False: all
+	// metas count, since a meta can only restrict.
 	HeadOnly bool
 
-	// ReadAhead makes RoundTrip read an HTML page up to the end of its head,
-	// for at most this long and 64 KiB, before it returns, so that
+	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
+	// it returns, but for no longer than this and no more than 64 KiB. So
 	// PageDirectives knows the head's metas before the caller reads a byte. The
 	// caller still reads everything. 0: RoundTrip returns as soon as Base does.
 	ReadAhead time.Duration
 
-	// Decoder returns a reader that undoes a Content-Encoding such as "br"
-	// or "zstd" (in lower case), for callers who set Accept-Encoding
-	// themselves. It is given the beginning of the body and works on a copy,
-	// in memory; an error, or a nil reader, leaves the page unexamined. It
-	// must not call PageDirectives. Nil: gzip and deflate alone are known.
+	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
+	// "zstd" (in lower case). It is for callers who set Accept-Encoding
+	// themselves. body is a copy of the beginning of the body, in memory. If
+	// Decoder returns an error or a nil reader, the page is not examined.
+	// Decoder must not call PageDirectives. Nil: only gzip and deflate are
+	// known.
 	Decoder func(coding string, body io.Reader) (io.Reader, error)
 }
 

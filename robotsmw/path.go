@@ -5,24 +5,24 @@ import (
 	"unsafe"
 )
 
-// isPlain reports whether a path is of the kind that nearly all are: it begins
-// with a slash, has letters, digits and "+,-./:;_" alone, so that it is sent as
-// it is, and no other name (package doc of robotstxt). It says no to some others
-// that are so, too.
+// isPlain reports whether a path is of the kind that nearly all are. A plain
+// path begins with a slash and has only letters, digits and "+,-./:;_". So it
+// is sent as it is, and it has no other name (see the package doc of
+// robotstxt). isPlain returns false for some such paths too.
 //
-// It looks at every URL, so it takes eight bytes at a time, the last of which is
-// the first of the next eight.
+// It looks at every URL, so it takes eight bytes at a time. The last of them is
+// also the first of the next eight.
 func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
 	}
-	var odd uint64 // has the highest bit of each byte set that is not plain
+	var odd uint64 // has the highest bit set for each byte that is not plain
 	for i := 0; i < len(path)-1; i += 7 {
 		tail := path[min(i, len(path)-8):]
 		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))
 		plain := between(word|each*0x20, 'a', 'z') | between(word, '+', ';') | between(word, '_', '_')
 		dots := between(word, '.', '/')
-		slashes := dots & high & (word << 7) // "/" is odd
+		slashes := dots & high & (word << 7) // the lowest bit of "/" is set, that of "." is not
 		odd |= word | ^plain | slashes<<8&dots
 	}
 	return odd&high == 0
@@ -49,9 +49,9 @@ const (
 	high = each << 7
 )
 
-// between marks the bytes of a word from first to last by their highest bit, if
-// all bytes are below 0x80: no sum carries into the next byte then. The other
-// bits are of no meaning.
+// between sets the highest bit of each byte of word that is in the range from
+// first to last. The other bits of the result have no meaning. All bytes must
+// be below 0x80, so that no sum carries into the next byte.
 func between(word uint64, first, last byte) uint64 {
 	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))
 }

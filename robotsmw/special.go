@@ -9,15 +9,15 @@ type block struct {
 	name   string
 	source string
 
-	// of returns the IPv4 addresses that an address of the block leads to, for
-	// they are asked in its place. Nil: none.
+	// of returns the IPv4 addresses that an address of the block leads to. They
+	// are judged too. Nil: none.
 	of func(netip.Addr) []netip.Addr
 }
 
-// specialBlocks are the IANA IPv4 and IPv6 Special-Purpose Address Registries
-// (RFC 6890, RFC 8190), and at the end of each what other registries say.
-// The longest prefix that has an address decides. Where the registry says
-// neither yes nor no, the column says what the block's source makes of it.
+// specialBlocks has the IANA IPv4 and IPv6 Special-Purpose Address Registries
+// (RFC 6890, RFC 8190), and at the end of each some rows from other registries.
+// The longest prefix that contains an address decides. Where the registry says
+// neither yes nor no, public follows the block's source.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},
@@ -81,8 +81,8 @@ var specialBlocks = [...]block{
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
-// blockOf returns the block of an address, which has no zone; nil for what is
-// no address.
+// blockOf returns the block that an address is in, or nil for the zero address.
+// The address must have no zone.
 func blockOf(addr netip.Addr) (found *block) {
 	for i := range specialBlocks {
 		b := &specialBlocks[i]
@@ -93,7 +93,7 @@ func blockOf(addr netip.Addr) (found *block) {
 	return found
 }
 
-// lastOf returns the IPv4 address that an address ends with (RFC 6052 §2.2).
+// lastOf returns the IPv4 address at the end of an address (RFC 6052 §2.2).
 func lastOf(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[12:]))}

@@ -5,34 +5,35 @@ import (
 	"time"
 )
 
-// A Store keeps robots.txt records beyond the life of a process, or shares
-// them in a fleet. Keys are origins ("https://example.com"), at most a few
-// hundred bytes of printable text; values are opaque and at most 600 KiB.
+// A Store keeps robots.txt records beyond the life of a process, or shares them
+// in a fleet. Keys are origins ("https://example.com"): at most a few hundred
+// bytes of printable text. Values are opaque, at most 600 KiB.
 //
 // An implementation
-//   - is safe for concurrent use, by several processes where it is shared;
-//   - returns from Get what the latest Put of that key gave, whole, or a
+//   - is safe for concurrent use, and by several processes if it is shared;
+//   - returns from Get the whole value of the latest Put of that key, or a
 //     miss: an error for which errors.Is(err, fs.ErrNotExist) holds;
 //   - may forget a value at any time, and forgets it after its ttl;
-//   - keeps no reference to a value it was given, and gives one away that
-//     it does not keep;
+//   - keeps no reference to a value that it was given or has returned;
 //   - obeys the context, and returns its error when it ends;
-//   - deletes what is not there without an error.
+//   - returns no error from Delete if the key is not there.
 //
-// The package storetest checks all of this. The checker gives a Store two
-// seconds for each call, and goes on without it when it fails.
+// The package storetest checks all of this. The checker gives each call of a
+// Store two seconds, and goes on without the Store if it fails.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
 	Delete(ctx context.Context, key string) error
 }
 
-// A Locker is what a shared Store may also be: with it, a fleet fetches each
-// robots.txt once. The checker holds a key while it asks, and gives it back
-// where it has to wait for a host that rests. TryLock does not wait; ok is
-// false while another holds the key, which ends with its unlock or after its
-// ttl, whichever is first. unlock is called once, by any goroutine, and must
-// free nothing that has meanwhile become another's.
+// A Locker is an optional part of a shared Store. With it, a fleet fetches each
+// robots.txt once. The checker holds the lock of a key while it fetches. It
+// unlocks the key while it has to wait for a host that rests.
+//
+// TryLock does not wait. ok is false while another caller holds the key's lock.
+// The lock ends when its unlock is called or after ttl, whichever is first.
+// unlock is called once, by any goroutine. If another caller has got the lock
+// in the meantime, unlock must not end that lock.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// A Transport is an http.RoundTripper that obeys robots.txt: a request for a
+// A Transport is an http.RoundTripper that obeys robots.txt. A request for a
 // disallowed URL fails with a *DisallowedError before anything is sent. It
-// checks every method and, since an http.Client sends each redirect hop
-// through it, every hop. What a page says about itself is read on the way
-// and told by PageDirectives; it never blocks.
+// checks every method. It also checks every redirect hop, because an
+// http.Client sends each hop through it. It notes what a page says about itself
+// while the caller reads it, for PageDirectives; this blocks nothing.
 //
-// Make one with NewTransport. It is safe for concurrent use; there is
-// nothing to close.
+// Make one with NewTransport. It is safe for concurrent use. There is nothing
+// to close.
 type Transport struct {
 	cfg     *config
 	checker *Checker
 	foreign sync.Once // logs the first request with a foreign User-Agent
 }
 
-// NewTransport checks the options and makes a Transport of them. The error
-// says which option is wrong and what to write instead.
+// NewTransport returns a Transport with these options. If an option is wrong,
+// the error says which one and what to write instead.
 func NewTransport(opts Options) (*Transport, error) {
 	cfg, err := opts.config()
 	if err != nil {
@@ -36,11 +36,12 @@ func NewTransport(opts Options) (*Transport, error) {
 	return &Transport{cfg: cfg, checker: newChecker(cfg)}, nil
 }
 
-// NewClient is an http.Client that obeys robots.txt and paces its requests:
-// NewTransport, with a zero politeness.Limiter if opts has none (one request
-// a second and one at a time for each host, Crawl-delay and Retry-After
-// obeyed). The client has no Timeout, because that would count the time
-// spent waiting; Options.AttemptTimeout limits each attempt instead.
+// NewClient returns an http.Client that obeys robots.txt and paces its
+// requests. It has a NewTransport, with a zero politeness.Limiter if opts has
+// none: one request a second and one at a time for each host, and Crawl-delay
+// and Retry-After are obeyed. The client has no Timeout, because that would
+// count the time spent waiting. Options.AttemptTimeout limits each attempt
+// instead.
 func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
@@ -52,16 +53,16 @@ func NewClient(opts Options) (*http.Client, error) {
 	return &http.Client{Transport: t}, nil
 }
 
-// Checker is what decides for this Transport.
+// Checker returns the Checker that decides for this Transport.
 func (t *Transport) Checker() *Checker { return t.checker }
 
-// RoundTrip sends the request if robots.txt allows it. The errors of its own
-// are *DisallowedError, *IdentityError, and those of Checker.Check; a redirect
-// to a host longer than a name can be is one too.
+// RoundTrip sends the request if robots.txt allows it. Besides the errors of
+// Base, it returns *DisallowedError, *IdentityError, and the errors of
+// Checker.Check. A redirect to a host longer than a name can be is an error
+// too.
 //
-// What is sent is what was judged: the Host is written as the robots.txt was
-// asked for with, whatever its spelling in the request, and there is one
-// User-Agent.
+// What is sent is what was judged. Host is written as in the request for
+// robots.txt, however the request spells it, and there is one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, s, err := t.prepare(req)
 	if err != nil {
@@ -84,9 +85,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkRedirect reports a redirect to a host longer than any name, and closes
-// the response: http.Client would convert that host before it asks for it,
-// which takes half a minute where it is long enough and hears no deadline.
+// checkRedirect returns an error for a redirect to a host longer than any name,
+// and closes the response. http.Client would convert that host before it sends
+// the next request. For a very long host this takes half a minute and ignores
+// deadlines.
 func checkRedirect(resp *http.Response) error {
 	location := resp.Header.Get("Location")
 	if len(location) <= 253 {
@@ -102,7 +104,7 @@ func checkRedirect(resp *http.Response) error {
 	return err
 }
 
-// prepare decides about a request and makes the one to send.
+// prepare decides about a request and returns the request to send.
 func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	agent, plain := userAgentOf(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
@@ -128,8 +130,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// That there is no Crawl-delay is said too: the limiter keeps what it was
-	// last told.
+	// The Limiter is also told that there is no Crawl-delay. Otherwise it would
+	// keep the last one.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	if o := t.cfg.Observer; o != nil && o.Decided != nil {
 		s.decision = new(d)
@@ -149,7 +151,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 	return out, s, nil
 }
 
-// identify reports a User-Agent under which robots.txt was not read.
+// identify checks a User-Agent that differs from Options.UserAgent. If it
+// contains none of the product tokens, identify returns an error or logs that.
 func (t *Transport) identify(agent string) error {
 	for _, token := range t.cfg.tokens {
 		if names(agent, token) {
@@ -164,7 +167,7 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// CloseIdleConnections closes those of Base, if it can.
+// CloseIdleConnections closes the idle connections of Base, if it can.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
