@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/evidence"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // auditResult is what robotscheck audit -json prints.
@@ -92,6 +94,67 @@ func TestNginx_Audit(t *testing.T) {
 		t.Errorf("by the server's log: %+v", r)
 	}
 	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Robots != 1 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 7 {
+		t.Errorf("by the record: %+v", r)
+	}
+}
+
+// What a record says of decisions follows again, however odd the robots.txt and
+// the URL are.
+func TestAuditOfOddDecisions(t *testing.T) {
+	t.Parallel()
+	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // more than the record names
+	web := new(robotstest.Internet)
+	for host, text := range map[string]string{
+		"many.example":   agents + "Disallow: /private\nAllow: /private/open\n",
+		"merged.example": "User-agent: EXAMPLEBOT\nDisallow: /private\n\nUser-agent: *\nDisallow: /\n\nUser-agent: examplebot # again\nAllow: /private/open\n",
+		"latin1.example": "User-agent: ExampleBot caf\xe9 \xff\xfe\nDisallow: /private\nAllow: /private/open?q=\xe9\xea\nAllow: /private/open$\n",
+		"long.example":   "User-agent: ExampleBot " + strings.Repeat("\u20ac", 4000) + "\nDisallow: /private\nAllow: /private/open\n",
+		"star.example":   "\ufeffUser-agent: * and others\r\nDisallow: /private\rAllow: /private/open\x00\n",
+		"nobody.example": "User-agent: OtherBot\nDisallow: /\n",
+		"empty.example":  "User-agent: ExampleBot\n",
+		"html.example":   "<html>\x00\xff",
+	} {
+		web.Handle(host, robotstest.Site{"/robots.txt": text, "/private/open": "a page", "/open": "a page"})
+	}
+	web.Handle("none.example", robotstest.Site{"/open": "a page"})
+	web.Handle("down.example", robotstest.Status(503))
+	web.Handle("moved.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/open" {
+			http.Redirect(w, r, "http://merged.example"+r.URL.Path, http.StatusFound)
+		}
+	}))
+	hosts := []string{"many", "merged", "latin1", "long", "star", "nobody", "empty", "html", "none", "down", "moved", "mine"}
+	web.Handle("mine.example", robotstest.Site{"/open": "a page"})
+	record := filepath.Join(t.TempDir(), "record")
+	for range 2 { // and a second session, in which it is all the same
+		rec, err := evidence.Open(record, evidence.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := robotsmw.Options{UserAgent: crawler, Base: web, Limiter: paced(-1), Override: map[string]string{"http://mine.example": "User-agent: *\nDisallow: /private\nAllow: /private/open\n"}}
+		if err := rec.Observe(&opts); err != nil {
+			t.Fatal(err)
+		}
+		client, err := robotsmw.NewClient(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range hosts {
+			for _, path := range []string{"/open", "/private/plan", "/private/open", "/private/open?q=\xe9\xea", "/x/%2e%2e//private/plan?q=\xff#f", "/x/../open", "/robots.txt?", "/\u30c4?\u30c4#\u30c4"} {
+				resp, err := client.Get("http://" + host + ".example" + path)
+				if err == nil {
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				} else if !errors.Is(err, robotsmw.ErrDisallowed) && !errors.Is(err, robotsmw.ErrUnreachable) {
+					t.Errorf("%s%s: %v", host, path, err)
+				}
+			}
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 80 {
 		t.Errorf("by the record: %+v", r)
 	}
 }

@@ -136,7 +136,8 @@
 // and fetch of a robots.txt has one.
 //
 //   - limiter, request: its name in the session
-//   - url (without its password), host: the Limiter's key, which shares a pace
+//   - url, without its password, and with bytes escaped that are no UTF-8; host:
+//     the Limiter's key, which shares a pace
 //   - robots: it is the fetch of a robots.txt, which neither waits for a
 //     Crawl-delay nor counts for one
 //   - start: by a clock that nobody sets. The differences of start, at, end,
@@ -187,7 +188,7 @@
 //   - rule ("Disallow: /a") and its line; resolved: the other name of the path
 //     that the rule disallows
 //   - group and group_lines: the user-agent lines of the group in force, the
-//     first 16 of them
+//     first 16 of them and 8 KiB of each
 //   - crawl_delay_seconds
 //   - robots_url, status, sha256, fetched, expires: those of the robots line
 //     with the same robots_url and fetched. A sha256 without robots_url is an

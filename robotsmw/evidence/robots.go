@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"net/url"
@@ -196,10 +197,25 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	return append(b, '}')
 }
 
-// redacted returns a URL without its password.
+// redacted returns a URL without its password. Bytes that are no UTF-8, which
+// JSON cannot have, are escaped: a robots.txt means the same by both.
 func redacted(u *url.URL) string {
+	text := ""
 	if u.User == nil {
-		return u.String()
+		text = u.String()
+	} else {
+		text = u.Redacted()
 	}
-	return u.Redacted()
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		if _, size := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "%%%02X", text[i])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -36,10 +36,11 @@ const longestRecord = 16 << 20
 // a directory. It first makes sure of the record itself: each line has the hash
 // of the one before it, each robots.txt and each part of a WARC file the hash
 // that a line has of it. Then each request must have its decision, each decision
-// must follow again from a robots.txt that was fresh, and each gap must be as
-// long as it had to be. What does not hold of the record itself is told as
-// broken; what was lost, or cut off, is unaudited. The error is that of the
-// context, or that there is no record.
+// must follow again from a robots.txt that was fresh, with its group, rule and
+// line (so must those not to fetch), and each gap must be as long as it had to
+// be. What does not hold of the record itself is told as broken; what was lost,
+// or cut off, is unaudited. The error is that of the context, or that there is
+// no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	names, err := fs.Glob(dir, "evidence-*.jsonl")
 	if err != nil {

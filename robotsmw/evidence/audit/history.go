@@ -260,5 +260,13 @@ func (f *file) judge(r *rules, url string) verdict {
 	if m.Kind == robotstxt.NoRule {
 		return verdict{} // too much work: the file was made for that
 	}
-	return verdict{line: m.Line, rule: m.Kind.String() + ": " + m.Pattern}
+	return verdict{line: m.Line, rule: ruleOf(m)}
+}
+
+// ruleOf returns the rule that decided, as "Disallow: /a"; "": none did.
+func ruleOf(m robotstxt.Match) string {
+	if m.Kind == robotstxt.NoRule {
+		return ""
+	}
+	return m.Kind.String() + ": " + m.Pattern
 }

@@ -69,7 +69,7 @@ func pageLine(start, path, fetched, text string) string {
 	if strings.Contains(start, "T") {
 		date = ""
 	}
-	return fmt.Sprintf(`"event":"request","time":"%[6]s%[1]sZ","limiter":1,"request":2,"url":"https://a.example%[2]s","host":"a.example","start":"%[6]s%[1]sZ","interval":2,"delay":1,"crawl_delay":2,"decision":{"allowed":true,"decided":"%[6]s%[1]sZ","reason":"no-match","robots_url":"https://a.example/robots.txt","sha256":"%[3]s","status":200,"fetched":"2026-11-20T%[4]sZ","expires":"2026-11-21T%[4]sZ"%[5]s}`,
+	return fmt.Sprintf(`"event":"request","time":"%[6]s%[1]sZ","limiter":1,"request":2,"url":"https://a.example%[2]s","host":"a.example","start":"%[6]s%[1]sZ","interval":2,"delay":1,"crawl_delay":2,"decision":{"allowed":true,"decided":"%[6]s%[1]sZ","reason":"no-match","group":["*"],"group_lines":[1],"robots_url":"https://a.example/robots.txt","sha256":"%[3]s","status":200,"fetched":"2026-11-20T%[4]sZ","expires":"2026-11-21T%[4]sZ"%[5]s}`,
 		start, path, hashOf(text), fetched, "", date)
 }
 
@@ -193,6 +193,55 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	}
 	if err := new(Auditor).ReadRecord(t.Context(), "record", fstest.MapFS{}); !errors.Is(err, errNoRecord) {
 		t.Errorf("an empty directory: %v", err)
+	}
+}
+
+// Whoever changes what a decision rests on, and all hashes after it, is found
+// out by the robots.txt.
+func TestReadRecord_ForgedDecisions(t *testing.T) {
+	text := "User-agent: OtherBot\nDisallow: /\n\nUser-agent: ExampleBot\nUser-agent: examplebot/2\nDisallow: /private/\nAllow: /private/open/\n"
+	const group = `"group":["ExampleBot","examplebot/2"],"group_lines":[4,5]`
+	decided := func(event, path, allowed, reason string) string {
+		return fmt.Sprintf(`"event":"%s","time":"2026-11-20T10:00:02Z","limiter":1,"request":2,"url":"https://a.example%s","host":"a.example","start":"2026-11-20T10:00:02Z","interval":1,"delay":1,"decision":{"allowed":%s,"decided":"2026-11-20T10:00:02Z","reason":%s,%s,"robots_url":"https://a.example/robots.txt","sha256":"%s","status":200,"fetched":"2026-11-20T10:00:01Z","expires":"2026-11-21T10:00:01Z"}`,
+			event, path, allowed, reason, group, hashOf(text))
+	}
+	honest := map[string]string{
+		"a page":                decided("request", "/a", "true", `"no-match"`),
+		"a page by a rule":      decided("request", "/private/open/a", "true", `"rule","rule":"Allow: /private/open/","line":7`),
+		"a refusal":             decided("decision", "/private/a", "false", `"rule","rule":"Disallow: /private/","line":6`),
+		"one by another name":   decided("decision", "/x/..//private/a", "false", `"rule","rule":"Disallow: /private/","line":6,"resolved":"/private/a"`),
+		"what would be refused": decided("decision", "/private/a", "true", `"rule","dry_run":true,"rule":"Disallow: /private/","line":6`),
+	}
+	forged := map[string][2]string{
+		"another group":                   {`["ExampleBot","examplebot/2"]`, `["OtherBot","examplebot/2"]`},
+		"its agents in another order":     {`["ExampleBot","examplebot/2"]`, `["examplebot/2","ExampleBot"]`},
+		"an agent less":                   {group, `"group":["ExampleBot"],"group_lines":[4]`},
+		"an agent more":                   {group, `"group":["ExampleBot","examplebot/2","*"],"group_lines":[4,5,6]`},
+		"the group in other lines":        {"[4,5]", "[1,5]"},
+		"fewer lines than agents":         {"[4,5]", "[4]"},
+		"no group":                        {group + ",", ""},
+		"no lines":                        {`,"group_lines":[4,5]`, ""},
+		"another rule":                    {"llow: /private/", "llow: /p"},
+		"another line":                    {`,"line":`, `,"line":1`},
+		"a URL that is not so decided on": {"/private/", "/public/"},
+	}
+	read := func(line string) audited {
+		return readRecord(t, recordOf(opened, crawler, limits, fetchLine("10:00:00"), fileLine(text), robotsLine("10:00:01", text), line, closed))
+	}
+	for what, line := range honest {
+		if got := read(line); got.result.Cut != 0 || got.result.Broken != 0 || got.result.Violations != 0 {
+			t.Errorf("%s: %+v %v", what, got.result, got.broken)
+		}
+		for how, change := range forged {
+			changed := strings.Replace(line, change[0], change[1], 1)
+			if changed == line {
+				continue
+			}
+			got := read(changed)
+			if got.result.Cut != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 7 {
+				t.Errorf("%s, with %s: %+v %v", what, how, got.result, got.broken)
+			}
+		}
 	}
 }
 

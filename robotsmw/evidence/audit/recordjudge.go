@@ -104,6 +104,8 @@ func (j *recordJudge) line(v *recordLine) error {
 		if v.Event == "request" {
 			return j.request(v)
 		}
+	case "decision":
+		return j.refusal(v)
 	}
 	return nil
 }
@@ -282,14 +284,14 @@ func (j *recordJudge) request(v *recordLine) error {
 		return errFetch
 	}
 	switch {
-	case !verdict.allowed:
-		violation.Kind, violation.Line, violation.Rule = Disallowed, verdict.line, verdict.rule
+	case !verdict.Allowed:
+		violation.Kind, violation.Line, violation.Rule = Disallowed, verdict.Line, ruleOf(verdict)
 		j.a.report(violation, r, s)
 	case v.Decision == nil:
 	case !d.Allowed:
 		violation.Kind, violation.Line, violation.Rule = Disallowed, d.Line, d.Rule
 		j.a.report(violation, r, s)
-	case d.SHA256 == inForce.sha256 && (d.Line != verdict.line || d.Rule != verdict.rule):
+	case d.SHA256 == inForce.sha256 && !d.follows(verdict):
 		j.a.result.Cut++
 		return errDecision
 	case d.RobotsURL != "" && j.isStale(d, inForce, known):
@@ -299,6 +301,20 @@ func (j *recordJudge) request(v *recordLine) error {
 	}
 	j.a.audited(s.host.Name)
 	return nil
+}
+
+// refusal judges a decision not to fetch. The error says that it does not follow.
+func (j *recordJudge) refusal(v *recordLine) error {
+	d := v.Decision
+	if d == nil || d.SHA256 == "" {
+		return nil
+	}
+	verdict, ok := j.verdict(state{sha256: d.SHA256}, v.Target)
+	if !ok || !verdict.Allowed && d.follows(verdict) {
+		return nil // that a file is missing is said of the requests that it allows
+	}
+	j.a.result.Cut++
+	return errDecision
 }
 
 // isStale reports whether a decision rests on a file that was too old: past its
@@ -315,23 +331,19 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 	return !slices.ContainsFunc(known, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(inForce.from) })
 }
 
-// verdict is what a state says of a URL. It returns false if its file is not
-// there.
-func (j *recordJudge) verdict(s state, target string) (verdict, bool) {
+// verdict returns what a state says of a URL, also by its other names, as the
+// crawler asks. It returns false if the state's file is not there.
+func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.sha256 == "" {
 		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)
-		return verdict{allowed: !forbids}, true
+		return robotstxt.Match{Allowed: !forbids}, true
 	}
 	rules := j.files[s.sha256]
 	if rules == nil {
-		return verdict{}, false
+		return m, false
 	}
-	m, _ := rules.MatchResolved(target) // as the crawler does
-	v := verdict{allowed: m.Allowed, line: m.Line}
-	if m.Kind != robotstxt.NoRule {
-		v.rule = m.Kind.String() + ": " + m.Pattern
-	}
-	return v, true
+	m, _ = rules.MatchResolved(target)
+	return m, true
 }
 
 // robotsURL is where a URL's robots.txt is.

@@ -3,6 +3,9 @@ package audit
 import (
 	"encoding/json"
 	"time"
+	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
 // A recordLine is one of the record of package evidence. What an audit needs not,
@@ -69,16 +72,49 @@ type recordCut struct {
 }
 
 type recordDecision struct {
-	Decided   time.Time `json:"decided"`
-	Allowed   bool      `json:"allowed"`
-	Reason    string    `json:"reason"`
-	Rule      string    `json:"rule"`
-	Line      int       `json:"line"`
-	RobotsURL string    `json:"robots_url"`
-	SHA256    string    `json:"sha256"`
-	Fetched   time.Time `json:"fetched"`
-	Expires   time.Time `json:"expires"`
-	Stale     bool      `json:"stale"`
+	Decided    time.Time `json:"decided"`
+	Allowed    bool      `json:"allowed"`
+	Reason     string    `json:"reason"`
+	Rule       string    `json:"rule"`
+	Line       int       `json:"line"`
+	Group      []string  `json:"group"`
+	GroupLines []int     `json:"group_lines"`
+	RobotsURL  string    `json:"robots_url"`
+	SHA256     string    `json:"sha256"`
+	Fetched    time.Time `json:"fetched"`
+	Expires    time.Time `json:"expires"`
+	Stale      bool      `json:"stale"`
+}
+
+// What a record has of a group: so many of its user-agent lines, and so many
+// bytes of each.
+const (
+	mostAgents   = 16
+	longestAgent = 8 << 10
+)
+
+// follows reports whether a decision has the rule, the line and the group of
+// what its robots.txt says of the URL.
+func (d *recordDecision) follows(m robotstxt.Match) bool {
+	group := m.Group[:min(len(m.Group), mostAgents)]
+	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {
+		return false
+	}
+	for i, agent := range group {
+		value := agent.Value[:min(len(agent.Value), longestAgent)]
+		if d.Group[i] != inJSON(value) || d.GroupLines[i] != agent.Line {
+			return false
+		}
+	}
+	return true
+}
+
+// inJSON returns a text as a record has it: each byte that is no UTF-8 is U+FFFD.
+func inJSON(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return string([]rune(text))
 }
 
 // A recordPiece is a part of a WARC file, or the beginning of one.
