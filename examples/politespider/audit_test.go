@@ -21,9 +21,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// What stands before the demo: of a hundred pages it drops one without an
+// demoNginx stands before the demo. Of a hundred pages it drops one without an
 // answer, and answers two others with 503 or 429. Its log is that of a server
-// that knows nothing of us.
+// that knows nothing about us.
 const demoNginx = `
 daemon off;
 master_process off;
@@ -56,9 +56,9 @@ http {
 }
 `
 
-// The crawl of a demo internet whose servers fail now and then was polite: by
-// the record that it kept, and by the log of the server before it. With
-// COURTESY_CHAOS=1 it has more than 5,000 pages.
+// A crawl of a demo internet whose servers fail now and then was polite, by its
+// own record and by the log of the server before it. With COURTESY_CHAOS=1 it
+// has more than 5,000 pages.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -103,7 +103,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// The owners know what they ask for; nothing of it comes from the crawl.
+	// The audit uses the robots.txt files that the owners have, and nothing
+	// from the crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
-	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // no server saw these
+	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // no server saw these hosts
 	if !maps.Equal(seen, kept) {
 		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
 	}
@@ -138,8 +139,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// polite audits a crawl, of which nothing may be wrong or unknown, and returns
-// how often each host was asked.
+// polite audits a crawl. Nothing may be wrong or unknown. It returns how many
+// requests each host got.
 func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a := audit.Auditor{
@@ -162,7 +163,8 @@ func polite(t *testing.T, what string, history *audit.History, read func(*audit.
 	return hosts
 }
 
-// robotsOf is what the owners of a site have at a URL, redirects followed.
+// robotsOf returns what the owners of a site have at a URL, with redirects
+// followed.
 func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()
@@ -175,8 +177,8 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx puts an nginx before the demo until the test ends. When it has
-// stopped, its log is whole.
+// startDemoNginx puts an nginx before the demo until the test ends. Its log is
+// complete when it has stopped.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// requests is what the demo's servers are to see, and how often, by the
-// conclusions that stand beside their pages: what is not here is disallowed,
-// linked from nowhere that may be followed, or not there at all. They were
-// written by reading the robots.txt files and the pages, not by running the
-// spider.
+// requests returns the requests that the demo's servers must see, and how
+// often, by the conclusions beside their pages. A page that is not here is
+// disallowed, not linked where links may be followed, or does not exist. The
+// conclusions were written by reading the robots.txt files and the pages, not
+// by running the spider.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -43,7 +43,7 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 	return want
 }
 
-// demoInterval is the time that a host is owed between the starts of two
+// demoInterval returns the time that a host is owed between the starts of two
 // requests, robots.txt included.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
@@ -52,7 +52,7 @@ func demoInterval(host, previous string) time.Duration {
 	return time.Second
 }
 
-// The demo as a user sees it, over real sockets: its servers' log is the
+// The demo as a user sees it, over real sockets. The log of its servers is the
 // witness.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
@@ -69,9 +69,9 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// A loaded machine may let a request reach its server late, and the next
-	// one in time: what a server's log can prove is that no n intervals ever
-	// hold more than n+1 starts.
+	// On a busy machine one request may reach its server late, and the next one
+	// in time. A server's log can prove only that no n intervals have more than
+	// n+1 starts.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
 			var owed time.Duration
@@ -85,7 +85,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The demo in a bubble, where time is exact.
+// The demo in a synctest bubble, where time is exact.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -108,8 +108,8 @@ func TestDemo_Pace(t *testing.T) {
 	})
 }
 
-// What the spider concludes about each page is what stands beside it, in its
-// JSON lines and on a terminal alike.
+// The spider's conclusions about each page are those beside the page, in its
+// JSON lines and on a terminal.
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -125,7 +125,7 @@ func TestDemo_Conclusions(t *testing.T) {
 			}
 			delete(got, page.URL)
 		}
-		// Of one host there is nothing but links to it.
+		// There are only links to this host.
 		if r := got["http://lighthouse.example/"]; len(r) != 1 || r[0].Verdict != record.Unreachable {
 			t.Errorf("the lighthouse: %v", r)
 		}
@@ -149,8 +149,8 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records account for each request that the servers saw: those for
-// robots.txt, and where these redirect to, as well.
+// The records have each request that the servers saw, also those for robots.txt
+// and for the targets of its redirects.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -174,11 +174,11 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusTooManyRequests:
 				wantPause = 3 // its Retry-After
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
-				wantPause = 1 // likewise
+				wantPause = 1 // also its Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // an interval more
+				wantPause = 2 // one interval more
 			}
-			pause := 0.0 // from the answer on
+			pause := 0.0 // counted from the answer
 			if r.PausedUntil > 0 {
 				last := r.Requests[len(r.Requests)-1]
 				pause = r.PausedUntil - last.At - last.Took
@@ -193,7 +193,7 @@ func TestDemo_Requests(t *testing.T) {
 		if lighthouse := "http://lighthouse.example/robots.txt at 1.000: 0"; !slices.Contains(got, lighthouse) {
 			t.Errorf("what has no answer is no request: want %s", lighthouse)
 		} else {
-			want = append(want, lighthouse) // it has no server to see it
+			want = append(want, lighthouse) // it has no server that could see a request
 		}
 		slices.Sort(got)
 		slices.Sort(want)
@@ -203,7 +203,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions is what the spider says about a URL, as the demo's files put it.
+// conclusions returns what the spider says about a URL, in the form of the
+// demo's files.
 func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
@@ -222,7 +223,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 			rest = append(rest, e.Text)
 		}
 	}
-	if verdicts == nil { // nothing is said of what a robots.txt redirects to
+	if verdicts == nil { // nothing is reported about the target of a robots.txt's redirect
 		verdicts = []string{"never asked for"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
@@ -233,8 +234,8 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 	return append([]string{strings.Join(verdicts, ", ")}, rest...)
 }
 
-// On a terminal, too: directives on the page's line, evidence below it, what
-// robots.txt says once for each host.
+// On a terminal, directives are on the page's line and evidence is below it.
+// What robots.txt says comes once for each host.
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -242,7 +243,7 @@ func TestDemo_Text(t *testing.T) {
 		if status := (tool.Command{Crawl: crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
-		said := make(map[string]string) // by URL: its line and those below it
+		said := make(map[string]string) // by URL: the page's line and those below it
 		url := ""
 		for l := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(l, strings.Repeat(" ", 21)) {
@@ -261,7 +262,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for text, want := range map[string]int{
 			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // holds for two pages
-			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // likewise
+			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // also for two pages
 			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // on three hosts
 			"train-ai    ":                  1, // the summary
 			"draft-ietf-aipref-vocab-08":    1,
@@ -276,7 +277,7 @@ func TestDemo_Text(t *testing.T) {
 	})
 }
 
-// demoInternet is the demo without sockets.
+// demoInternet returns the demo without sockets.
 func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 	t.Helper()
 	site, err := demosite.New()

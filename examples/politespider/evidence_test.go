@@ -21,8 +21,8 @@ import (
 
 var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
 
-// Who asks why a page was not fetched finds it in the report, and from there
-// the line of the record that proves it.
+// A person who asks why a page was not fetched finds it in the report, and from
+// there the line of the record that proves it.
 func TestCrawl_Evidence(t *testing.T) {
 	dir := t.TempDir()
 	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")
@@ -37,7 +37,7 @@ func TestCrawl_Evidence(t *testing.T) {
 				io.WriteString(w, "<a href=/attic/1>1</a> <a href='/attic/2?q=a b'>2</a> <a href=/3>3</a>")
 			}
 		}))
-		for range 2 { // the second goes on with the record
+		for range 2 { // the second run continues the record
 			var stderr bytes.Buffer
 			command := tool.Command{Crawl: crawl, Args: []string{agent, "-report", report, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
 			if status := command.Run(context.Background()); status != tool.ExitOK {
@@ -93,7 +93,7 @@ func TestCrawl_Evidence(t *testing.T) {
 	}
 }
 
-// With -from-end a server that takes its time sees each pause in full.
+// With -from-end, a slow server sees each interval in full.
 func TestCrawl_FromEnd(t *testing.T) {
 	for _, test := range []struct {
 		args []string

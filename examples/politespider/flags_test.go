@@ -39,7 +39,8 @@ func TestRun_Depth(t *testing.T) {
 	}
 }
 
-// A redirect is not a link: where it leads to is as deep as it is itself.
+// A redirect is not a link: its target has the same depth as the page that
+// redirects.
 func TestRun_DepthOfARedirect(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {
@@ -91,8 +92,8 @@ func TestRun_MaxTime(t *testing.T) {
 	}
 }
 
-// A host whose day is spent is left until the next one, by a run that begins
-// on the same day as well.
+// A host whose daily budget is spent is left alone until the next day, also by
+// another run on the same day.
 func TestCrawl_Budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -165,7 +166,7 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 	})
 }
 
-// A host that takes its time to answer gets time to rest.
+// A host that is slow to answer gets time to rest.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -186,7 +187,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 	})
 }
 
-// -adaptive reaches the Limiter; what it does there is tested above.
+// -adaptive reaches the Limiter. The test above shows what it does there.
 func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
@@ -252,7 +253,7 @@ func pagesSite() http.Handler {
 	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })
 	mux.HandleFunc("/odd", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Encoding", "br") // cannot be read, so it cannot be asked
+		w.Header().Set("Content-Encoding", "br") // cannot be decoded, so the page cannot be asked
 		fmt.Fprint(w, "????")
 	})
 	return mux
@@ -302,7 +303,7 @@ func TestRun_Pages(t *testing.T) {
 	}
 }
 
-// A page that cannot be kept ends the crawl, and is not done with.
+// A page that cannot be stored ends the crawl, and does not count as done.
 func TestRun_PagesNoRoom(t *testing.T) {
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")
@@ -310,7 +311,7 @@ func TestRun_PagesNoRoom(t *testing.T) {
 	site := &chain{pages: 2, at: func(_ *http.Request, n int) {
 		if n == 0 {
 			os.RemoveAll(pages)
-			os.WriteFile(pages, nil, 0o600) // a file where a directory is to be
+			os.WriteFile(pages, nil, 0o600) // a file where the directory should be
 		}
 	}}
 	server := httptest.NewServer(site)

@@ -19,8 +19,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return tool.Command{Crawl: crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
-// crawlInternet crawls an internet of the test's own and returns what was
-// printed.
+// crawlInternet crawls the test's own internet and returns what was printed.
 func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, ctx, internet, wantStatus, append([]string{agent}, args...)...)
@@ -37,7 +36,7 @@ func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantSt
 	return parseOutput(t, &out)
 }
 
-// line is a line of the JSON output as a reader in another language sees it.
+// line is a line of the JSON output, as a reader in another language sees it.
 type line struct {
 	record.Record
 	Decision struct {

@@ -41,7 +41,7 @@ func keyFile(t *testing.T, mode os.FileMode) (file, id string) {
 	return file, webbotauth.KeyID(public)
 }
 
-// Pages and robots.txt are signed over https, and nothing over http.
+// Requests for pages and robots.txt are signed over https, and not over http.
 func TestCrawl_Signed(t *testing.T) {
 	for _, tt := range []struct {
 		args  []string
@@ -76,7 +76,8 @@ func TestCrawl_Signed(t *testing.T) {
 	}
 }
 
-// What a server asks for is said in words, of pages and of robots.txt.
+// The spider says in words which signature a server asks for, for pages and for
+// robots.txt.
 func TestCrawl_AcceptSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -85,7 +86,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			if r.URL.Path == "/fine" {
 				return
 			}
-			if r.URL.Path == "/robots.txt" { // with 403 it would be a wall's
+			if r.URL.Path == "/robots.txt" { // a 403 there would be a wall's
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}

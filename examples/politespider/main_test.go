@@ -148,7 +148,7 @@ func TestRun_URLs(t *testing.T) {
 		"fetched       200  " + site.URL + "/yes",
 		"line 2: Disallow: /no",
 		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
-		"ai-input    1 allow,   1 deny", // of / its group says nothing, which allows it
+		"ai-input    1 allow,   1 deny", // the group for / says nothing, which allows it
 		"1 host in ",
 		"2 pages fetched, 1 blocked",
 	} {
@@ -189,7 +189,7 @@ func TestCrawl_Interrupted(t *testing.T) {
 	})
 }
 
-// Nobody would know what a crawl did whose output is lost, so it ends.
+// If the output is lost, the crawl ends, because nobody would know what it did.
 func TestCrawl_OutputLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -212,8 +212,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// A site that is not there, or goes away in the middle, costs its own pages and
-// nothing else.
+// A site that does not exist, or that goes away in the middle, costs only its
+// own pages.
 func TestCrawl_BrokenSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -246,8 +246,8 @@ func TestCrawl_NothingFetched(t *testing.T) {
 	})
 }
 
-// A Crawl-delay longer than a crawler waits for inside a request is kept all
-// the same.
+// A Crawl-delay is kept even if it is longer than the crawler waits inside a
+// request.
 func TestCrawl_LongCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -276,7 +276,7 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 	})
 }
 
-// A call that is refused leaves no file behind.
+// A command line that is refused leaves no file behind.
 func TestRun_MistakesLeaveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
@@ -291,7 +291,7 @@ func TestRun_MistakesLeaveNothing(t *testing.T) {
 	}
 }
 
-// The demo is crawled if nothing is said at all, and if it is asked for.
+// The demo is crawled if there are no arguments, and if the argument is "demo".
 func TestRun_Demo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)
@@ -304,7 +304,7 @@ func TestRun_Demo(t *testing.T) {
 	})
 }
 
-// Flags may stand behind the URL.
+// Flags may come after the URL.
 func TestRun_FlagsAfterURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walled answers some paths as walls do, with links into themselves.
+// walled returns an internet that answers some paths as walls do, with links to
+// further walls.
 func walled() *robotstest.Internet {
 	internet := new(robotstest.Internet)
 	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,8 +50,8 @@ func walled() *robotstest.Internet {
 	return internet
 }
 
-// What comes in a page's place is told as a refusal, with its evidence, asked
-// for once, and not kept; what may be one is listed.
+// An answer that is not the page is reported as a refusal, with its evidence.
+// It is requested once and not kept. An answer that may be a refusal is listed.
 func TestCrawl_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := walled()
@@ -94,7 +95,7 @@ func TestCrawl_Refusals(t *testing.T) {
 	})
 }
 
-// The summary for a person names them, and so does the report.
+// The summary for people and the report name the refusals.
 func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -119,8 +120,8 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	})
 }
 
-// What an RSL file says for a page stands among what its owner says about use,
-// in the lines and in the report.
+// What an RSL file says about a page is reported with what its owner says about
+// its use, in the lines and in the report.
 func TestCrawl_Terms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

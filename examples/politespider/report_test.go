@@ -39,7 +39,7 @@ func TestCrawl_ReportLost(t *testing.T) {
 	})
 }
 
-// The report is there when the crawl is over, however it came to be.
+// The report is written when the crawl is over, however it ended.
 func TestCrawl_Report(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -87,7 +87,7 @@ func TestCrawl_Report(t *testing.T) {
 	}
 }
 
-// A report that cannot be written is a failure, not a surprise for later.
+// If the report cannot be written, the command fails.
 func TestCrawl_ReportFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -97,7 +97,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			os.RemoveAll(dir) // there was room for the report when the crawl began
+			os.RemoveAll(dir) // the report could be written when the crawl began
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
@@ -111,7 +111,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 	})
 }
 
-// The report of a crawl that was stopped and goes on is of all of it.
+// The report of a crawl that was stopped and continued covers all of it.
 func TestRun_ReportOfAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -144,7 +144,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			if f, err := os.OpenFile(filepath.Join(dir, "state", "records.jsonl"), os.O_APPEND|os.O_WRONLY, 0); err != nil {
 				t.Fatal(err)
 			} else {
-				f.WriteString(`{"seconds":1,"verd`) // as a process leaves it that is killed
+				f.WriteString(`{"seconds":1,"verd`) // as a killed process leaves it
 				f.Close()
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site each of whose pages leads to the next; it remembers what
-// was asked for, and calls at for each.
+// A chain is a site in which each page links to the next. It remembers which
+// pages were requested, and calls at for each.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)
@@ -41,15 +41,15 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
 
-// Stopped by Ctrl-C, the spider says how to go on, and does so: with what it
-// was told when it began.
+// After Ctrl-C the spider says how to continue. If that is done, it continues
+// with the settings that it began with.
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()
 	site := &chain{pages: 6, at: func(r *http.Request, n int) {
 		if n == 3 && ctx.Err() == nil {
 			ctrlC()
-			<-r.Context().Done() // the page does not get away in time
+			<-r.Context().Done() // the answer is not sent in time
 		}
 	}}
 	server := httptest.NewServer(site)
@@ -102,10 +102,10 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		args []string
-		want int // pages asked for until then
+		want int // pages requested until then
 	}{
 		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
-		{nil, 3}, // it had its pages
+		{nil, 3}, // it has fetched its pages
 		{[]string{"-max-pages=5"}, 5},
 		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
 	} {
@@ -128,7 +128,7 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitFailed { // there is no such page
+	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitFailed { // this page does not exist
 		t.Fatalf("exit status %d: %s", status, stderr.String())
 	}
 	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != tool.ExitFailed {
@@ -170,7 +170,7 @@ func TestRun_ResumeNotThere(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with Redis, nobody reads its password.
+// Whatever is wrong with Redis, no error shows its password.
 func TestRun_RedisSecret(t *testing.T) {
 	t.Parallel()
 	for _, rawURL := range []string{

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Sitemaps lead to pages that nothing links to, are asked for as robots.txt
-// allows, and only with -sitemaps.
+// Sitemaps lead to pages that nothing links to. Only with -sitemaps they are
+// requested, as robots.txt allows.
 func TestCrawl_Sitemaps(t *testing.T) {
 	for _, sitemaps := range []bool{false, true} {
 		t.Run(fmt.Sprint(sitemaps), func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A host that asks for a long time costs no worker: with one alone, the others
-// are crawled meanwhile.
+// A host that asks to be left alone for long does not occupy a worker: with one
+// worker, the other hosts are crawled meanwhile.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -50,8 +50,8 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 	})
 }
 
-// Without a Retry-After the host has the Limiter's back-off, and the page its
-// three more tries all the same.
+// Without a Retry-After the host is paused by the Limiter's back-off, and the
+// page still gets its three further tries.
 func TestCrawl_NoRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -67,7 +67,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
-		var due float64 // when the next try is, as the one before says
+		var due float64 // when the next try is due, by the one before
 		for _, l := range lines {
 			if l.Status != http.StatusTooManyRequests {
 				continue
@@ -89,8 +89,9 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 	})
 }
 
-// brokenSite is a site of 250 pages, all linked from the first, and its host is
-// owed 100 ms. These of its pages always answer 503, without a Retry-After.
+// brokenSite returns a site of 250 pages, all linked from the first. The pages
+// for which broken returns true always answer 503, without a Retry-After. The
+// host is owed 100 ms.
 func brokenSite(broken func(n int) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -111,8 +112,8 @@ func brokenSite(broken func(n int) bool) http.Handler {
 	})
 }
 
-// A page that always answers 503 waits by itself: its host goes on with the
-// others, and none of those is said to be put off.
+// A page that always answers 503 waits by itself. Its host goes on with the
+// others, and none of those is reported as put off.
 func TestCrawl_BrokenPages(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 503))
 	scattered := func() func(int) bool {
@@ -160,7 +161,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// What the server answers decides what became of a page: not each answer is a
+// The server's answer decides what became of a page: not every answer is the
 // page.
 func TestCrawl_Statuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -210,7 +211,7 @@ func TestCrawl_Statuses(t *testing.T) {
 	})
 }
 
-// A crawl that had no page has failed, even if every server answered.
+// A crawl that fetched no page has failed, even if every server answered.
 func TestCrawl_NothingThere(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusGone, http.StatusForbidden, http.StatusInternalServerError} {
 		synctest.Test(t, func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestCrawl_NothingThere(t *testing.T) {
 	}
 }
 
-// Ports of one host are asked at one pace, and have a robots.txt each. The
+// The ports of a host share one pace, and each has a robots.txt of its own. The
 // table of hosts says so.
 func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -244,7 +245,7 @@ func TestCrawl_Ports(t *testing.T) {
 	})
 }
 
-// A person reads the beginning of a long list, and where the rest is.
+// A person sees the beginning of a long list, and where to find the rest.
 func TestCrawl_LongLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -270,8 +271,8 @@ func TestCrawl_LongLists(t *testing.T) {
 	})
 }
 
-// The time for which a host was left alone because it asked for that is told
-// apart from its interval.
+// The time for which a host was left alone at its own request is shown apart
+// from its interval.
 func TestCrawl_Paused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

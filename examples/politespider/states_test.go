@@ -22,7 +22,7 @@ var reports = flag.String("reports", "", "directory in which the reports of Test
 
 // A report says what there is to say, in whatever state the crawl ended.
 func TestReport_States(t *testing.T) {
-	archive := func(pages int) http.Handler { // each page leads to the next ten; some are not well
+	archive := func(pages int) http.Handler { // each page links to the next ten; some fail
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var n int
 			fmt.Sscanf(r.URL.Path, "/archive/%d", &n)

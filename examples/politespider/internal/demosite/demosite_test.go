@@ -61,7 +61,7 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
-// Each copy has its own names, and its own answers that follow each other.
+// Each copy has names of its own, and its own sequences of answers.
 func TestCopies(t *testing.T) {
 	one, err := New()
 	if err != nil {
@@ -119,8 +119,8 @@ func TestParseHost_Mistakes(t *testing.T) {
 	}
 }
 
-// A page goes out in the charset and the coding that its header names, and as
-// often as it says.
+// A page is sent in the charset and the coding that its header names. Lines
+// that are to be repeated are.
 func TestParseHost_Body(t *testing.T) {
 	for _, test := range []struct{ name, header, body, want string }{
 		{"as it is", "A: b", "x\ny\n", "x\ny"},

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// crawlSite fetches until the frontier has no more, or the most that it may,
-// and returns what it fetched.
+// crawlSite fetches pages until the frontier hands out no more, and returns
+// what it fetched.
 func crawlSite(t testing.TB, f frontier) []string {
 	t.Helper()
 	var fetched []string
@@ -37,7 +37,7 @@ func readFile(t testing.TB, dir string) []byte {
 	return data
 }
 
-// A directory as a killed process leaves it.
+// directoryWith returns a directory as a killed process leaves it.
 func directoryWith(t testing.TB, journal []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// Wherever in a line the journal ends, no page is lost, and only those are
-// fetched again that it does not know to be done.
+// Wherever in a line the journal ends, no page is lost. Only those pages are
+// fetched again that the journal does not say are done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -67,12 +67,13 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	killedAt(t, journal, journal)
 }
 
-// killedAt goes on with a journal, of which the whole lines are known.
+// killedAt continues a crawl from a journal. whole has the journal's complete
+// lines.
 func killedAt(t *testing.T, journal, whole []byte) {
 	t.Helper()
 	d := openDirectory(t, directoryWith(t, journal), 1000)
 	defer d.Close()
-	d.Add(newPage(t, pageURL(0))) // as the spider does, each time
+	d.Add(newPage(t, pageURL(0))) // as the spider does in each run
 	again := make(map[string]bool)
 	for _, u := range crawlSite(t, d) {
 		again[u] = true
@@ -88,8 +89,8 @@ func killedAt(t *testing.T, journal, whole []byte) {
 	}
 }
 
-// After a power cut the last blocks may hold anything. What stands behind them
-// is not believed.
+// After a power cut the last blocks of the file may hold anything. What comes
+// after them is not used.
 func TestDirectory_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -107,13 +108,13 @@ func TestDirectory_Damaged(t *testing.T) {
 	}
 }
 
-// Stopped again and again, a crawl comes to its end, and its journal has no
-// more lines than it needs.
+// A crawl that is stopped again and again reaches its end, and its journal has
+// no more lines than it needs.
 func TestDirectory_ManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
 	for run := 1; ; run++ {
-		d := openDirectory(t, dir, run) // one page more than the last
+		d := openDirectory(t, dir, run) // it may fetch one page more than the last run
 		d.Add(newPage(t, pageURL(0)))
 		fetched := crawlSite(t, d)
 		total += len(fetched)
@@ -141,7 +142,7 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	}
 }
 
-// Killed and started again at once, a crawl is no less polite for it.
+// A crawl that is killed and started again at once is as polite as before.
 func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -182,7 +183,7 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	})
 }
 
-// A page that waits by itself still does when the crawl goes on.
+// A page that waits by itself still waits when the crawl continues.
 func TestDirectory_PageWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -193,7 +194,7 @@ func TestDirectory_PageWaits(t *testing.T) {
 		p.Puts, p.Due = 2, start.Add(time.Minute)
 		d.PutBack(p, start)
 		d.Close()
-		for range 2 { // as it was written when it happened, and anew
+		for range 2 { // first as it was written during the crawl, then rewritten
 			d = openDirectory(t, dir, 10)
 			if wait := d.State().Wait; wait != time.Minute {
 				t.Errorf("the page is due in %v, want in a minute", wait)
@@ -248,8 +249,8 @@ func wantError(t *testing.T, dir string, about About, want string) {
 	}
 }
 
-// A crawl that cannot keep its journal ends, instead of fetching what it would
-// fetch again.
+// A crawl that cannot keep its journal ends. If it went on, it would later
+// fetch the same pages again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)
 	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
@@ -284,8 +285,8 @@ func TestReadAbout(t *testing.T) {
 	}
 }
 
-// Whatever a journal holds, it is read without a panic, and what comes of it
-// can be written and read again.
+// Whatever a journal has in it, reading it does not panic, and the result can
+// be written and read again.
 func FuzzJournal(f *testing.F) {
 	for _, seed := range []string{
 		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +
@@ -306,7 +307,7 @@ func FuzzJournal(f *testing.F) {
 		var again bytes.Buffer
 		for l := range first.lines {
 			if err := newEncoder(&again).Encode(l); err != nil {
-				t.Skip(err) // a time that JSON does not have
+				t.Skip(err) // a time that JSON cannot hold
 			}
 		}
 		second, err := replayOf(again.Bytes())

@@ -18,10 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{}) // what matters comes back as an error
+	redis.SetLogger(quiet{}) // errors that matter are returned
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		parallel.Value.Set("8") // what is parallel waits for real time, and hardly for a processor
+		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -30,7 +30,7 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// frontier is what all of them have in common.
+// frontier has the methods that all frontiers have.
 type frontier interface {
 	Add(pages ...*Page) int
 	Take(ctx context.Context) (*Page, bool)
@@ -41,15 +41,15 @@ type frontier interface {
 	Close() error
 }
 
-// setting is what a test of all frontiers is given.
+// setting is what a test of all frontiers gets.
 type setting struct {
 	*testing.T
 	open func(max int) frontier // an empty one
-	unit time.Duration          // to wait for
-	real bool                   // time is real, so that things may happen later than they should
+	unit time.Duration          // the unit of waiting times
+	real bool                   // time is real, so things may happen late
 }
 
-// since fails the test unless that much time is over.
+// since fails the test unless at least this much time has passed.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
@@ -57,7 +57,8 @@ func (s setting) since(start time.Time, want time.Duration) {
 	}
 }
 
-// everyFrontier runs a test with each of them: where it can, in a bubble.
+// everyFrontier runs a test with each frontier, in a synctest bubble if that is
+// possible.
 func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -133,7 +134,7 @@ func TestHostsTakeTurns(t *testing.T) {
 	})
 }
 
-// A page comes out as it went in.
+// A page is handed out as it was added.
 func TestPage(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -159,7 +160,7 @@ func TestPutBack(t *testing.T) {
 		start := time.Now()
 		f.PutBack(p, start.Add(s.unit))
 
-		f.Add(newPage(s, "http://a.example/other")) // the whole host is left alone, not the page
+		f.Add(newPage(s, "http://a.example/other")) // the host is left alone, not only the page
 		first, ok := f.Take(s.Context())
 		if !ok {
 			s.Fatal("nothing was handed out")
@@ -173,10 +174,9 @@ func TestPutBack(t *testing.T) {
 	})
 }
 
-// A host is left alone for its interval, even if it has nothing to be asked for
-// meanwhile.
-// A page may wait by itself: its host goes on with others, newly found ones too,
-// and the page comes before them once it is due.
+// A host is left alone for its interval, even if it has no page to ask for
+// meanwhile. A page may wait by itself. Its host then goes on with other pages,
+// also with newly found ones. When the page is due, it comes before them.
 func TestWaitsByItself(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -223,8 +223,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// A host that had no answer for a page is asked for the one that is the least
-// like it, and not for another that waited.
+// If a host did not answer a page, the page that is the least like it comes
+// next, and not one that waited.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -247,21 +247,21 @@ func TestHurt(t *testing.T) {
 		}
 		putOff(take("/1"))
 		fifth := take("/5")
-		f.PutBack(fifth, time.Now()) // it was not asked for
-		f.Refund(take("/5"))         // nor this time
+		f.PutBack(fifth, time.Now()) // it was not requested
+		f.Refund(take("/5"))         // nor was this one
 		f.Done(take("/4"), time.Now(), 0)
 		again := take("/1")
 		f.Done(again, time.Now(), 0) // given up
 		f.Done(take("/3"), time.Now(), 0)
 		putOff(take("/2"))
-		f.Done(take("/2"), time.Now(), 0) // there is no other
+		f.Done(take("/2"), time.Now(), 0) // there is no other page
 		if _, ok := f.Take(s.Context()); ok {
 			s.Error("there was a page more")
 		}
 	})
 }
 
-// The rest that a host is owed holds for pages that wait by themselves, too.
+// Pages that wait by themselves wait for the rest that their host is owed, too.
 func TestWaitsForItsHost(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -318,7 +318,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// A worker with nothing to do has to stay while another may still find links.
+// A worker without a page has to stay while another may still find links.
 func TestWaitsForLinks(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -361,8 +361,8 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// Many workers, who find each page of a site several times, fetch each once,
-// one of a host at a time, and then go home.
+// Many workers find each page of a site several times. They fetch each page
+// once, one page of a host at a time, and then end.
 func TestManyWorkers(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(1000)
@@ -403,8 +403,8 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// A site of five hosts, each of whose pages leads to three others; all can be
-// reached from page 0.
+// A site of five hosts. Each page links to three others, and all can be reached
+// from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }

@@ -20,9 +20,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startRedis starts a real server with further options on a free loopback port
-// and stops it when the test ends. Without one on the machine the test is
-// skipped.
+// startRedis starts a real server with further options on a free loopback port,
+// and stops it when the test ends. If the machine has no Redis, it skips the
+// test.
 func startRedis(t testing.TB, options ...string) *redisServer {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -39,8 +39,8 @@ func startRedis(t testing.TB, options ...string) *redisServer {
 	return s
 }
 
-// freePort is one that nobody else gets while the server is down: it is below
-// those that systems give to whoever asks for any.
+// freePort returns a port that no other process gets while the server is down.
+// It is below the range from which systems choose ports.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -61,7 +61,8 @@ type redisServer struct {
 	running *exec.Cmd
 }
 
-// start starts it, also again, and waits until it answers.
+// start starts the server, for the first time or again, and waits until it
+// answers.
 func (s *redisServer) start() {
 	s.Helper()
 	s.running = exec.Command(s.command[0], s.command[1:]...)
@@ -82,7 +83,7 @@ func (s *redisServer) start() {
 	s.Fatalf("%s does not start:\n%s", s.command[0], log.String())
 }
 
-// kill kills it as kill -9 does.
+// kill kills the server as kill -9 does.
 func (s *redisServer) kill() {
 	s.running.Process.Kill()
 	s.running.Wait()
@@ -130,11 +131,11 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 	return r
 }
 
-// die ends a process's part in a crawl as kill -9 does.
+// die ends a process's part in a crawl, as kill -9 does.
 func (r *Redis) die() { r.Close() }
 
-// A crawl whose process died in the middle of a page is finished by the others,
-// once its lease is over.
+// If a process dies in the middle of a page, the others finish its crawl when
+// its lease is over.
 func TestRedis_TakesOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -167,9 +168,8 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// However long a page takes, its process keeps it while it lives.
-// So is a page that had waited by itself: it stands in its host's stream behind
-// pages that nobody has had yet.
+// If a process dies, a page that had waited by itself is taken over, too. Its
+// entry is behind pages in the host's stream that nobody has had yet.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -185,7 +185,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	dead.Add(newPage(t, "http://a.example/3"))
 	dead.PutBack(p, time.Now())
-	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host is well
+	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host answers
 	mustTake(t, dead, "/1")
 	dead.die()
 	alive := openRedis(t, server, RedisOptions{Lease: lease})
@@ -212,10 +212,11 @@ func mustTake(t *testing.T, r *Redis, path string) *Page {
 	return p
 }
 
+// However long a page takes, its process keeps it while the process lives.
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	const lease = 3 * time.Second // two thirds of which a busy machine may hold up a heartbeat
+	const lease = 3 * time.Second // a busy machine may delay a heartbeat by two thirds of this
 	slow := openRedis(t, server, RedisOptions{Lease: lease})
 	slow.Add(newPage(t, "http://a.example/"))
 	p, _ := slow.Take(t.Context())
@@ -232,8 +233,8 @@ func TestRedis_LongWait(t *testing.T) {
 	}
 }
 
-// A process that was thought dead and wakes up changes nothing of what is now
-// another's.
+// A process that counted as dead and wakes up does not change what another
+// process has taken over.
 func TestRedis_TakenOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -243,7 +244,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	p, _ := asleep.Take(t.Context())
 	lost := *p
 	asleep.mu.Lock()
-	clear(asleep.held) // its heart does not beat
+	clear(asleep.held) // it sends no heartbeats
 	asleep.mu.Unlock()
 
 	other := openRedis(t, server, RedisOptions{Lease: lease})
@@ -263,8 +264,8 @@ func TestRedis_TakenOver(t *testing.T) {
 	}
 }
 
-// Every process learns of the end, also one that comes late, and nobody leaves
-// before it.
+// Every process learns that the crawl is over, also one that comes late, and no
+// process ends before that.
 func TestRedis_End(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -315,7 +316,8 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	}
 }
 
-// With Redis away everybody waits; what was out is not lost when it is back.
+// While Redis is away everybody waits. When it is back, the pages that were out
+// are not lost.
 func TestRedis_Away(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -388,7 +390,7 @@ func (h *countingHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// A Redis that has lost the crawl is not taken for one whose crawl is over.
+// A Redis that has lost the crawl does not look like one whose crawl is over.
 func TestRedis_Flushed(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -405,7 +407,7 @@ func TestRedis_Flushed(t *testing.T) {
 	}
 }
 
-// Processes stay with the hosts that they have begun with.
+// Processes keep the hosts that they began with.
 func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -434,12 +436,12 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 			members[m].Done(p, time.Now(), 0)
 		}
 	}
-	if moves > hosts*pages/10 { // none, if the machine does not sleep for a second
+	if moves > hosts*pages/10 { // none, unless the machine stands still for a second
 		t.Errorf("of %d draws, %d were of a host that another process had before", hosts*pages, moves)
 	}
 }
 
-// What a process does not draw any more, others do.
+// If a process takes no more pages of its hosts, others do.
 func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -463,7 +465,7 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	}
 }
 
-// The commands and keys that the doc lists are enough.
+// The commands and keys in the doc are enough.
 func TestRedis_NeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -493,7 +495,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	}
 }
 
-// A server that says no is not asked for ever.
+// A server that refuses a command is not asked for ever.
 func TestRedis_NoRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -514,7 +516,7 @@ func TestRedis_NobodyThere(t *testing.T) {
 	}
 }
 
-// Ctrl-C gives back what is out, so that the others need not wait for the
+// Ctrl-C gives back the pages that are out, so the others need not wait for the
 // lease.
 func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
@@ -536,7 +538,8 @@ func TestRedis_Interrupted(t *testing.T) {
 	}
 }
 
-// What a page costs: four calls, of which two wait for each other.
+// BenchmarkRedis measures what a page costs: four calls, two of which wait for
+// each other.
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
 	r := openRedis(b, server, RedisOptions{Max: 1 << 30})

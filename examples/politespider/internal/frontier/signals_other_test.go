@@ -4,6 +4,6 @@ package frontier
 
 import "syscall"
 
-// No process can be told to stand still here: sending these is an error. Where
-// there is no Redis either, the test is skipped before.
+// On this system no process can be told to stand still: sending these signals
+// is an error. If there is no Redis either, the test has been skipped before.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)

@@ -4,5 +4,5 @@ package frontier
 
 import "syscall"
 
-// What a process is told to stand still and to go on.
+// The signals that make a process stand still and go on.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT

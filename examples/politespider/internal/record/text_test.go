@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// In JSON, a time has three digits after the point at most.
+// In JSON, a time has at most three digits after the point.
 func TestSeconds(t *testing.T) {
 	for ms := range 20_000 {
 		d := time.Duration(ms)*time.Millisecond + 400*time.Microsecond

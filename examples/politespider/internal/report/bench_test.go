@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// What a request costs while the crawl runs. Its URL, which the frontier keeps
-// anyway, is not counted.
+// BenchmarkAdd measures what a request costs while the crawl runs. The
+// request's URL is not counted, because the frontier keeps it anyway.
 func BenchmarkAdd(b *testing.B) {
 	var urls [1000]string
 	for i := range urls {

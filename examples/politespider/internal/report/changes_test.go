@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A crawl beside an earlier one: what is more and less, and which URLs were lost
-// or found.
+// A report that compares a crawl with an earlier one shows what there is more
+// or less of, and which URLs were lost or found.
 func TestWrite_Changes(t *testing.T) {
 	lost := func(urls ...string) (all []record.Record) {
 		for _, u := range urls {

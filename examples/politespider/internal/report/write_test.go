@@ -26,8 +26,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What is in the records is in the page: a mark for each request and for each
-// URL that nothing was sent for.
+// The page has what is in the records: a mark for each request, and for each
+// URL for which nothing was sent.
 func TestWrite(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
 	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
@@ -71,8 +71,8 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// What there is to say of a robots.txt stands beside its last answer, which
-	// here is another host's.
+	// Notes about a robots.txt are beside its last answer, which here comes
+	// from another host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -101,8 +101,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A request that net/http sent again is no second page that was lost: the
-// counts of the marks are those of the tiles.
+// A request that net/http sent again does not count as a second lost page: the
+// numbers of marks are those in the tiles.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
@@ -113,8 +113,8 @@ func TestWrite_SentAgain(t *testing.T) {
 	}
 }
 
-// hostile is what a site might send to have a script of its own run, or to make
-// the page tell another story.
+// hostile are texts that a site might send to have its own script run, or to
+// change what the page says.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
 	`<!--<script>`, `-->`, `]]>`,
@@ -124,8 +124,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// Everything that a site can choose is put in for it, and comes out as data: no
-// element, no attribute, no script more.
+// Each of these texts is put in for everything that a site can choose. All come
+// out as data: no element, attribute or script is added.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -150,8 +150,8 @@ func TestWrite_HostileStrings(t *testing.T) {
 	}
 }
 
-// hostileCrawl is a crawl in which each text is everything that a site can
-// choose.
+// hostileCrawl returns a crawl in which everything that a site can choose has
+// these texts.
 func hostileCrawl(t *testing.T, texts []string) *Crawl {
 	c := New(texts[0], texts[0], time.Now(), time.Second)
 	for n, text := range texts {
@@ -183,8 +183,8 @@ func hostileSummary(text string) record.Summary {
 	}
 }
 
-// The policy names the page's own script and style by their hashes, as they
-// stand in the file, and allows nothing else.
+// The policy names the page's own script and style by their hashes, as they are
+// in the file, and allows nothing else.
 func TestWrite_Policy(t *testing.T) {
 	doc := write(t, New("", "", time.Now(), 0), record.Summary{})
 	sum := func(text string) string {
@@ -208,7 +208,7 @@ func TestWrite_Policy(t *testing.T) {
 	}
 }
 
-// Nothing in the page asks for anything that is not in it.
+// Nothing in the page requests anything outside it.
 func TestWrite_SelfContained(t *testing.T) {
 	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
 	doc.each(func(n *html.Node) {
@@ -228,7 +228,7 @@ func TestWrite_SelfContained(t *testing.T) {
 	})
 }
 
-// What is kept has an end, and the page says so.
+// What a report keeps is limited, and the page says if something was left out.
 func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
 	c.room, c.text = 2, 100
@@ -257,7 +257,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// decide asks a robots.txt about a URL.
+// decide returns the Decision of a robots.txt about a URL.
 func decide(t *testing.T, robots, rawURL string) *robotsmw.Decision {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -301,7 +301,7 @@ func (d document) each(visit func(*html.Node)) {
 	}
 }
 
-// read reads the data in the script of that name.
+// read decodes the data in the script with this ID.
 func (d document) read(t *testing.T, id string, into any) {
 	t.Helper()
 	found := false
@@ -318,7 +318,7 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton is the page's elements with the names of their attributes, and
+// skeleton returns the page's elements with the names of their attributes, and
 // nothing that a site can choose.
 func (d document) skeleton() string {
 	var b strings.Builder
@@ -332,7 +332,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text is what the page says before its script runs.
+// text returns what the page says before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {
@@ -352,7 +352,8 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// Pages that say the same are a row, also if each has its own nofollow links.
+// Pages that say the same are one row, even if each has nofollow links of its
+// own.
 func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
 	for n := range 30 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A page is broken if it fails again while its host answers others; a host that
-// answers nothing is not.
+// A page is broken if it fails again while its host answers other pages. If the
+// host answers nothing, the page is not broken.
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health
@@ -23,13 +23,13 @@ func TestHealth(t *testing.T) {
 		putOff("/2", false)
 		time.Sleep(time.Second)
 		h.answer("b.example", "/")
-		putOff("/1", false) // that was another host
+		putOff("/1", false) // only another host has answered
 		time.Sleep(time.Second)
 		h.answer("a.example", "/3")
 		putOff("/4", false) // for the first time
 		putOff("/1", true)
 		time.Sleep(time.Second)
 		h.answer("a.example", "/2")
-		putOff("/2", false) // it is well since
+		putOff("/2", false) // it was answered since
 	})
 }

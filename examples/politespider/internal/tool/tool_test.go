@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Crawler that cannot begin says why, and nothing is printed of a crawl.
+// A Crawler that cannot begin says why, and nothing is printed about a crawl.
 func TestRun_CannotBegin(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	command := Command{

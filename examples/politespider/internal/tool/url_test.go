@@ -28,8 +28,8 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// Someone who writes a URL as a browser's address bar takes it reads how to
-// write it here.
+// A URL that is incomplete, such as one typed into a browser's address bar,
+// gets an error that says how to write it here.
 func TestNormalize_InFull(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a.example":          "http://a.example",

@@ -24,7 +24,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// browser is the Chromium of all tests; nil: there is none.
+// browser is the Chromium for all tests; nil if there is none.
 var browser context.Context
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func chromium() string {
 	return ""
 }
 
-// patience is for machines that have much else to do.
+// patience is long enough for a busy machine.
 const patience = 3 * time.Minute
 
 // tab is a report in a browser.
@@ -65,8 +65,8 @@ type tab struct {
 	context.Context
 }
 
-// open shows a report in a tab of its own. Whatever the browser complains
-// about, and whatever the page asks the network for, fails the test.
+// open shows a report in a tab of its own. The test fails if the browser
+// complains about anything, or if the page requests anything from the network.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	t.Helper()
 	needBrowser(t)
@@ -86,7 +86,7 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 			complain("exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *runtime.EventConsoleAPICalled:
 			complain("console.%s: %v", e.Type, e.Args)
-		case *log.EventEntryAdded: // violations of the policy, too
+		case *log.EventEntryAdded: // also violations of the policy
 			complain("%s: %s", e.Entry.Source, e.Entry.Text)
 		case *page.EventJavascriptDialogOpening:
 			complain("a dialog: %s", e.Message)
@@ -139,7 +139,7 @@ func (t tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns what an expression comes to in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](t tab, expression string) T {
 	t.Helper()
 	value, err := chromedp.Run(t.Context, chromedp.Evaluate[T](expression))
@@ -172,8 +172,8 @@ func (t tab) filter(statements string) {
 	t.wait(fmt.Sprintf("document.documentElement.dataset.settled !== %q", before))
 }
 
-// screenshot leaves a picture of the page as it is on the screen, if somebody
-// wants to see it.
+// screenshot saves a picture of the page as the screen shows it, if
+// REPORT_SHOTS is set.
 func (t tab) screenshot(name string) {
 	t.Helper()
 	dir := os.Getenv("REPORT_SHOTS")

@@ -18,9 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented is a crawl that never was: of so many hosts with so many pages each,
-// with everything that a report shows. It is the same each time. Its pace is
-// kept, but for the requests that are to come too early.
+// invented returns an invented crawl of this many hosts with this many pages
+// each. It has everything that a report shows, and is the same each time. It
+// keeps its pace, except for the requests that must come too early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -45,7 +45,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				took := slowness * (0.5 + random.ExpFloat64())
 				r.Requests = []record.Request{{At: now, Took: took, Status: r.Status, Interval: owed}}
 				r.Seconds += took
-				if r.PausedUntil > 0 { // from the answer on
+				if r.PausedUntil > 0 { // counted from the answer
 					r.PausedUntil += now + took
 				}
 				now = max(now+owed, r.PausedUntil) + random.ExpFloat64()*0.02
@@ -135,7 +135,7 @@ func inventedChecker(t testing.TB) *robotsmw.Checker {
 	return transport.Checker()
 }
 
-// everywhere is the same robots.txt on every host.
+// everywhere serves the same robots.txt on every host.
 type everywhere struct{ text string }
 
 func (e everywhere) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -155,14 +155,15 @@ func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision 
 	return &d
 }
 
-// smuggled is what a site might send to have a script of its own run.
+// smuggled are texts that a site might send to have its own script run.
 var smuggled = []string{
 	`</script><script>pwned=1</script>`, `<!--<script>`, `"><img src=x onerror=pwned=1>`, `<svg onload=pwned=1>`,
 	`' autofocus onfocus=pwned=1 '`, `javascript:pwned=1`, `<iframe srcdoc="<script>parent.pwned=1</script>">`, `</style><style>*{display:none}`,
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile is a crawl of sites that have put such a text wherever they could.
+// hostile returns a crawl of sites that have put such a text wherever they
+// could.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The demo's report has a mark for each request that its JSON lines speak of,
-// and for each URL that nothing was sent for.
+// The demo's report has a mark for each request in its JSON lines, and for each
+// URL for which nothing was sent.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 		width, screen int64
 		dark          bool
 	}{{"desktop-light", 1280, 1000, false}, {"desktop-dark", 1280, 1000, true}, {"phone", 360, 740, false}} {
-		tb := open(t, path, look.width, 3600, look.dark) // so high that all timelines are in sight
+		tb := open(t, path, look.width, 3600, look.dark) // high enough to show all timelines
 		tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
 		got := eval[map[string]int](tb, `Object.fromEntries([...document.querySelectorAll('.lane')].map(l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
 		for host, n := range want {
@@ -86,8 +86,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// What a mark looks like is what it means: the colour of its kind is where the
-// mark has to be, and red where it is early.
+// A mark shows what it stands for: the place of a mark has the colour of its
+// kind, and red if the mark is early.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 1)
@@ -173,7 +173,7 @@ func TestFilter(t *testing.T) {
 		t.Errorf("without a filter it says %q", got)
 	}
 
-	// Each kind that is switched off takes its marks away, until none is left.
+	// Each kind that is switched off removes its marks, until none is left.
 	left := total
 	for i := range count("#kinds button") {
 		button := fmt.Sprintf(`document.querySelectorAll('#kinds button')[%d]`, i)
@@ -237,7 +237,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// Everything can be reached and done without a pointer.
+// All parts of the page can be reached and used without a pointer.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 4, 60, 0)
@@ -280,7 +280,7 @@ func TestKeyboard(t *testing.T) {
 		last = at
 	}
 
-	// In a timeline: from mark to mark.
+	// In a timeline the keys go from mark to mark.
 	tb.do(`document.querySelector('.lane canvas').focus()`)
 	marks, _ := strconv.Atoi(active("ariaValueMax"))
 	for _, step := range []struct {
@@ -310,7 +310,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
 	}
 
-	// From what was blocked to the line that did it.
+	// They go from what was blocked to the line that blocked it.
 	press(kb.Home)
 	for range marks {
 		if strings.Contains(active("ariaValueText"), "blocked") {
@@ -334,7 +334,7 @@ func TestKeyboard(t *testing.T) {
 	if !inSight {
 		t.Error("the line that decided is not in sight")
 	}
-	// In the list of lines: up and down.
+	// In the list of lines they go up and down.
 	tb.do(`document.querySelector('#rules button').focus()`)
 	for range 2 {
 		press(kb.ArrowDown)
@@ -374,7 +374,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// On a phone the page is as wide as the screen, whatever is in it.
+// On a phone the page is as wide as the screen, whatever it shows.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{
@@ -431,8 +431,8 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// A crawl of 200 hosts: what is not in sight is not read, let alone drawn. How
-// long it takes is told, not tested.
+// In a report of 200 hosts, the page neither reads nor draws what is not in
+// sight. The test logs how long that takes, but does not judge it.
 func TestBig(t *testing.T) {
 	t.Parallel()
 	pages := 300

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// What a person reads in a pipe or a file: no colour, no line without its
+// What a person reads in a pipe or a file has no colour, and each line has its
 // verdict.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
@@ -64,8 +64,8 @@ func TestTextPrinter(t *testing.T) {
 	}
 }
 
-// Evidence stands below the page that it is about. What robots.txt says is
-// printed once for each host, and a page may hold anything.
+// Evidence is below the page that it is about. What robots.txt says is printed
+// once for each host. A page may say anything.
 func TestTextPrinter_Evidence(t *testing.T) {
 	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
@@ -125,7 +125,7 @@ func TestTextPrinter_Hosts(t *testing.T) {
 	}
 }
 
-// What was lost is listed with its status and why, as far as there is either.
+// Lost pages are listed with their status and the reason, if these exist.
 func TestTextPrinter_Lost(t *testing.T) {
 	var out bytes.Buffer
 	const u = "http://a.example/"
@@ -142,7 +142,7 @@ Lost:
   http://a.example/busy                       given up: 503, asked for 4 times
   http://a.example/                           failed: EOF
 `
-	if out.String() != want { // and no table of no hosts
+	if out.String() != want { // and no table of hosts, because there are none
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
@@ -172,7 +172,7 @@ func TestLivePrinter(t *testing.T) {
 	}
 }
 
-// uncoloured drops the terminal's attributes.
+// uncoloured removes the terminal's attributes.
 func uncoloured(s string) string {
 	var b strings.Builder
 	for {
