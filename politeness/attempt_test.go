@@ -15,14 +15,15 @@ import (
 	"weak"
 )
 
-// hanging is a base that answers after its request's time, or not at all.
+// hanging is a Base that answers when its request's time is over, or not at
+// all.
 var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, context.Cause(r.Context())
 })
 
-// One timer serves all attempts of a Transport, and each has its own time all
-// the same: those that began together, one after the other, and after all
+// One timer serves all attempts of a Transport, and still each attempt gets its
+// own time: attempts that began together, one after the other, or after all
 // others were over.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +37,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 				return hanging(r)
 			})}
 		random := rand.New(rand.NewPCG(1, 2))
-		var begins []time.Duration // after the test's start
+		var begins []time.Duration // since the test began
 		for range 200 {
 			begins = append(begins, time.Duration(random.IntN(60_000))*time.Millisecond)
 		}
@@ -75,8 +76,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 
 var errFed = errors.New("has enough pages")
 
-// To those who look at it, an attempt's context is the caller's with a
-// deadline.
+// Seen from outside, an attempt's context is the caller's with a deadline.
 func TestAttemptIsAContext(t *testing.T) {
 	type key struct{}
 	const timeout = 10 * time.Second
@@ -88,7 +88,7 @@ func TestAttemptIsAContext(t *testing.T) {
 		ends     time.Duration
 		err      error
 		timedOut bool
-		cause    error // nil: err
+		cause    error // nil: the same as err
 	}{
 		{"a caller without a deadline", context.WithCancel, timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
 		{"a caller with a later one", withTimeout(time.Minute), timeout, timeout, timeout, context.DeadlineExceeded, true, nil},
@@ -164,8 +164,9 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-// A caller's context may live as long as a whole crawl, and AttemptTimeout be
-// as long. What is over is not kept by them, even if nobody closes the body.
+// A caller's context may live as long as a whole crawl, and AttemptTimeout may
+// be as long. They do not keep an attempt that is over in memory, even if
+// nobody closes the body.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -214,8 +215,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// What an attempt was asked to call when it ends is let go once it has ended,
-// or when it was taken back.
+// An attempt drops the functions to call at its end once it has ended, or once
+// they are taken back.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -253,8 +254,8 @@ func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// What a request costs beyond what Base does. It is paid for each page of a
-// crawl.
+// A request costs this many allocations beyond those of Base. Each page of a
+// crawl costs as many.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -296,7 +297,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 					panic(io.ErrUnexpectedEOF)
 				case 2:
 					if _, ok := ctx.Deadline(); ok && timeout < time.Hour {
-						<-ctx.Done() // of the timeout
+						<-ctx.Done() // until the timeout
 					}
 				case 3:
 					context.AfterFunc(ctx, func() {})
@@ -329,7 +330,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for busy(tr.Limiter) != 0 && timeout < time.Hour {
-			time.Sleep(time.Millisecond) // abandoned bodies of callers who never leave: until AttemptTimeout
+			time.Sleep(time.Millisecond) // wait for AttemptTimeout to end bodies that were abandoned by callers who never leave
 		}
 		if n := busy(tr.Limiter); n != 0 {
 			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)
@@ -356,7 +357,7 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that ends a context, as those of net/http do.
+// cancelling is a body that cancels a context, as bodies of net/http do.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -33,9 +33,9 @@ func (b *logbook) note(host string, v visit) {
 	b.visits[host] = append(b.visits[host], v)
 }
 
-// TestAuditOverLoopback lets eight workers for each host crawl a real server on
-// loopback as fast as they are let, and checks the pace from both sides. By
-// default it is a short one; COURTESY_AUDIT=200 makes it 200 hosts of 40 pages.
+// TestAuditOverLoopback has eight workers for each host crawl a real server on
+// loopback, as fast as they may. It checks the pace from both sides. By default
+// it is short; COURTESY_AUDIT=200 makes it 200 hosts of 40 pages.
 func TestAuditOverLoopback(t *testing.T) {
 	const workers, delay = 8, 50 * time.Millisecond
 	hosts, pages := 20, 10
@@ -55,7 +55,7 @@ func TestAuditOverLoopback(t *testing.T) {
 				server.note(r.Host, v)
 			}))
 			defer srv.Close()
-			// Every host name is this server.
+			// Every host name leads to this server.
 			base := &http.Transport{
 				DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 					return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())

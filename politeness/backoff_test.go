@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// What rests a host, and for how long. An answer takes no time here, so without
-// a rest the next request starts a Delay of 1 s after it.
+// What pauses a host, and for how long. An answer takes no time here, so
+// without a pause the next request starts a Delay of 1 s after the one before.
 func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		answer string        // the status, and header fields
-		least  time.Duration // until the next request; with a tenth at random
+		least  time.Duration // until the next request, without the random tenth
 		chance bool          // it may be a tenth longer
 	}
 	tests := []struct {
@@ -93,7 +93,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // after it was heard
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // after the answer was heard
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -113,7 +113,7 @@ func TestWhatRestsAHost(t *testing.T) {
 	}
 }
 
-// The requests that were under way when the first refusal was heard are refused
+// All requests that were under way when the first refusal was heard are refused
 // for the same reason.
 func TestRefusalsOfOneMoment(t *testing.T) {
 	const s = time.Second
@@ -201,8 +201,8 @@ func TestFirstRefusalIsRemembered(t *testing.T) {
 	})
 }
 
-// Members of a crawl that were refused together do not come back together: a
-// tenth of the pause is random.
+// Crawlers that were refused together do not come back together, because up to
+// a tenth of the pause is random.
 func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
@@ -245,8 +245,8 @@ func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
 	})
 }
 
-// Whoever is sent away from a host whose slot is all that is missing comes back
-// after an interval, not at once to be sent away again.
+// A request that is refused only because no slot is free should come back after
+// an interval. If it came back at once, it would be refused again.
 func TestSentAwayFromABusySlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")

@@ -47,7 +47,7 @@ func BenchmarkAcquire(b *testing.B) {
 	})
 }
 
-// liveHeap is what is live now, stacks included.
+// liveHeap returns how many bytes of memory are live now, stacks included.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -81,7 +81,7 @@ func BenchmarkIdleHosts(b *testing.B) {
 }
 
 // BenchmarkDueTimes runs 10,000 hosts, each at a pace of its own between half a
-// second and one and a half, and reports how late their requests start.
+// second and one and a half. It reports how late their requests start.
 func BenchmarkDueTimes(b *testing.B) {
 	const hosts, starts = 10_000, 5
 	for b.Loop() {
@@ -95,7 +95,7 @@ func BenchmarkDueTimes(b *testing.B) {
 				u := hostURL(i)
 				pace := 500*time.Millisecond + time.Duration(i)*100*time.Microsecond
 				ctx := WithCrawlDelay(b.Context(), pace)
-				time.Sleep(pace) // spread the first ones out as well
+				time.Sleep(pace) // spread the first requests, too
 				var mine [starts]time.Duration
 				var last time.Time
 				for n := range starts + 1 {

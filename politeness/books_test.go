@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whatever stands in the books, nobody gets more than the Budget, and what was
+// Whatever the books contain, nobody gets more than the Budget, and what was
 // written is read again.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
@@ -42,8 +42,8 @@ func FuzzBooks(f *testing.F) {
 	})
 }
 
-// A state that other members have left may be anything: no request is made
-// sooner or more often for it.
+// A state from another member may contain anything. It never makes a request
+// start sooner, and never allows more requests.
 func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
@@ -93,8 +93,8 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-// A clock that was a year ahead when the process began, and is then set right,
-// does not close a host for a year. What was claimed of today before counts.
+// A clock was a year ahead when the process began, and is then set right. That
+// does not close a host for a year. What was claimed today before that counts.
 func TestBudget_ClockSetBack(t *testing.T) {
 	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
 		synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestBudget_ClockSetBack(t *testing.T) {
 			l.mu.Unlock()
 			want := 3
 			if dir != "" {
-				want = 0 // the books know
+				want = 0 // the books have the earlier claims
 			}
 			if n := use(); today != 3 || n != want {
 				t.Errorf("%s: %d requests, and %d when the clock was right again; want 3 and %d", name, today, n, want)

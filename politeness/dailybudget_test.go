@@ -24,11 +24,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The bubble of synctest begins at midnight UTC.
+// A synctest bubble begins at midnight UTC.
 var newDay = time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 
 // crawlUntilSpent makes requests until one is refused, and returns how many
-// there were. The refusal has to be that of a spent Budget.
+// there were. The refusal has to say that the Budget is spent.
 func crawlUntilSpent(t *testing.T, l *politeness.Limiter, o politeness.Outcome) (n int) {
 	t.Helper()
 	for {
@@ -65,8 +65,8 @@ func TestBudget_Requests(t *testing.T) {
 	}
 }
 
-// Those who wait are refused when the last of the Budget goes to one before
-// them.
+// Requests that wait are refused when one before them uses the last of the
+// Budget.
 func TestBudget_Queue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}, Concurrency: 3}
@@ -96,7 +96,7 @@ func TestBudget_Queue(t *testing.T) {
 	})
 }
 
-// The fetch of robots.txt counts, and is made in any case.
+// The fetch of robots.txt counts, and is made even if the Budget is spent.
 func TestBudget_Exempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, dir := range []string{"", t.TempDir()} {
@@ -122,8 +122,8 @@ func TestBudget_Exempt(t *testing.T) {
 	})
 }
 
-// Bytes are those of bodies as Base gives them; the last body is read to its
-// end.
+// Bytes are counted in bodies as Base returns them. The last body is read to
+// its end.
 func TestBudget_Bytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 1000)
@@ -161,14 +161,15 @@ func TestBudget_Bytes(t *testing.T) {
 	})
 }
 
-// A directory keeps what was used: for the next run, to a block that it had
-// reserved, and for others that use it at the same time.
+// A directory keeps what was used, except for at most one reserved block: for
+// the next run, and for other processes that use the directory at the same
+// time.
 func TestBudget_Dir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320, Bytes: 64_000, Dir: filepath.Join(t.TempDir(), "budget")}
 		var limiters []*politeness.Limiter
 		n := 0
-		for range 20 { // each is left in the middle, as kill -9 leaves it
+		for range 20 { // each is stopped in the middle, as by kill -9
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			limiters = append(limiters, l)
 			for range 7 {
@@ -180,7 +181,7 @@ func TestBudget_Dir(t *testing.T) {
 				n++
 			}
 		}
-		for _, l := range limiters[:10] { // others are still at it
+		for _, l := range limiters[:10] { // others are still running
 			n += crawlUntilSpent(t, l, politeness.Outcome{Status: 200, Bytes: 150})
 		}
 		n += crawlUntilSpent(t, &politeness.Limiter{Delay: -1, Budget: b}, ok)
@@ -203,7 +204,7 @@ func TestBudget_Dir(t *testing.T) {
 	})
 }
 
-// What was used beyond the Budget by the last body is known to the next run.
+// The next run knows what the last body used beyond the Budget.
 func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Bytes: 1000, Dir: t.TempDir()}
@@ -220,7 +221,8 @@ func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	})
 }
 
-// Broken lines, as a stop in the middle of one leaves, cost nothing.
+// A line that is broken, because its writer was stopped in the middle, costs
+// nothing.
 func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 10, Dir: t.TempDir()}
@@ -238,8 +240,8 @@ func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	})
 }
 
-// Where the directory cannot be written, nothing is asked that would not be
-// known, and the error says why. robots.txt is fetched.
+// If the directory cannot be written, no request is made that would not be
+// counted, and the error says why. robots.txt is still fetched.
 func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
@@ -273,8 +275,8 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// In a fleet a host's Budget goes with it: what was reserved is kept before it
-// is used, and what was not used is handed over.
+// In a fleet, a host's Budget moves with it. What is reserved is stored before
+// it is used, and what was not used is handed over.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -282,7 +284,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
-		f.started() // not before the fleet knows
+		f.started() // not before the fleet has stored it
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
 		}
@@ -338,7 +340,7 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
-// What the fleet was told of yesterday is no claim of today's.
+// What the fleet was told about yesterday is not a claim of today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
@@ -348,7 +350,7 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		h.Own(nil, 0, true)
 		give(t, h, false, false)
 		time.Sleep(2 * time.Second)
-		h.Own(nil, 0, true) // it looks again, and claims of today's
+		h.Own(nil, 0, true) // the Limiter looks again, and claims for today
 		synctest.Wait()
 		h.Kept()
 		if starts, _ := f.seen(); len(starts) != 0 {
@@ -375,7 +377,7 @@ func TestBudget_ThatMakesNoSense(t *testing.T) {
 	}
 }
 
-// A negative number is no limit, as elsewhere.
+// A negative number means no limit, as it does elsewhere.
 func TestBudget_None(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: -1, Bytes: -1}}
@@ -389,8 +391,8 @@ func TestBudget_None(t *testing.T) {
 	})
 }
 
-// Hosts whose day must be remembered are bounded: a further one is refused
-// until the day is over.
+// The number of hosts whose day must be remembered is limited. A further host
+// is refused until the day is over.
 func TestBudget_MaxHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 2}}

@@ -25,7 +25,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		dials   []time.Duration // how long each takes; negative: and then it fails
+		dials   []time.Duration // how long each takes; negative: it fails after that time
 		want    []time.Duration // when the host sees requests
 		ended   time.Duration
 	}{
@@ -127,14 +127,15 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server, want 4", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may see one late; it was 1 ms
+		if gap < delay/2 { // a busy machine may see one late; without the wait, the gap was 1 ms
 			t.Errorf("the server saw requests %v apart, want %v", gaps, delay)
 		}
 	}
 }
 
-// A request that never gets to its host holds up the others until its attempt
-// is over, and nothing of it is left. Who has no time for that is told so.
+// A request that never reaches its host holds up the others until its attempt
+// is over. Nothing of it is left after that. A request that cannot wait for so
+// long is refused.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -142,7 +143,7 @@ func TestDialThatHangs(t *testing.T) {
 		base := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			if first {
 				first = false
-				time.Sleep(20 * time.Second) // ctx is not the request's: net/http goes on dialling for another
+				time.Sleep(20 * time.Second) // ctx is not the request's: net/http goes on dialling for others
 				return nil, errors.New("no route to host")
 			}
 			near, far := net.Pipe()
@@ -182,7 +183,7 @@ func TestDialThatHangs(t *testing.T) {
 	})
 }
 
-// A Base that does not say when requests leave has all its slots.
+// A Base that does not report when requests are sent can use all slots.
 func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &Transport{Limiter: &Limiter{Concurrency: 3}, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
@@ -201,10 +202,10 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// A request whose lease ended on its way holds up nobody, but when it gets there
-// after all, the interval counts from then.
+// A request whose lease ended before it was sent holds up nobody. If it reaches
+// the host after all, the interval counts from then.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // that wait when it arrives; else its host is forgotten by then
+	for _, others := range []bool{true, false} { // whether others wait when it arrives; if not, its host is forgotten by then
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration

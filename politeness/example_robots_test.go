@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// With robots.txt: robotsmw is outermost and tells the Limiter each site's
-// Crawl-delay. Here it is longer than this crawl would wait.
+// With robots.txt, robotsmw is outermost and tells the Limiter each site's
+// Crawl-delay. In this example it is longer than the crawl would wait.
 func ExampleTransport_robots() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{

@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Around any http.Client: the requests to a host now keep their distance.
+// Put a Transport under any http.Client, and requests to a host keep their
+// distance.
 func Example() {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
@@ -36,7 +37,8 @@ func Example() {
 	// Output: at least 100 ms: true
 }
 
-// A wait that does not fit is refused at once, with the time to come again.
+// A request whose wait would be too long is refused at once, with the time at
+// which to come again.
 func ExampleDelayError() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")
@@ -65,7 +67,7 @@ func ExampleDelayError() {
 	// come again in 2m0s
 }
 
-// Fetching by other means: ask before, tell after.
+// To fetch by other means, call Acquire before and Done after each request.
 func ExampleLimiter_Acquire() {
 	var limiter politeness.Limiter
 	ctx := context.Background()
@@ -94,7 +96,7 @@ type hostQueue struct {
 	pages []*url.URL
 }
 
-// hosts is a heap, the host that is due first on top.
+// hosts is a heap. The host that is due first is on top.
 type hosts []*hostQueue
 
 func (h hosts) Len() int           { return len(h) }
@@ -119,7 +121,7 @@ func ExampleLimiter_Next() {
 	}
 	for queue.Len() > 0 {
 		host := heap.Pop(queue).(*hostQueue)
-		time.Sleep(time.Until(host.due)) // nobody is due before
+		time.Sleep(time.Until(host.due)) // no host is due before
 		next := host.pages[0]
 		grant, err := limiter.Acquire(context.Background(), next)
 		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
@@ -159,8 +161,8 @@ func ExampleIPKey() {
 	// Output: <nil>
 }
 
-// A metrics library's Observer beside one's own: each sets the functions that
-// it needs.
+// Use a metrics library's Observer beside your own: each sets the functions
+// that it needs.
 func ExampleObserver() {
 	var granted int
 	metrics := &politeness.Observer{
@@ -186,8 +188,8 @@ func ExampleObserver() {
 	// 1 request started
 }
 
-// Why did my request wait? A trace in its context hears that while it waits;
-// the Observer hears of all requests, once they start.
+// Why did my request wait? A Trace in its context is told while it waits. The
+// Observer is told about all requests once they start.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {
@@ -215,15 +217,16 @@ func ExampleWithTrace() {
 	// www.example.com: waited for "crawl-delay"
 }
 
-// As gentle as a crawler of small sites can be: it rests for five times as long
-// as the server took to answer, at no fixed beat, and takes long pauses.
+// A crawler of small sites can be very gentle: it rests for five times as long
+// as the server took to answer, at irregular intervals, and for long after a
+// refusal.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
 		Delay:         2 * time.Second,
-		EndToStart:    true, // whatever an answer takes, the server then rests
+		EndToStart:    true, // the server rests after each answer, however long that took
 		Jitter:        0.5,
 		Adaptive:      politeness.Adaptive{Factor: 5, Min: 3 * time.Second, Max: 5 * time.Minute},
-		MaxCrawlDelay: -1, // wait for whatever Crawl-delay
+		MaxCrawlDelay: -1, // wait for a Crawl-delay of any length
 		BackOff:       time.Minute,
 		MaxBackOff:    24 * time.Hour,
 		MaxRetryAfter: 7 * 24 * time.Hour,
@@ -232,23 +235,23 @@ func ExampleLimiter_gentle() {
 	// Output: <nil>
 }
 
-// What bounds a crawl of millions of hosts as a whole, and what keeps one host
+// These fields limit a crawl of millions of hosts as a whole, and keep one host
 // from holding it up.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
 		GlobalConcurrency: 2000,                      // the machine's sockets
 		GlobalRate:        rate.NewLimiter(500, 500), // the line: 500 requests a second
 		MaxHosts:          5_000_000,
-		MaxWait:           10 * time.Second, // a worker has better to do
+		MaxWait:           10 * time.Second, // a worker has other hosts to do
 		MaxCrawlDelay:     20 * time.Second,
-		ClampCrawlDelay:   true,        // disobeys, says so in the log and to the Observer
+		ClampCrawlDelay:   true,        // this disobeys; the log and the Observer are told
 		Lease:             time.Minute, // a lost Grant must not block its host for long
 	}
 	fmt.Println(limiter.Validate())
 	// Output: <nil>
 }
 
-// One pace for all the hosts that an owner has under one registered name.
+// All the hosts that an owner has below one registered name share a pace.
 func ExampleDomainKey() {
 	limiter := &politeness.Limiter{Key: politeness.DomainKey}
 	for _, s := range []string{"http://www.example.co.uk/", "http://shop.example.co.uk/", "http://example.org/"} {
@@ -263,8 +266,8 @@ func ExampleDomainKey() {
 	// example.org keeps the pace of example.org
 }
 
-// What a monitor asks for now and then. What happens in between comes to an
-// Observer.
+// A monitor asks for Stats now and then. An Observer is told what happens in
+// between.
 func ExampleLimiter_Stats() {
 	var limiter politeness.Limiter
 	u, _ := url.Parse("http://www.example.com/page")

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// What goes wrong on the way, and must not: one test for each situation.
+// What goes wrong on the way to a host, and must not harm the crawl. Each
+// situation has a test.
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
-// Ten are in flight and fifty queue when the host says 429: nobody starts
-// before the host wants it, and ten refusals are one incident.
+// Ten requests are in flight and fifty queue when the host answers 429. None
+// starts before the host allows it, and the ten refusals are one incident.
 func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -123,7 +124,7 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 		if got := pause(503); got < 32*time.Second || got > 36*time.Second {
 			t.Errorf("the third level is %v", got)
 		}
-		old.Done(Outcome{Status: 200}) // was under way already: proves nothing
+		old.Done(Outcome{Status: 200}) // it was under way already, so it proves nothing
 		if got := pause(429); got != 60*time.Second {
 			t.Errorf("the fourth level is %v", got)
 		}
@@ -196,8 +197,8 @@ func TestFailureRetryAfterIsCapped(t *testing.T) {
 	}
 }
 
-// Those whom a refusal makes too late learn it at once, and the others their
-// new time.
+// Requests that a refusal makes too late are refused at once, and the others
+// learn their new time.
 func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -275,7 +276,7 @@ func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
 	})
 }
 
-// A cancelled caller whose own cause was given finds both in the error.
+// If a caller is cancelled with a cause of its own, the error has both.
 func TestFailureCancelledWithACause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -312,8 +313,8 @@ func TestFailureDoneFromEverywhere(t *testing.T) {
 	new(Grant).Done(Outcome{})
 }
 
-// A grant that is never Done frees its slot when its lease is over, and a late
-// Done takes nothing from those who came after.
+// A grant without Done frees its slot when its lease is over. A late Done takes
+// nothing from requests that came after.
 func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Lease: time.Minute}
@@ -335,8 +336,8 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	})
 }
 
-// A million hosts pass by. Those that still have to wait are remembered,
-// however many come after, and the others are forgotten.
+// A million hosts pass by. Hosts that still have to wait are remembered,
+// however many come after them, and the others are forgotten.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() || raceEnabled {
@@ -414,8 +415,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 		if wait := time.Until(l.Next(u)); wait != 99*time.Second {
 			t.Errorf("h0's back-off is %v, want 99s", wait)
 		}
-		// One in flight is not forgotten either; one that was abandoned is, in
-		// the end.
+		// A host with a request in flight is not forgotten either, unless that
+		// request was abandoned and its lease is over.
 		if _, err := ask("newer"); err == nil {
 			t.Error("there was no room")
 		}
@@ -434,8 +435,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	})
 }
 
-// Without being full, hosts whose pace has been kept go by themselves, even
-// behind one that is left alone for a day.
+// Hosts are forgotten after their interval even if there is room, and even
+// behind one that is paused for a day.
 func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -456,7 +457,7 @@ func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	})
 }
 
-// A late refusal counts even if its host was forgotten meanwhile.
+// A late refusal counts even if its host has been forgotten meanwhile.
 func TestFailureLate429OfAForgottenHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1, Lease: time.Second}
@@ -476,7 +477,7 @@ func TestFailureLate429OfAForgottenHost(t *testing.T) {
 	})
 }
 
-// With EndToStart the end of a slow request may be what makes it too late.
+// With EndToStart, the end of a slow request may make a waiting one too late.
 func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
@@ -493,7 +494,7 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// Looking does not cost a remembered host its place.
+// Next does not make a remembered host lose its place.
 func TestFailureNextForgetsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1}
@@ -510,8 +511,8 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// A late refusal makes a host that was filed by its old time wait longer, and
-// must not hide one that is done before it.
+// After a late refusal, a host that was filed by its old time has to wait
+// longer. It must not hide a host that may be forgotten before it.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

@@ -39,7 +39,8 @@ func (f *handFleet) trust(yes bool) {
 	f.distrust = !yes
 }
 
-// looks are the Holds that have been shown since, when all is quiet.
+// looks returns the Holds that have been shown since the last call, when
+// nothing happens any more.
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -48,7 +49,7 @@ func (f *handFleet) looks() (holds []*politeness.Hold) {
 	return holds
 }
 
-// one is the latest of them.
+// one returns the latest Hold that was shown.
 func (f *handFleet) one(t *testing.T) *politeness.Hold {
 	t.Helper()
 	holds := f.looks()
@@ -110,7 +111,7 @@ func (f *fleetTest) end(o politeness.Outcome) {
 	f.flying = nil
 }
 
-// seen is what has come of the requests.
+// seen returns what has become of the requests.
 func (f *fleetTest) seen() (starts []time.Duration, errs []error) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -137,8 +138,8 @@ func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
 	return state
 }
 
-// A request to a host that is not owned waits for it, and the next ones need no
-// ask.
+// A request to a host that is not owned waits for the host. Further requests
+// need not ask for it.
 func TestFleet_WaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -165,7 +166,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 	})
 }
 
-// A host that nobody knows when it was asked rests first.
+// If nobody knows when a host was last asked, it rests first.
 func TestFleet_UncleanHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -177,7 +178,7 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	})
 }
 
-// What one Limiter leaves another keeps to, to the microsecond.
+// A Limiter keeps to what another has left, to the microsecond.
 func TestFleet_StateIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
@@ -187,7 +188,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 		a.started(0)
 		time.Sleep(time.Second)
 		a.done()
-		give(t, h, true, false) // it may have another request any moment
+		give(t, h, true, false) // another request may come at any moment
 		time.Sleep(50 * time.Millisecond)
 		if a.fleet.one(t) != h {
 			t.Error("another Hold")
@@ -209,11 +210,11 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	})
 }
 
-// Of two Crawl-delays the one told last counts, wherever that was.
+// Of two Crawl-delays the one that was told last counts, whoever was told.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			told bool // while the host was another's
+			told bool // while another member owned the host
 			want time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})
@@ -229,7 +230,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own([]byte{}, 0, true) // there is none any more
+			f.fleet.one(t).Own([]byte{}, 0, true) // robots.txt has no Crawl-delay any more
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -240,8 +241,8 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// While others wait an owner goes on for a turn, and gives when nothing is in
-// flight.
+// While others wait, an owner goes on for a turn. It gives the host away when
+// nothing is in flight.
 func TestFleet_Turn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
@@ -256,7 +257,7 @@ func TestFleet_Turn(t *testing.T) {
 		f.done()
 		time.Sleep(800 * time.Millisecond) // 1.7 s: the third is in flight
 		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
-		time.Sleep(time.Second) // its turn is over, and no fourth starts
+		time.Sleep(time.Second) // its turn is over, so no fourth starts
 		f.started(0, 800*time.Millisecond, 1600*time.Millisecond)
 		for _, h := range f.fleet.looks() {
 			give(t, h, true, false)
@@ -267,7 +268,7 @@ func TestFleet_Turn(t *testing.T) {
 		}
 		give(t, h, true, true)
 		f.done()
-		next := f.fleet.one(t) // the others ask anew
+		next := f.fleet.one(t) // others ask for the host again
 		if next == h {
 			t.Fatal("the Hold is over")
 		}
@@ -280,7 +281,8 @@ func TestFleet_Turn(t *testing.T) {
 	})
 }
 
-// One request at least, however long the host has to rest before.
+// An owner makes at least one request, however long the host has to rest before
+// it.
 func TestFleet_TurnHasOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 10 * time.Second})
@@ -305,7 +307,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 	})
 }
 
-// A host is not kept from others by a limit of this process.
+// A limit of this process does not keep the host from other members.
 func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
@@ -331,8 +333,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing starts while the session is not trusted; then it goes on, or asks
-// anew.
+// Nothing starts while the session is not trusted. After that it goes on, or
+// asks for the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -369,8 +371,8 @@ func TestFleet_Trust(t *testing.T) {
 	})
 }
 
-// What a waiting request hears of the host refuses it, if it cannot wait for so
-// long.
+// If a waiting request learns that it would wait too long for the host, it is
+// refused.
 func TestFleet_WaitWithAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -393,8 +395,8 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// Who is sent away at once is expected to come again: the host is asked for,
-// and kept for a while.
+// A request that is refused at once is expected to come again. So the host is
+// asked for, and kept for a while.
 func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})
@@ -414,7 +416,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		give(t, h, false, true)
 
-		f.ask(t.Context(), shop) // and never comes again
+		f.ask(t.Context(), shop) // it never comes again
 		f.fleet.looks()
 		time.Sleep(time.Minute)
 		holds := f.fleet.looks()
@@ -425,7 +427,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// An ask that is no longer needed is withdrawn.
+// A Hold that is no longer needed is withdrawn.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -444,7 +446,8 @@ func TestFleet_CancelledAsk(t *testing.T) {
 	})
 }
 
-// An idle host is kept while it rests, and given back with a longer rest.
+// An idle host is kept while its rest is short, and given back if its rest is
+// longer.
 func TestFleet_IdleHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -475,8 +478,8 @@ func TestFleetWithinIsAnError(t *testing.T) {
 	}
 }
 
-// While the host is not owned, the limiters within are only looked at: none of
-// them starts the request alone.
+// While the host is not owned, the Limiters within are only asked whether they
+// are ready: none of them starts the request alone.
 func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}

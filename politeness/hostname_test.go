@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// All spellings of a host have one pace, and hosts that differ have their own.
+// All spellings of a host share one pace, and different hosts have their own.
 func TestOneHostHasOnePace(t *testing.T) {
 	for _, spellings := range [][]string{
 		{"a.test", "A.TEST", "a.test.", "a.test:8080", "a.test:", "ａ.test", "a。test", "a\u00ad.test"},
@@ -21,7 +21,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"192.0.2.1", "192.0.513", "192.513", "3221225985", "0xc0.0.2.1", "0XC0.0x0.2.1", "0300.0.02.01", "0xC0000201", "030000001001", "0xc0.513:80", "192.0.2.0x1."},
 		{"127.0.0.1", "127.1", "0x7f.1", "0177.0.0.1", "127.0.01", "2130706433"},
 		{"0.0.0.0", "0", "0x0", "00", "0.0"},
-		{"192.0.2.256"}, // no address, and so are these
+		{"192.0.2.256"}, // not an address; the next ones are not, either
 		{"192.0.2.1.1"},
 		{"192.0.0x"},
 		{"192.0.2.08"},
@@ -85,10 +85,9 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A host that no name can be as long as is refused before anything is made of
-// it.
+// A host that is longer than any name is refused before any work is done on it.
 func TestHostLongerThanAnyName(t *testing.T) {
-	var letters strings.Builder // that all differ: half a minute of IDNA, in net/http too
+	var letters strings.Builder // letters that all differ: IDNA, also in net/http, takes half a minute for them
 	for i := range 40_000 {
 		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
 	}
@@ -130,14 +129,15 @@ func TestHostLongerThanAnyName(t *testing.T) {
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}
-	// A Key of the user's own does not have to look.
+	// A Key of the user's own need not look at the host.
 	own := &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}
 	if _, err := own.Acquire(t.Context(), &url.URL{Scheme: "http", Host: huge}); err == nil {
 		t.Error("with a Key of its own, a Limiter lets a host of 120 KB pass")
 	}
 }
 
-// A target that names another host would go there at this one's pace.
+// A request whose target names another host is an error: it would go there at
+// this host's pace.
 func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	for _, tt := range []struct {
 		name, opaque, path, host string
@@ -178,7 +178,7 @@ type closeFunc func()
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }
 func (f closeFunc) Close() error             { f(); return nil }
 
-// The form of a host costs nothing where it is already in it.
+// HostKey allocates nothing for a host that already has its one form.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

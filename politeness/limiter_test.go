@@ -21,7 +21,7 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// startsOf makes n requests at once, each taking work, and returns when they
+// startsOf makes n requests at once. Each takes work. It returns when they
 // started, counted from now.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()
@@ -64,7 +64,7 @@ func TestPace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		crawl   time.Duration // -1: none told
+		crawl   time.Duration // -1: nothing is told
 		work    time.Duration
 		want    []time.Duration
 	}{
@@ -97,7 +97,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// robots.txt itself pays Delay, and the page after it waits for Delay alone.
+// The fetch of robots.txt waits for Delay, and the page after it waits for
+// Delay alone.
 func TestExemptFetchOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -120,12 +121,12 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 		step(robots, 12*time.Second)
 		step(page, 21*time.Second)
 		step(robots, 22*time.Second)
-		step(t.Context(), 31*time.Second) // was told nothing: keeps what the host was last told
+		step(t.Context(), 31*time.Second) // nothing is told: the host keeps what it was told last
 		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
 	})
 }
 
-// pageContext is a context type as a middleware may have.
+// pageContext is a context type such as a middleware may have.
 type pageContext struct {
 	context.Context
 	crawlDelay *time.Duration
@@ -138,7 +139,7 @@ func (p pageContext) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// A middleware's own context tells the Crawl-delay, or nothing with a nil.
+// A middleware's own context can tell the Crawl-delay. A nil tells nothing.
 func TestCrawlDelayKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawlDelay := 10 * time.Second

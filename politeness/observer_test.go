@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Every function of Observer goes through Join, those of later versions too.
+// Join passes on every function of Observer, also one that a later version
+// adds.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {
@@ -52,7 +53,7 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// What is observed of a request comes with the values of its context.
+// An Observer gets the context of the request, with its values.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
@@ -111,7 +112,7 @@ func TestObserversAllocateNothing(t *testing.T) {
 	}
 }
 
-// What a request kept to, and how it fared, can be told from its events alone.
+// The events of a request tell what it kept to and what became of it.
 func TestObserversAreToldAWholeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string

@@ -26,8 +26,8 @@ type trip struct {
 	after  time.Duration // Retry-After, whole seconds
 }
 
-// randomTrips draws times to the nanosecond, so that no two events of different
-// causes fall on the same instant, where their order would be open.
+// randomTrips draws times to the nanosecond. So no two events with different
+// causes fall on one instant, at which their order would be undefined.
 func randomTrips(r *rand.Rand, n int) []trip {
 	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
 	trips := make([]trip, n)
@@ -54,8 +54,8 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal is the readable twin of the Limiter: one host, one event after the
-// other, with everything worked out anew each time.
+// ideal is the readable twin of the Limiter. It has one host, handles one event
+// after the other, and computes everything anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
 	starts := make([]time.Duration, len(trips))
@@ -94,7 +94,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			}
 			if len(flying) >= slots {
 				if due == now {
-					break // a slot is all that it waits for: it is not overtaken
+					break // it waits only for a slot, so nothing overtakes it
 				}
 				continue
 			}
@@ -111,7 +111,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 		if started {
 			continue
 		}
-		// What happens next?
+		// Find the next event.
 		event, who := "start", -1
 		if arrived < len(trips) && trips[arrived].arrive < next {
 			next, event, who = trips[arrived].arrive, "arrive", arrived
@@ -151,7 +151,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 	}
 }
 
-// run puts the trips through the Limiter itself.
+// run sends the trips through the Limiter itself.
 func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	starts := make([]time.Duration, len(trips))
@@ -193,9 +193,9 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	return starts
 }
 
-// Over random schedules, every request starts to the nanosecond when the twin
-// says: the interval in force is kept, nobody starves, the order is kept, a
-// cancelled waiter leaves no hole, and no time is wasted.
+// In random schedules every request starts at the very nanosecond that the twin
+// computes. So the interval in force is kept, nobody starves, the order is
+// kept, a cancelled request leaves no gap, and no time is wasted.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -222,9 +222,9 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 }
 
 // With jitter, an adaptive pace, refusals without Retry-After, deadlines and
-// long Crawl-delays there is chance in it, and the bounds hold all the same: no
-// two starts closer than the interval, nobody in a pause, the order kept, and
-// everyone served or refused.
+// long Crawl-delays, chance decides when requests start. The bounds still hold:
+// no two starts are closer than the interval, none is in a pause, the order is
+// kept, and every request is served or refused.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				for _, p := range pauses {
 					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start
 					if began <= incident {
-						continue // of the same incident
+						continue // it belongs to the same incident
 					}
 					incident = p.start
 					for _, s := range log {
@@ -319,15 +319,16 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	}
 }
 
-// A deadline that the wait would outlast is refused at once, with the very time
-// at which the request would have started, and takes nothing from the others.
+// A request whose wait would outlast its deadline is refused at once. The error
+// has the exact time at which it would have started, and the others lose
+// nothing.
 func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1994))
 			l := &Limiter{Delay: time.Duration(1 + r.Int64N(int64(time.Second)))}
 			zero := time.Now()
-			free := time.Duration(0) // when the next could start
+			free := time.Duration(0) // when the next request could start
 			var last time.Duration
 			var wg sync.WaitGroup
 			for i := range 80 {
@@ -363,8 +364,8 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Hosts that share machines keep their own pace and the machines', and everyone
-// is served in the order of its host, whoever gives up on the way.
+// Hosts that share machines keep their own pace and that of their machine.
+// Requests are served in the order of their host, whichever of them give up.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

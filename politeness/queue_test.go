@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Who joins a queue, or asks when it would be their turn, is not slower for
-// those that wait already.
+// The requests that wait do not make it slower to join a queue, or to ask when
+// a request could start.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -49,8 +49,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// A host that tells another Crawl-delay with each request does not have its
-// queue walked by each.
+// If a host tells another Crawl-delay with each request, not each of them goes
+// through the whole queue.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

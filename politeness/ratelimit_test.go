@@ -96,7 +96,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// What says nothing.
+		// Headers that tell no quota.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -111,7 +111,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), quota{}},
 		{"an end that no clock has", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+strings.Repeat("9", 400)), quota{}},
 
-		// Malformed: no part of it counts.
+		// Malformed fields: no part of them counts.
 		{"a negative number", fields(`RateLimit: "default";r=-1;t=30`), quota{}},
 		{"a decimal", fields(`RateLimit: "default";r=0.5;t=30`), quota{}},
 		{"a string for a number", fields(`RateLimit: "default";r="0";t=30`), quota{}},
@@ -143,7 +143,7 @@ func TestQuotaOf(t *testing.T) {
 
 const day = 24 * time.Hour
 
-// Those in flight have not been counted yet, for all that is known.
+// Requests in flight are taken not to be counted yet.
 func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]quota{
@@ -161,11 +161,12 @@ func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	}
 }
 
-// quotaServer answers so many requests a window, and counts those beyond.
+// quotaServer answers a number of requests in each window, and counts those
+// beyond it.
 type quotaServer struct {
 	quota  int
 	window time.Duration
-	took   time.Duration // by each
+	took   time.Duration // by each request
 	tell   func(h http.Header, quota, left int, reset time.Duration)
 
 	mu           sync.Mutex
@@ -191,8 +192,8 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server that says what it takes, in whatever form, is never asked for more,
-// and is asked for most of that.
+// A server that states its quota, in any of the forms, never gets more requests
+// than that, and gets most of them.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
@@ -245,11 +246,11 @@ func TestQuotasAreKept(t *testing.T) {
 			{Delay: 700 * time.Millisecond, EndToStart: true, Jitter: 0.3},
 		} {
 			if limiter.Concurrency > 1 && name == "only when it is spent" {
-				continue // nobody can know in time
+				continue // nobody can know that in time
 			}
 			t.Run(fmt.Sprintf("%s/%v/%d", name, limiter.Delay, limiter.Concurrency), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(27 * 365 * day) // a bubble begins in 2000, which a time must not
+					time.Sleep(27 * 365 * day) // a bubble begins in 2000, when the seconds since 1970 were below 1,000,000,000
 					const requests = 70
 					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, tell: tell}
 					var web robotstest.Internet
@@ -281,8 +282,8 @@ func TestQuotasAreKept(t *testing.T) {
 	}
 }
 
-// The same in real time, over the wire: a form of each of the three families of
-// fields.
+// The same in real time, over the network, with a form of each of the three
+// families of fields.
 func TestQuotasAreKept_Loopback(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
@@ -326,7 +327,7 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 	}
 }
 
-// learnt is a Limiter whose host has answered so.
+// afterAnswer returns a Limiter whose host has given this answer.
 func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
@@ -337,7 +338,7 @@ func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter
 	return l
 }
 
-// next is when a.example may be asked.
+// next returns how long until a.example may be asked.
 func next(t *testing.T, l *Limiter) time.Duration {
 	return time.Until(l.Next(mustURL(t, "http://a.example/")))
 }
@@ -374,8 +375,8 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 	}
 }
 
-// They only lengthen: neither a Crawl-delay nor a back-off is cut, nor what was
-// said before while it holds.
+// Quotas only lengthen an interval. They shorten neither a Crawl-delay nor a
+// back-off, nor an earlier quota that still holds.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}
@@ -406,7 +407,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 	})
 }
 
-// A wait for a quota is told as such, and refused where it is too long.
+// A wait for a quota has that reason, and is refused if it is too long.
 func TestQuotaIsAReason(t *testing.T) {
 	for _, line := range []string{`RateLimit: "default";r=0;t=59`, `RateLimit: "default";r=1;t=60`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -419,7 +420,7 @@ func TestQuotaIsAReason(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // a back-off that is longer is one
+	synctest.Test(t, func(t *testing.T) { // a longer back-off is the reason instead
 		l := &Limiter{MaxWait: 30 * time.Second}
 		first, _ := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})
@@ -430,7 +431,7 @@ func TestQuotaIsAReason(t *testing.T) {
 	})
 }
 
-// A host that tells nothing costs a look at five fields.
+// A response without quota fields costs only a look for five fields.
 func TestQuotas_Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -490,7 +491,7 @@ func FuzzQuotaOf(f *testing.F) {
 		if busy := quotaOf(h, 3, now, day); busy.pause < q.pause {
 			t.Fatalf("with others in flight %+v, without %+v", busy, q)
 		}
-		// A field with a fault says nothing, whatever it says before that.
+		// A field with a fault tells nothing, whatever comes before the fault.
 		if name1 == "RateLimit" {
 			h := http.Header{"Ratelimit": {value1, "\x00"}}
 			if q := quotaOf(h, 0, now, day); q != (quota{}) {

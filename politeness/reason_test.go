@@ -142,7 +142,8 @@ func TestReasonWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
-// No wait has no reason, and the fetch of robots.txt is marked.
+// A request that does not wait has no reason, and the fetch of robots.txt is
+// marked.
 func TestReasonOfNoWait(t *testing.T) {
 	var got []Event
 	l := &Limiter{Observer: &Observer{Granted: func(_ context.Context, e Event) { got = append(got, e) }}}

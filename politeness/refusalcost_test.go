@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// ordinaryHeader has what the sites of today send with a page: 15 fields, one
-// of them with two lines.
+// ordinaryHeader returns what the sites of today send with a page: 15 fields,
+// one of them with two lines.
 func ordinaryHeader() http.Header {
 	return http.Header{
 		"Date":                      {"Sun, 22 Nov 2026 17:00:00 GMT"},
@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals is all that a response costs more because servers say no in
-// other ways than by a status of 429 and 503: its status and header are looked
-// at for a refusal (once: robotsmw takes over what is found here) and for a
-// quota, and its page, in the end, for the marks of walls, as robotsmw does.
+// lookForRefusals does all that a response costs because servers refuse in
+// other ways than by 429 and 503. Its status and header are examined for a
+// refusal (once, because robotsmw takes over the result) and for a quota. In
+// the end its page is searched for the marks of walls, as robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(o)
 	limited := tellsQuota(o.Header)
@@ -65,7 +65,7 @@ func lookForRefusals(o Outcome, page []byte) (found bool) {
 	return !clean || limited || marked
 }
 
-// BenchmarkLookForRefusals is what lookForRefusals costs. It is meant to be below
+// BenchmarkLookForRefusals measures lookForRefusals. It should take less than
 // 300 ns on a quiet machine, for each size of page.
 func BenchmarkLookForRefusals(b *testing.B) {
 	o := Outcome{Status: 200, Header: ordinaryHeader()}
@@ -101,14 +101,14 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	})
 }
 
-// corpusPages returns the pages of a corpus of real ones that are short enough
-// to be looked into and are no refusals.
+// corpusPages returns those pages of a corpus of real ones that are short
+// enough to be examined and are not refusals.
 func corpusPages(tb testing.TB) (pages [][]byte) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
 		tb.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
 	}
-	if !filepath.IsAbs(dir) { // a relative one starts at the module's root
+	if !filepath.IsAbs(dir) { // a relative path starts at the module's root
 		dir = filepath.Join("..", dir)
 	}
 	f, err := os.Open(filepath.Join(dir, "corpus", "pages.tar.gz"))

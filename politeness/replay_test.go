@@ -20,9 +20,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A rudeServer answers requests on keep-alive connections, and closes a
-// connection without a word when it has read a request that rude picks. It is
-// told how many requests came before, on that connection and in all.
+// A rudeServer answers requests on keep-alive connections. If rude returns true
+// for a request, it reads the request and closes the connection without an
+// answer. rude is told how many requests came before, on that connection and in
+// all.
 type rudeServer struct {
 	rude func(onConn, all int) bool
 
@@ -52,7 +53,7 @@ func (s *rudeServer) serve(conn net.Conn) {
 	}
 }
 
-// gaps are the times between the requests that the server has seen.
+// gaps returns the times between the requests that the server saw.
 func (s *rudeServer) gaps() (gaps []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,14 +139,14 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may see one late; net/http takes less than 1 ms
+		if gap < delay/2 { // a busy machine may see one late; net/http alone takes less than 1 ms
 			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
 		}
 	}
 }
 
-// A refused stream of HTTP/2 is sent again on the same connection, which other
-// streams use.
+// If HTTP/2 refuses a stream, the request is sent again on the same connection,
+// which other streams use.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	const delay = 150 * time.Millisecond
 	var mu sync.Mutex
@@ -233,8 +234,8 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	}
 }
 
-// A server closes connections that were idle for 5 s, while its robots.txt asks
-// for 60 s between requests. Nothing is lost, and nothing comes too soon.
+// A server closes connections that were idle for 5 s, and its robots.txt asks
+// for 60 s between requests. No page is lost, and no request comes too soon.
 func TestReplayAndIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -264,7 +265,7 @@ func TestReplayAndIdleConnections(t *testing.T) {
 	})
 }
 
-// impatient closes a connection on which nothing was written for long.
+// impatient closes a connection to which nothing was written for long.
 type impatient struct {
 	net.Conn
 	after time.Duration
@@ -285,7 +286,7 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Idempotency-Key", "1") // or net/http never sends a POST again
+		req.Header.Set("Idempotency-Key", "1") // without it, net/http never sends a POST again
 		if !withGetBody {
 			req.GetBody = nil
 		}
@@ -299,7 +300,7 @@ func TestReplay(t *testing.T) {
 		within  time.Duration // of the caller; 0: no limit
 		gaps    []time.Duration
 		lines   int
-		fails   func(error) bool // nil: it does not
+		fails   func(error) bool // nil: the request does not fail
 	}{
 		{
 			name: "once", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
@@ -377,10 +378,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// With more than one idle connection net/http would go on with the next at
+// If there were several idle connections, net/http would use the next one at
 // once.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
-	for range 20 { // which connection is taken is chance
+	for range 20 { // chance decides which connection is used
 		synctest.Test(t, func(t *testing.T) {
 			rude := false
 			server := &rudeServer{}
@@ -434,7 +435,8 @@ func TestReplayEnds(t *testing.T) {
 	})
 }
 
-// A Base may ask another host something in the same context: that is no replay.
+// A Base may first ask another host something in the same context. That is not
+// a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -461,8 +463,8 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	})
 }
 
-// A Base may ask the same host twice, with credentials the second time: what
-// has been answered is not sent again.
+// A Base may ask the same host twice, the second time with credentials. After
+// an answer the second request is not a replay.
 func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

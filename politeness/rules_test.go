@@ -19,8 +19,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Crawl-delay longer than MaxCrawlDelay is obeyed: one request, then refusals
-// until the delay is over.
+// A Crawl-delay longer than MaxCrawlDelay is obeyed: one request starts, and
+// others are refused until the delay is over.
 func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -50,8 +50,8 @@ func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 	})
 }
 
-// Those who queued in hope are refused when a long Crawl-delay is learnt; the
-// one whose turn it is goes.
+// When a long Crawl-delay is learnt, requests that already wait are refused,
+// except the one whose turn it is.
 func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -84,7 +84,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		if delayed != 4 {
 			t.Errorf("%d refused at once, want 4", delayed)
 		}
-		wg.Wait() // for the lease of the first
+		wg.Wait() // until the lease of the first is over
 		if granted != 1 {
 			t.Errorf("%d granted", granted)
 		}
@@ -278,7 +278,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 			}
 		}
 		next(0)
-		next(0) // asking takes nothing
+		next(0) // Next takes no slot
 		g, _ := l.Acquire(t.Context(), u)
 		next(10 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -287,7 +287,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 			wg.Go(func() { l.Acquire(ctx, u) })
 		}
 		synctest.Wait()
-		next(40 * time.Second) // three wait already
+		next(40 * time.Second) // three requests wait already
 		cancel()
 		wg.Wait()
 		next(10 * time.Second)
@@ -304,7 +304,8 @@ func TestNextTellsAScheduler(t *testing.T) {
 	})
 }
 
-// Two limits at once: each host has its pace, and so has the machine of all.
+// Two limits at once: each host has its pace, and the machine that serves all
+// of them has its own.
 func TestWithinComposesTwoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -356,7 +357,8 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 	})
 }
 
-// A host that backs off while it queues for its machine lets the others pass.
+// While a host that backs off waits in its machine's queue, other hosts go
+// first.
 func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -464,7 +466,7 @@ func TestGlobalRate(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(950 * time.Millisecond)
-		cancel() // what they would have had goes to the others
+		cancel() // the others get their places
 		wg.Wait()
 		// 5 at once, 9 in the first 950 ms, half of them even; the 45 even ones
 		// that are left take the next 4.6 s.
@@ -477,7 +479,8 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
-// A token that was reserved by one who gives up is there for the next.
+// A token that was reserved by a request that gives up is there for the next
+// one.
 func TestGlobalRateCancelledReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{GlobalRate: rate.NewLimiter(1, 1)}
@@ -531,7 +534,7 @@ func FuzzHostKey(f *testing.F) {
 	f.Add("fe80::1%eth0")
 	f.Add("::0.0.0.0.")
 	f.Add("0X7f.00.1.")
-	f.Add("\u04c0") // a capital that IDNA forbids, though not its small letter
+	f.Add("\u04c0") // a capital letter that IDNA forbids, although it allows the small one
 	f.Fuzz(func(t *testing.T, host string) {
 		key, err := canonicalHost(host)
 		if err != nil {
@@ -608,7 +611,7 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// What a negative value turns off.
+// What negative values turn off.
 func TestNegativeFields(t *testing.T) {
 	t.Run("Concurrency", func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
@@ -743,7 +746,7 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// Who is refused by its host while it queues for the machine leaves both
+// A request that its host refuses while it waits for the machine leaves both
 // queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -774,8 +777,8 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	})
 }
 
-// robots.txt does not wait behind the pages that wait for a Crawl-delay, and
-// costs the first of them no more than the Delay.
+// The fetch of robots.txt does not wait behind pages that wait for a
+// Crawl-delay. It delays the first of them by no more than Delay.
 func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -815,8 +818,8 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 	})
 }
 
-// The wait for the machine counts from the beginning, also while the host
-// itself is not ready, and whenever the machine's limiter was first used.
+// The wait for the machine is known from the beginning, even while the host
+// itself is not ready, whenever the machine's Limiter was first used.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

@@ -27,7 +27,7 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer is a Base that answers at once.
+// answer returns a Base that answers at once.
 func answer(status int, body string, header ...string) roundTripFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -68,7 +68,8 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout also counts the wait, so what would not fit is refused.
+// http.Client.Timeout includes the wait, so a request that would wait too long
+// is refused.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -215,7 +216,7 @@ func TestRoundTripperContract(t *testing.T) {
 		if !base.closed {
 			t.Error("it is not")
 		}
-		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // has none
+		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // Base has none to close
 	})
 
 	t.Run("what names no host goes straight through", func(t *testing.T) {
@@ -243,7 +244,7 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 		name string
 		body io.Reader
 		end  func(t *testing.T, body io.ReadCloser, cancel func())
-		held time.Duration // after that, or the end if 0
+		held time.Duration // for how long the slot is held after end was called
 	}{
 		{"read to EOF", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { io.Copy(io.Discard, b) }, 0},
 		{"closed unread", strings.NewReader("hello"), func(t *testing.T, b io.ReadCloser, _ func()) { b.Close() }, 0},
@@ -300,7 +301,7 @@ type failingReader struct{ err error }
 
 func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// AttemptTimeout counts from after the wait to the body's end.
+// AttemptTimeout runs from the end of the wait to the end of the body.
 func TestAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -355,8 +356,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// A body that nobody reads, and that is all that the next request waits for, is
-// named in the log once.
+// If the next request waits only for a body that nobody reads, the log names
+// that body once.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -396,7 +397,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	})
 }
 
-// The one who waits has come before the response of which the body is left.
+// The waiting request came before the response whose body is left open.
 func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -430,8 +431,8 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	})
 }
 
-// 101 Switching Protocols: the body is the connection, to be written to, and
-// outlives AttemptTimeout.
+// 101 Switching Protocols: the body is the connection. It can be written to,
+// and AttemptTimeout does not end it.
 func TestSwitchingProtocols(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := w.(http.Hijacker).Hijack()
@@ -481,8 +482,8 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// A server that switches to another protocol though nobody asked for one has
-// no page to give: what it calls the body is a connection that no timeout ends.
+// A server that switches to another protocol although nobody asked for it sends
+// no page. Its body is a connection that no timeout ends.
 func TestProtocolSwitchedUnasked(t *testing.T) {
 	body := new(countingBody)
 	base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -496,7 +497,8 @@ func TestProtocolSwitchedUnasked(t *testing.T) {
 	}
 }
 
-// HTTP/2, trailers, compression and reuse of connections are as without us.
+// HTTP/2, trailers, compression and reused connections work as they do without
+// the Transport.
 func TestHTTP2AndTrailers(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "Sum")
@@ -531,8 +533,8 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from when the request really left: a slow dial does not
-// bring the next one closer to it.
+// The interval counts from when the request really was sent, so a slow dial
+// does not bring the next request closer to it.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()
@@ -553,8 +555,9 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	})
 }
 
-// Without an interval nobody asks when a request leaves. If its host turns out
-// to want one meanwhile, that counts from when the request left all the same.
+// Without an interval, the Transport does not watch when a request is sent. If
+// the host gets an interval meanwhile, it still counts from when the request
+// was sent.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -576,8 +579,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 				tr.RoundTrip(req)
 			})
 			wg.Wait()
-			// The first left at 8 s, so the second may begin at 18 s, and dials
-			// too.
+			// The first request is sent at 8 s, so the second may start at 18
+			// s. It dials, too.
 			if fmt.Sprint(sent) != "[8s 26s]" {
 				t.Errorf("sent at %v", sent)
 			}
@@ -616,8 +619,8 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// Whoever is told of the grant may find that the request is not needed any
-// more.
+// A Trace that is told of the grant may cancel the request. Then nothing is
+// sent.
 func TestContextThatEndsWithTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
