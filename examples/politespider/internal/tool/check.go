@@ -166,13 +166,17 @@ func (o *options) sites(rawURLs []string) error {
 	return nil
 }
 
-// namesOf returns the URLs that a crawl begins with as its heading names them.
+// namesOf returns the URLs that a crawl begins with as its heading names them:
+// as many as fit a line.
 func namesOf(urls []string) string {
-	const most = 3
-	if len(urls) <= most {
-		return strings.Join(urls, ", ")
+	names := urls[0]
+	for i, u := range urls[1:] {
+		if len(names)+len(u) > 80 {
+			return fmt.Sprintf("%s, … and %d more", names, len(urls)-1-i)
+		}
+		names += ", " + u
 	}
-	return fmt.Sprintf("%s, … and %d more", strings.Join(urls[:most], ", "), len(urls)-most)
+	return names
 }
 
 // proxyURL parses the address of a proxy.
