@@ -3,6 +3,8 @@ package command
 import (
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // IsURL reports whether an argument is a URL and not the name of a file.
@@ -25,6 +27,16 @@ func MeantURL(s string) string {
 		return "https://" + rest
 	case isNear(name, "http"):
 		return "http://" + rest
+	}
+	return ""
+}
+
+// MeantSite returns the URL that was probably meant by a text that begins with
+// the name of a site, such as example.com/a. It returns "" for any other text.
+func MeantSite(s string) string {
+	host, _, _ := strings.Cut(s, "/")
+	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {
+		return "https://" + s
 	}
 	return ""
 }

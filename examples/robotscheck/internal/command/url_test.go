@@ -30,6 +30,23 @@ func TestMeantURL(t *testing.T) {
 	}
 }
 
+func TestMeantSite(t *testing.T) {
+	for s, want := range map[string]string{
+		"example.com":         "https://example.com",
+		"www.example.co.uk/a": "https://www.example.co.uk/a",
+		"robots.txt":          "",
+		"site/example.com":    "",
+		"page.html":           "",
+		"com":                 "",
+		"./example.com":       "",
+		"":                    "",
+	} {
+		if got := MeantSite(s); got != want {
+			t.Errorf("%s: %q, want %q", s, got, want)
+		}
+	}
+}
+
 func TestCheckScheme(t *testing.T) {
 	for _, target := range []string{"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/", "ftp://a.example/", "http", ""} {
 		if err := CheckScheme(target); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io/fs"
 	"net/http"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
@@ -83,6 +84,9 @@ With -json, one object:
 				return 0, command.Usagef("%q is no URL: did you mean %s?", args[0], command.MeantURL(args[0]))
 			default:
 				r, err = p.read(ctx, e, args[0], *base)
+				if meant := command.MeantSite(args[0]); meant != "" && errors.Is(err, fs.ErrNotExist) {
+					return 0, command.Usagef("%q is neither a file nor a URL: did you mean %s?", args[0], meant)
+				}
 			}
 			if err != nil {
 				return 0, err

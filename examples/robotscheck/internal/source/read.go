@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,7 +16,7 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 	}
 	text, err := e.ReadFile(arg)
 	if errors.Is(err, fs.ErrNotExist) {
-		if meant := command.MeantURL(arg); meant != "" {
+		if meant := cmp.Or(command.MeantURL(arg), command.MeantSite(arg)); meant != "" {
 			return nil, command.Usagef("%q is neither a file nor a URL: did you mean %s?", arg, meant)
 		}
 	}
