@@ -12,26 +12,25 @@ import (
 	"strconv"
 )
 
-// A link is where a chain of lines stands: the number and the hash of its last
+// A link is the end of a chain of lines: the number and the hash of its last
 // line.
 type link struct {
 	n    uint64
 	hash [2 * sha256.Size]byte // in hex
 }
 
-// first is where every chain begins.
+// first returns the end of a chain without lines.
 func first() (l link) {
 	copy(l.hash[:], bytes.Repeat([]byte{'0'}, len(l.hash)))
 	return l
 }
 
-// sealed is how many bytes end each line that are not hashed: the member hash,
-// and the brace.
+// sealed is how many bytes at the end of each line are not hashed: the member
+// hash and the closing brace.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// appendLine appends the line that follows l, whose members between n and prev
-// are given without a comma at either end, and returns where the chain stands
-// then.
+// appendLine appends the line that follows l, and returns the new end of the
+// chain. members are those between n and prev, without a comma at either end.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)
@@ -49,9 +48,9 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	return append(b, '\n'), l
 }
 
-// follows reports whether a line, with its newline, is whole and its hash is
-// right, and where the chain stands after it. It does not look at what it
-// follows.
+// follows checks one line, with its newline. ok reports that it is whole and
+// that its hash is right. prev is the end of the chain before the line, as the
+// line says, and next is the end after it.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {
@@ -75,8 +74,9 @@ func follows(line []byte) (prev, next link, ok bool) {
 	return prev, next, true
 }
 
-// scan reads a segment as far as its chain is good: where that stands, and how
-// many bytes are good of how many. A segment without one good line has none.
+// scan reads a segment as far as its chain is good. It returns the end of the
+// chain, how many bytes are good, and the size of the file. If no line is good,
+// there is no end.
 func scan(path string) (end link, good, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package evidence writes the record of a crawl that a third party can check:
-// which robots.txt was seen, to the byte, what was decided by it, and what each
-// request waited for. Whoever turns it on can answer a complaint with what
-// happened, and an archive has each robots.txt as the crawl saw it.
+// Package evidence writes a record of a crawl that a third party can check:
+// which robots.txt was seen, byte for byte, what was decided by it, and what
+// each request waited for. With it, a crawler's operator can answer a complaint
+// with what happened, and an archive has each robots.txt as the crawl saw it.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
@@ -11,27 +11,27 @@
 //	...
 //	client, err := robotsmw.NewClient(opts)
 //
-// No request waits for the record. What a disk that is full or slow does not
-// take is lost, and the record says of which span: that span proves nothing. A
-// process that is killed leaves a record that is good up to its end, without
-// the last milliseconds. A machine that loses its power may lose more, of what
-// it had not written.
+// No request waits for the record. If the disk is full or too slow, lines are
+// lost, and the record says for which span of time. That span proves nothing.
+// If the process is killed, its record is good up to its end, but the last
+// milliseconds are missing. If the machine loses power, everything that it had
+// not yet written to the disk is missing.
 //
 // # The directory
 //
-// One process writes a record at a time (where the operating system has flock,
-// another gets an error), and many may follow each other: each is a session.
-// A record is that of one robot.
+// One process at a time writes a record. Where the operating system has flock,
+// a second one gets an error. Many processes may follow each other: each is a
+// session. A record is about one robot.
 //
 //	evidence-000001.jsonl    segments: lines of JSON
 //	evidence-000002.jsonl
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// A segment never changes once the next one exists. When the record would
-// become larger than [Options.MaxBytes], its oldest segment is deleted, with
-// its WARC file. What was in it is not known any more: the first line of a
-// record that does not begin with n 1 follows what nobody can see.
+// A segment never changes once the next one exists. If the record would become
+// larger than [Options.MaxBytes], its oldest segment is deleted, together with
+// its WARC file. If the first line of a record does not have n 1, nobody can
+// see any more what came before it.
 //
 // # Lines
 //
@@ -43,51 +43,51 @@
 //
 // They say:
 //
-//   - n counts the lines of the record, from 1, over all segments and sessions.
-//   - event is the kind of line. Others than those below may come in later
-//     versions, and more members; they are hashed and may be ignored.
-//   - time is the wall clock when the line was noted. It does not quite ascend,
-//     for many goroutines write.
+//   - n is the number of the line in the record. It counts from 1, over all
+//     segments and sessions.
+//   - event is the kind of line. Later versions may add kinds and members.
+//     These are hashed too, and may be ignored.
+//   - time is when the line was noted, by the wall clock. Times are not
+//     strictly in order, because many goroutines write.
 //   - hash is the SHA-256 of this line without its last 75 bytes and its
-//     newline: of all that stands before ,"hash":" in it.
-//   - prev is the hash of the line before, over segments and sessions. For n 1
-//     it is 64 zeros.
+//     newline: of everything before ,"hash":" in it.
+//   - prev is the hash of the line before, over all segments and sessions. For
+//     n 1 it is 64 zeros.
 //
-// So a byte that is changed is noticed: in a line by its own hash, in a hash by
-// the line after it. Whoever can write all of the directory could compute all
-// of it anew, which is why the hash of the last line is worth depositing
-// elsewhere ([Recorder.Head]): what stood before it then cannot be changed any
-// more.
+// So a changed byte is noticed: in a line by its own hash, and in a hash by the
+// line after it. Whoever can write all of the directory could compute all of it
+// anew. So deposit the hash of the last line elsewhere ([Recorder.Head]):
+// nothing before that line can then be changed without notice.
 //
-// Times are RFC 3339 in UTC with nine digits after the second, durations
-// seconds, sizes bytes. A member that has nothing to say (0, "", false) is left
-// out, where it is not said otherwise. A line has 4 MiB at most, but for the
-// text of an Override.
+// Times are RFC 3339 in UTC with nine digits after the second, durations are in
+// seconds, and sizes in bytes. A member that has nothing to say (0, "", false)
+// is left out, unless the text below says otherwise. A line has at most 4 MiB,
+// except for the text of an Override.
 //
-// A segment whose end is broken, by a kill or a failing disk, stays as it is.
-// The next segment goes on after its last good line, and says where that ended:
-// cut. What follows the last good line of the last segment is such a cut that
-// nobody has said yet. A segment may be empty.
+// A segment with a broken end, after a kill or a disk error, stays as it is.
+// The next segment continues after its last good line, and its member cut says
+// where that line ended. The last segment may have such an end that no segment
+// has named yet. A segment may be empty.
 //
 // # Events
 //
 // segment is the first line of each segment.
 //
-//   - format is 1, segment its number, session a UUID of its session, oldest
-//     the number of the oldest segment that was there
-//   - why: "open" (a session begins), "full" (the segment before was), "error"
-//     (that could not be written)
+//   - format is 1; segment is its number; session is a UUID of its session;
+//     oldest is the number of the oldest segment that existed then
+//   - why: "open" (a session begins), "full" (the segment before was full),
+//     "error" (the segment before could not be written)
 //   - cut: {segment, offset, bytes}: the good part of that segment ends at
-//     offset, and so many bytes follow
+//     offset, and that many bytes follow it
 //   - warc: {file, bytes, sha256}: the WARC file of the segment before, as it
 //     was found
-//   - software: of the writer
+//   - software: the software that wrote the segment
 //
-// A session has no close line if its process died: what happened from its last
-// line to the next segment is not known. The lines robot and limiter that are
-// in force are repeated after each segment line.
+// A session has no close line if its process died. What happened between its
+// last line and the next segment is then not known. Each segment repeats the
+// robot and limiter lines that are in force, after its segment line.
 //
-// robot says who crawls, and what changes verdicts.
+// robot says who crawls, and which options change decisions.
 //
 //   - user_agent; tokens: the product tokens, in order of preference
 //   - disallow_forbidden, allow_after_30_days, dry_run, max_redirects: as in
@@ -101,62 +101,67 @@
 //     max_back_off, lease; end_to_start, clamp_crawl_delay, adaptive; jitter, a
 //     fraction; key: "host" or "custom"; fleet: others pace the same hosts
 //
-// file has the bytes of a robots.txt: once in a session, before the first line
-// that names their hash. After a loss, and where there are many, it may come
-// again.
+// file has the content of a robots.txt. It is written once in a session, before
+// the first line that names its hash. It may come again after a loss, and if
+// there are many files.
 //
 //   - sha256, size
-//   - text, if they are UTF-8, else base64; neither if there are none. They are
-//     decoded, and what is read of a longer file: 512,001 bytes
+//   - text if the content is UTF-8, else base64; neither if it is empty. The
+//     content is decoded. Of a longer file it is what is read: 512,001 bytes
 //
-// fetch is one question for a robots.txt and its answer. Each hop of a redirect
-// has one.
+// fetch is one request for a robots.txt and its answer. Each hop of a redirect
+// has a line of its own.
 //
-//   - robots_url: of the origin that it is for; url that was asked; host, if
-//     that is not the URL's; user_agent; conditional: validators were sent
-//   - status (none: no answer came), location, content_type, retry_after and
-//     date as written, asks: what that Retry-After comes to
-//   - bytes: read of the body, sha256 of these if they are a whole 2xx; error
-//   - warc: {file, request, response or revisit}, where these are {offset,
-//     length, sha256} of the compressed records
+//   - robots_url: the URL of the origin's robots.txt; url: the URL of this
+//     request; host: the Host, if it is not the URL's; user_agent; conditional:
+//     validators were sent
+//   - status (none: no answer came); location, content_type, retry_after and
+//     date, all as written; asks: how long the Retry-After asks to wait
+//   - bytes: how much of the body was read; sha256: its hash if it is a whole
+//     2xx; error
+//   - warc: {file, request, response or revisit}: each of the latter three is
+//     {offset, length, sha256} of a compressed record
 //
-// robots says what is known of an origin from now on.
+// robots says what is known about an origin from now on.
 //
 //   - robots_url; from: "fetch" or "store" (another process has fetched it)
-//   - status: of the last response; renewed: that was a 304; redirects
-//   - sha256: of the file in force; fetched, expires
-//   - cause: it is unreachable. The file in force, if there is one, is the copy
-//     at hand; else everything is disallowed. next_try
+//   - status: that of the last response; renewed: it was a 304; redirects
+//   - sha256: that of the file in force; fetched, expires
+//   - cause: why robots.txt is unreachable; next_try. The file in force is then
+//     the good copy from before. Without one, everything is disallowed
 //
-// Without a cause, a 2xx has a file, and any other status means that there is
-// none. It is in force for what is decided five seconds after its time or
-// later, for it is noted a moment before it is put to use.
+// Without a cause, a 2xx means that there is a file, and any other status means
+// that there is none. The line is written a moment before the file is used. So
+// the file is in force for everything that is decided five seconds after the
+// line's time or later.
 //
-// request is the start of a request: its pace has let it go. Each attempt, hop
-// and fetch of a robots.txt has one.
+// request is the start of a request, when the Limiter has let it go. Each
+// attempt has one, each redirect hop, and each request for a robots.txt.
 //
-//   - limiter, request: its name in the session
-//   - url, without its password, and with bytes escaped that are no UTF-8; host:
-//     the Limiter's key, which shares a pace
-//   - robots: it is the fetch of a robots.txt, which neither waits for a
+//   - limiter, request: together they name the request in the session
+//   - url: without its password; bytes that are not UTF-8 are escaped. host:
+//     the Limiter's key; requests with the same key share a pace
+//   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
-//   - start: by a clock that nobody sets. The differences of start, at, end,
-//     until and paused_until of one limiter in one session are what passed
+//   - start: by a clock that nobody sets. The differences between start, at,
+//     end, until and paused_until of one limiter in one session are real times
 //   - interval (always there): the larger of delay (always there) and
-//     crawl_delay, which are what the host's starts keep, without jitter;
-//     interval_why: "delay", "adaptive delay", "crawl-delay"
+//     crawl_delay. The host's starts keep it, without jitter. interval_why:
+//     "delay", "adaptive delay", "crawl-delay"
 //   - paused_until: the end of the latest pause of the host
-//   - waited, and waited_for, what the longest of it was for: a
+//   - waited; waited_for: what the longest part of the wait was for, as a
 //     [politeness.Reason]
-//   - decision: see below. Without one, somebody uses the Limiter by himself,
-//     or a middleware has dropped the context
+//   - decision: see below. It is missing if the Limiter is used without a
+//     Transport, or if a middleware has dropped the context
 //
-// answer is a response that bears on the pace: a 429, a 503, or one with a
+// answer is a response that matters for the pace: a 429, a 503, or one with a
 // Retry-After.
 //
-//   - limiter, request, host, at, status, retry_after as written, asks
+//   - limiter, request, host, at, status, retry_after as written, asks: how
+//     long it asks to wait
 //
-// pause: a host is left alone. Without a Retry-After that is back-off.
+// pause: the host gets no requests for a while. Without a Retry-After, this is
+// back-off.
 //
 //   - limiter, request, host, at, wait, until, status
 //
@@ -164,12 +169,13 @@
 //
 //   - limiter, request, end, seconds (always there), status (none: no response)
 //
-// decision is a refusal, or what would be one but for dry_run: once for a URL
-// and a robots.txt, as far as remembered.
+// decision is a refusal, or with dry_run what would have been one. It is
+// written once for a URL and a robots.txt, as far as earlier ones are
+// remembered.
 //
 //   - url, decision
 //
-// loss: lines could not be kept. Nothing is proved of the span.
+// loss: lines could not be kept. The record proves nothing about this span.
 //
 //   - from, to: the times of the first and the last of them
 //   - lost: {event: how many}; cause
@@ -187,25 +193,28 @@
 //   - reason: as [robotsmw.Reason] prints it
 //   - rule ("Disallow: /a") and its line; resolved: the other name of the path
 //     that the rule disallows
-//   - group and group_lines: the user-agent lines of the group in force, the
-//     first 16 of them and 8 KiB of each
+//   - group and group_lines: the user-agent lines of the group in force, but
+//     only the first 16, and at most 8 KiB of each
 //   - crawl_delay_seconds
-//   - robots_url, status, sha256, fetched, expires: those of the robots line
-//     with the same robots_url and fetched. A sha256 without robots_url is an
-//     override's
+//   - robots_url, status, sha256, fetched, expires: as in the robots line with
+//     the same robots_url and fetched. If there is a sha256 but no robots_url,
+//     the file is an override
 //   - stale, cause, failed_since, next_try
 //
 // # The WARC file
 //
-// It is WARC 1.1, a gzip member for each record. Of each fetch it has a request
-// and a response, or a revisit (server-not-modified) where a 304 confirmed the
-// copy at hand. The fields of the header are sorted, and the body is decoded:
-// Content-Encoding, Content-Length and Transfer-Encoding of what was sent are
-// told as X-Crawler-Content-Encoding and so on where they do not hold any more.
-// A metadata record has a line of the record. There is one for each request of a
-// robots.txt, and for each line robots (WARC-Target-URI is that of the
-// robots.txt), answer, pause, robot and limiter: what the crawler knew and what
-// it kept to. Those of pages are in the lines alone.
+// It is WARC 1.1, with a gzip member for each record. For each fetch it has a
+// request and a response. If a 304 confirmed the copy at hand, it has a revisit
+// (server-not-modified) in place of the response. The fields of a header are
+// sorted, and the body is decoded. If Content-Encoding, Content-Length or
+// Transfer-Encoding of the original are no longer true, they are written as
+// X-Crawler-Content-Encoding and so on.
+//
+// A metadata record has a line of the record. There is one for each request for
+// a robots.txt, and for each line of the kinds robots (WARC-Target-URI is that
+// of the robots.txt), answer, pause, robot and limiter. So the file says what
+// the crawler knew and which rules it followed. Requests for pages are only in
+// the lines.
 //
 // # With jq
 //

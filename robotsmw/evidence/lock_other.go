@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// lock cannot lock here: see the package's documentation.
+// lock does not lock on this operating system: see the package doc.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lock makes the directory this process's own, until what it returns is closed
-// or the process is over.
+// lock reserves the directory for this process, until the returned file is
+// closed or the process ends.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

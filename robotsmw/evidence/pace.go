@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// pace is the observer of a Limiter, whose own Delay is given.
+// pace returns the observer of a Limiter. limiter is its number, and own its
+// Delay.
 func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	line := func(k kind, e *politeness.Event, members func([]byte, *politeness.Event) []byte) {
 		now := time.Now()
@@ -64,8 +65,8 @@ func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	}
 }
 
-// intervalWhy returns what the interval before a request follows from, where
-// own is the Limiter's Delay.
+// intervalWhy says why the interval before a request is what it is. own is the
+// Limiter's Delay.
 func intervalWhy(e *politeness.Event, own time.Duration) string {
 	switch {
 	case e.CrawlDelay > e.Delay:

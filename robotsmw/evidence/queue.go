@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A kind is what a line tells.
+// A kind is the event of a line.
 type kind uint8
 
 const (
@@ -29,22 +29,23 @@ var kindNames = [kinds]string{
 	"segment", "robot", "limiter", "file", "fetch", "robots", "decision", "request", "answer", "pause", "done", "loss", "close",
 }
 
-// stands reports whether each segment repeats such lines.
+// stands reports whether each segment repeats lines of this kind.
 func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
 
-// An entry is a line to be written, which begins with its event and its time;
-// its number and its hashes are the writer's.
+// An entry is a line to be written. Its text begins with its event and its
+// time. The writer adds its number and its hashes.
 type entry struct {
 	kind     kind
 	time     time.Time
-	from, to int       // of batch.text
-	about    string    // the URL of a robots.txt, if it is about one
-	exchange *exchange // of a fetch
+	from, to int       // where its text is in batch.text
+	about    string    // the URL of the robots.txt that the line is about, or ""
+	exchange *exchange // of a fetch; nil: the line is no fetch
 }
 
-// isFact reports whether a line goes into the WARC file, too: what is known of
-// each robots.txt there, how the crawler asked for it, and what it kept to. The
-// requests of pages, which are most of a record, have no other record there.
+// isFact reports whether a line also goes into the WARC file. That file says
+// what is known about each robots.txt in it, how the crawler requested it, and
+// which rules it followed. Requests for pages do not go there: they are most of
+// a record, and their pages have no record in the file.
 func (e *entry) isFact() bool {
 	switch e.kind {
 	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
@@ -55,19 +56,19 @@ func (e *entry) isFact() bool {
 	return false
 }
 
-// A batch is what has come while the writer was writing.
+// A batch is what has arrived while the writer was writing.
 type batch struct {
 	text    []byte
 	entries []entry
-	size    int // in bytes, with what lies beside the text
+	size    int // in bytes, including the exchanges
 	lost    loss
 }
 
-// A loss is what could not be kept.
+// A loss counts lines that could not be kept.
 type loss struct {
 	from, to time.Time
 	counts   [kinds]int
-	cause    string // the first
+	cause    string // that of the first lost line
 }
 
 func (l *loss) any() bool { return !l.from.IsZero() }
@@ -98,28 +99,30 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes wait for a slow disk. What comes then is lost.
+// longestQueue is how many bytes may wait for a slow disk. What comes on top of
+// that is lost.
 const longestQueue = 16 << 20
 
-// mostFiles bounds how many hashes of files are remembered as written.
+// mostFiles is how many hashes of files are remembered as written.
 const mostFiles = 100_000
 
-// A queue stands between requests, which never wait, and the writer, which
-// runs while there is something to write.
+// A queue takes lines from requests, which never wait, and passes them to the
+// writer. The writer runs only while there is something to write.
 type queue struct {
-	mu      sync.Mutex // held for moments, never while anybody writes
+	mu      sync.Mutex // held for moments, and never while somebody writes
 	next    batch
-	spare   batch // to become next
+	spare   batch // becomes next when the writer takes next
 	running bool
 	closed  bool
-	idle    sync.Cond // of mu: running has become false
+	idle    sync.Cond // signals on mu that running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
-	most    int          // bytes that wait for the disk
-	write   func(*batch) // what the writer does
+	most    int          // how many bytes may wait for the disk
+	write   func(*batch) // called with each batch
 }
 
-// put takes a line whose text is given, or counts it as lost.
+// put takes a line with this text. If the queue is full, it counts the line as
+// lost.
 func (q *queue) put(e entry, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,18 +150,18 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell is put for a line of which the members of its own are given.
+// tell puts a line that consists of its event, its time and the given members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
-// gather is how long the writer waits for more before it writes: a line costs
-// little beside a call of the operating system. It is what a process that is
-// killed may lose.
+// gather is how long the writer waits for more lines before it writes, because
+// a call of the operating system costs much more than a line. A process that is
+// killed may lose as much as comes in this time.
 const gather = 5 * time.Millisecond
 
-// run writes until there is nothing left.
+// run writes until nothing is left to write.
 func (q *queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -173,7 +176,7 @@ func (q *queue) run() {
 		q.mu.Unlock()
 		q.write(&b)
 		q.mu.Lock()
-		if cap(b.text) <= 4<<20 { // a burst must not be paid for ever after
+		if cap(b.text) <= 4<<20 { // the memory of a burst is not kept
 			clear(b.entries)
 			q.spare = batch{text: b.text[:0], entries: b.entries[:0]}
 		}
@@ -182,7 +185,8 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew reports whether a file is not written yet, and notes that it will be.
+// isNew reports whether a file has not been written yet, and notes that it will
+// be.
 func (q *queue) isNew(hash [64]byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -196,18 +200,19 @@ func (q *queue) isNew(hash [64]byte) bool {
 	return true
 }
 
-// forget lets all be written again that is written only once.
+// forget forgets which files and refusals have been written, so that they are
+// written again.
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.files, q.refused = nil, nil
 }
 
-// mostRefused bounds how many refusals are remembered as written.
+// mostRefused is how many refusals are remembered as written.
 const mostRefused = 100_000
 
-// isNewRefusal reports whether a refusal is not written yet, and notes that it
-// will be. It goes by a hash of what the refusal says.
+// isNewRefusal reports whether a refusal has not been written yet, and notes
+// that it will be. hash is a hash of what the refusal says.
 func (q *queue) isNewRefusal(hash uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,8 +226,9 @@ func (q *queue) isNewRefusal(hash uint64) bool {
 	return true
 }
 
-// close ends the queue: when it returns, all is written that came before, and
-// what comes is dropped. It is false if the queue was closed already.
+// close closes the queue and waits until everything before has been written.
+// What comes later is dropped. It returns false if the queue was closed
+// already.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -234,7 +240,7 @@ func (q *queue) close() bool {
 	return first
 }
 
-// begin begins a line: what stands between its number and its own members.
+// begin appends the first members of a line after its number: event and time.
 func begin(b []byte, k kind, at time.Time) []byte {
 	b = append(b, `"event":"`...)
 	b = append(b, kindNames[k]...)
@@ -242,5 +248,5 @@ func begin(b []byte, k kind, at time.Time) []byte {
 	return append(appendRFC3339(b, at), '"')
 }
 
-// buffers are what lines are written into, before the queue copies them.
+// buffers have room for lines, which the queue then copies.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

@@ -21,25 +21,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options say how much a record may take. The zero value is for use.
+// Options limit how much space a record takes. The zero value suits most.
 type Options struct {
-	// MaxBytes bounds the record, all its files together. When it would become
-	// larger, its oldest segment is deleted. A request takes about 1.2 KB.
-	// 0: 4 GiB. Negative: no bound.
+	// MaxBytes limits the size of the record, with all its files. If the record
+	// would become larger, its oldest segment is deleted. A request takes about
+	// 1.2 KB. 0: 4 GiB. Negative: no limit.
 	MaxBytes int64
 
-	// SegmentBytes is about how large the files of the record become before
-	// the next ones are begun. 0: 64 MiB, or a quarter of MaxBytes if that is
+	// SegmentBytes is how large a file of the record becomes, roughly, before
+	// the next one is begun. 0: 64 MiB, or a quarter of MaxBytes if that is
 	// less.
 	SegmentBytes int64
 
-	// Logger hears when something is lost to the record. Nil: slog.Default().
+	// Logger gets a warning when lines are lost. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
 // A Recorder writes the record of one crawler into a directory. It is safe for
-// concurrent use. No request ever waits for it: see the package's
-// documentation for what becomes of events that a disk does not take.
+// concurrent use. No request ever waits for it. The package doc says what
+// happens if the disk cannot keep up.
 type Recorder struct {
 	queue  queue
 	writer writer
@@ -47,15 +47,15 @@ type Recorder struct {
 	head   atomic.Pointer[link]
 
 	mu       sync.Mutex
-	robot    []byte // what its line says, but for the time; nil: none yet
+	robot    []byte // the robot line without its time; nil: none yet
 	limiters []*politeness.Limiter
 }
 
-// Open begins a session of the record in a directory, which it makes if need
-// be. A record that is there already goes on: its chain is continued, and if
-// the process before died in the middle of a line, that line is said to be cut
-// off. The error says what is wrong with the directory or the options; another
-// process that writes there is one.
+// Open begins a session of the record in a directory. It makes the directory if
+// need be. If there is a record already, Open continues its chain. If the
+// previous process died in the middle of a line, the new segment says that this
+// line is cut off. Open returns an error if the directory or the options are
+// wrong, or if another process writes there.
 //
 // Call Close at the end.
 func Open(dir string, opts Options) (*Recorder, error) {
@@ -81,7 +81,7 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 		return nil, err
 	}
 	var entropy [32]byte
-	crand.Read(entropy[:]) // which never fails
+	crand.Read(entropy[:]) // it never fails
 	random := rand.NewChaCha8(entropy)
 	r := &Recorder{lock: held}
 	r.queue.idle.L = &r.queue.mu
@@ -103,15 +103,16 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	return r, nil
 }
 
-// Observe records what a Transport or Checker does that is made of the options
-// afterwards, and the Limiter in them: it joins its observers to those that are
-// there. Call it before NewTransport, NewClient, NewChecker or
+// Observe records what Transports and Checkers do that are later made from
+// opts, and what the Limiter in opts does. It joins its observers with those
+// that are there. Call it before NewTransport, NewClient, NewChecker or
 // collyrobots.Attach.
 //
-// Where the Limiter is not among the options, because it stands in their Base,
-// call Pace with it first. Without one, requests could not be recorded, which
-// is an error. So are options that nothing can be made of, and those of another
-// crawler than before: a record is that of one.
+// If opts has no Limiter because the Limiter is in its Base, call Pace with
+// that Limiter first. Observe returns an error if there is no Limiter, because
+// requests could then not be recorded. It also returns an error for invalid
+// options, and for those of another crawler than before, because a record is
+// about one.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
@@ -139,13 +140,14 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	return nil
 }
 
-// Pace records the requests of a Limiter, which has to be one that has not been
-// used yet. A second call for the same one does nothing. Observe calls it for
-// the Limiter of its options.
+// Pace records the requests of a Limiter that has not been used yet. A second
+// call for the same Limiter does nothing. Observe calls Pace for the Limiter of
+// its options.
 //
-// What a Transport sends is recorded with the decision that let it go. What a
-// crawler sends itself, having asked a Checker, is not: whoever checks the
-// record judges its URL by the robots.txt that was in force.
+// Requests of a Transport are recorded with the decision that allowed them.
+// Requests that a crawler sends itself, after asking a Checker, are recorded
+// without one: whoever checks the record judges their URLs by the robots.txt
+// that was in force.
 func (r *Recorder) Pace(l *politeness.Limiter) {
 	r.mu.Lock()
 	if slices.Contains(r.limiters, l) {
@@ -165,13 +167,14 @@ func (r *Recorder) attached() []*politeness.Limiter {
 	return r.limiters
 }
 
-// Head is the hash of the last line that was written, in hex. Whoever deposits
-// it elsewhere can prove later that nothing before it was changed since.
+// Head returns the hash of the last written line, in hex. If you deposit it
+// elsewhere, you can prove later that nothing before that line has been changed
+// since.
 func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
 
-// Close waits until all is written, and ends the session. What happens
-// afterwards is not recorded. The error says if something was lost, or if the
-// end could not be written; the record is of use all the same. A second call
+// Close waits until everything is written, and ends the session. What happens
+// afterwards is not recorded. It returns an error if lines were lost or if the
+// end could not be written. Even then the record can be used. A second call
 // does nothing.
 func (r *Recorder) Close() error {
 	if !r.queue.close() {
@@ -181,7 +184,7 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.lock.Close())
 }
 
-// robotText is what a record says of who crawls.
+// robotText returns the members of a robot line.
 func robotText(opts *robotsmw.Options) ([]byte, error) {
 	plain := *opts
 	plain.Observer = nil
@@ -219,7 +222,7 @@ func robotText(opts *robotsmw.Options) ([]byte, error) {
 	return b, nil
 }
 
-// limiterText is what a record says of how a Limiter is set.
+// limiterText returns the members of a limiter line.
 func limiterText(number int64, l *politeness.Limiter) []byte {
 	b := appendNumber(nil, "limiter", number)
 	b = appendSeconds(b, "delay", delayOf(l))
@@ -243,7 +246,7 @@ func limiterText(number int64, l *politeness.Limiter) []byte {
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
 
-// orDefault returns v, zero if v is 0 and negative if v is below.
+// orDefault returns zero if v is 0, negative if v is negative, and otherwise v.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

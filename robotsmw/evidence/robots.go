@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots is the observer of a Transport or Checker.
+// robots returns the observer of a Transport or Checker.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {
@@ -59,7 +59,7 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read records the text of a robots.txt, once.
+// read records the text of a robots.txt, once for each text.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)
@@ -81,7 +81,7 @@ func read(q *queue, sha256 string, text []byte) {
 	q.put(entry{kind: kindFile, time: now}, b)
 }
 
-// controls counts the bytes of a text that JSON takes six for.
+// controls counts the bytes of a text for which JSON needs six bytes each.
 func controls(text []byte) (n int) {
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -91,7 +91,7 @@ func controls(text []byte) (n int) {
 	return n
 }
 
-// asked records a question for a robots.txt and its answer.
+// asked records a request for a robots.txt and its answer.
 func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err error) {
 	now := time.Now()
 	req := resp.Request
@@ -123,7 +123,7 @@ func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err err
 	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
 }
 
-// longestText bounds what is a stranger's words in a line.
+// longestText limits how many bytes of a foreign text a line contains.
 const longestText = 8 << 10
 
 func short(text string) string {
@@ -133,8 +133,8 @@ func short(text string) string {
 	return text[:longestText]
 }
 
-// fetchText is what a record says of a robots.txt that was fetched, or taken
-// from a Store.
+// fetchText returns the members of a robots line. from says whether the
+// robots.txt was fetched or taken from a Store.
 func fetchText(f robotsmw.Fetch, from string) []byte {
 	b := appendText(nil, "robots_url", f.URL)
 	b = appendText(b, "from", from)
@@ -151,10 +151,10 @@ func fetchText(f robotsmw.Fetch, from string) []byte {
 	return b
 }
 
-// mostAgents is how many lines of a group a decision names.
+// mostAgents is how many user-agent lines of a group a decision contains.
 const mostAgents = 16
 
-// appendDecision appends the member that tells a decision.
+// appendDecision appends the member decision.
 func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	b = append(appendMember(b, "decision"), `{"allowed":`...)
 	b = strconv.AppendBool(b, d.Allowed)
@@ -197,8 +197,9 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	return append(b, '}')
 }
 
-// redacted returns a URL without its password. Bytes that are no UTF-8, which
-// JSON cannot have, are escaped: a robots.txt means the same by both.
+// redacted returns a URL without its password. It escapes bytes that are not
+// UTF-8, because JSON cannot contain them. To a robots.txt both forms mean the
+// same.
 func redacted(u *url.URL) string {
 	text := ""
 	if u.User == nil {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// What a line is written with, appended to a buffer: package encoding/json
-// would take longer than all the rest of a request's events.
+// This file appends members to the buffer of a line. Package encoding/json
+// would take longer than everything else that happens in a request's events.
 
 // appendMember appends a comma and a member's name.
 func appendMember(b []byte, name string) []byte {
@@ -16,7 +16,7 @@ func appendMember(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// appendText appends a member that is a text, if it is not empty.
+// appendText appends a text as a member, unless it is empty.
 func appendText(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -24,7 +24,7 @@ func appendText(b []byte, name, text string) []byte {
 	return appendQuoted(appendMember(b, name), text)
 }
 
-// appendPlain is appendText of a text that a JSON string has as it is.
+// appendPlain is like appendText, for a text in which JSON needs no escapes.
 func appendPlain(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -33,7 +33,7 @@ func appendPlain(b []byte, name, text string) []byte {
 	return append(append(b, text...), '"')
 }
 
-// appendNumber appends a member that is a whole number, if it is not 0.
+// appendNumber appends a whole number as a member, unless it is 0.
 func appendNumber(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
@@ -41,7 +41,7 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendMember(b, name), n, 10)
 }
 
-// appendTrue appends a member that is true, if it is.
+// appendTrue appends a member that is true. It appends nothing if is is false.
 func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b
@@ -49,7 +49,7 @@ func appendTrue(b []byte, name string, is bool) []byte {
 	return append(appendMember(b, name), "true"...)
 }
 
-// appendTime appends a member that is a time, if it is one.
+// appendTime appends a time as a member, unless it is zero.
 func appendTime(b []byte, name string, t time.Time) []byte {
 	if t.IsZero() {
 		return b
@@ -58,7 +58,7 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(appendRFC3339(b, t), '"')
 }
 
-// appendSeconds appends a member that is a duration, also 0, in seconds.
+// appendSeconds appends a duration as a member, in seconds. It appends 0 too.
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	b = appendMember(b, name)
 	if d < 0 {
@@ -76,7 +76,7 @@ func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	return b
 }
 
-// appendWait is appendSeconds of a duration that is not 0.
+// appendWait is like appendSeconds, but appends nothing for 0.
 func appendWait(b []byte, name string, d time.Duration) []byte {
 	if d == 0 {
 		return b
@@ -101,7 +101,7 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return b
 }
 
-// putDigits fills a space with the digits of n.
+// putDigits fills to with the digits of n.
 func putDigits(to []byte, n int) {
 	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
 		to[i] = byte('0' + rest%10)
@@ -109,7 +109,7 @@ func putDigits(to []byte, n int) {
 	}
 }
 
-// plain are the bytes that a JSON string has as they are.
+// plain says for each byte whether a JSON string has it without an escape.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'
@@ -117,12 +117,12 @@ var plain = func() (is [256]bool) {
 	return is
 }()
 
-// appendQuoted appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
+// appendQuoted appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendQuoted[T string | []byte](b []byte, text T) []byte {
 	return append(appendEscaped(append(b, '"'), text), '"')
 }
 
-// appendEscaped appends what stands between the quotes of a JSON string.
+// appendEscaped appends the content of a JSON string, without the quotes.
 func appendEscaped[T string | []byte](b []byte, text T) []byte {
 	const hex = "0123456789abcdef"
 	done := 0

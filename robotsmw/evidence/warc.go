@@ -22,27 +22,27 @@ import (
 	"time"
 )
 
-// An exchange is a question for a robots.txt and its answer, as they go into
-// the WARC file.
+// An exchange is a request for a robots.txt and its answer, as they go into the
+// WARC file.
 type exchange struct {
 	url       string
-	host      string // asked for, if not the URL's
+	host      string // the Host of the request, if it is not the URL's
 	time      time.Time
-	request   []byte // with its header, as HTTP/1.1
-	header    []byte // of the response, with its status line; nil: none came
+	request   []byte // with its header, in the form of HTTP/1.1
+	header    []byte // of the response, with its status line; nil: no response came
 	body      []byte
-	protocol  string // h2; "": that which the records show
+	protocol  string // "h2", or "" for HTTP/1
 	truncated string
-	renewed   bool // 304, to a conditional question
-	whole     bool // 2xx: what a 304 may refer to later
+	renewed   bool // the response is a 304 to a conditional request
+	whole     bool // the response is a whole 2xx, so a later 304 may refer to it
 }
 
 func (x *exchange) size() int {
 	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
 }
 
-// exchangeOf keeps what the WARC file will have of a response, whose body was
-// read as far as it is given.
+// exchangeOf returns what the WARC file needs of a response. body is what was
+// read of its body.
 func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
 	req := resp.Request
 	x := &exchange{url: req.URL.String(), time: now}
@@ -72,8 +72,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 		text = http.StatusText(resp.StatusCode)
 	}
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(resp.StatusCode) + " " + clean(text) + "\r\n")
-	// What net/http and we have undone is told under another name, as other
-	// crawlers tell it: the body is decoded, and may be cut.
+	// Some fields no longer hold, because the body is decoded and may be cut.
+	// They are written under the names that other crawlers use for this.
 	renamed := map[string]string{"Transfer-Encoding": "X-Crawler-Transfer-Encoding"}
 	coded := len(resp.Header["Content-Encoding"]) > 0
 	if coded && resp.StatusCode < 500 {
@@ -100,10 +100,11 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// longestBody is how much of a robots.txt is read: robotstxt.MaxSize.
+// longestBody is how many bytes of a robots.txt are read: robotstxt.MaxSize.
 const longestBody = 500 << 10
 
-// longestField bounds each field that is kept of a header, and all of them.
+// longestField limits a field of a header, and longestHeader a whole header.
+// What is longer is left out.
 const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
@@ -127,7 +128,7 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString("\r\n")
 }
 
-// clean returns a text as one line.
+// clean returns a text on one line.
 func clean(text string) string {
 	if !strings.ContainsAny(text, "\r\n\x00") {
 		return text
@@ -140,29 +141,29 @@ func clean(text string) string {
 	}, text)
 }
 
-// A warcFile is the WARC file of the segment that is open.
+// A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name   string
 	info   string        // the id of its warcinfo
-	out    []byte        // on its way to the disk
+	out    []byte        // what is not yet on the disk
 	good   int64         // bytes on the disk
-	sum    hash.Hash     // of these
-	random *rand.ChaCha8 // of the records' ids
+	sum    hash.Hash     // of the bytes on the disk
+	random *rand.ChaCha8 // makes the ids of records
 	known  map[string]earlier
 	gzip   *gzip.Writer
 	packed bytes.Buffer
 }
 
-// An earlier response is what a revisit refers to.
+// An earlier is an earlier response to which a revisit refers.
 type earlier struct {
 	id   string
 	time time.Time
 }
 
-// mostKnown bounds how many responses are remembered for a revisit.
+// mostKnown is how many responses are remembered for revisits.
 const mostKnown = 100_000
 
-// begin begins a file.
+// begin begins a WARC file.
 func (w *warcFile) begin(name string, now time.Time) {
 	w.name, w.good, w.sum, w.out, w.info = name, 0, sha256.New(), w.out[:0], w.id()
 	head := w.appendHead(nil, "warcinfo", w.info, now)
@@ -175,19 +176,20 @@ func (w *warcFile) begin(name string, now time.Time) {
 		"application/warc-fields")
 }
 
-// whole is where all of the file is, as far as it is on the disk.
+// whole describes the file as far as it is on the disk.
 func (w *warcFile) whole() *whole {
 	return &whole{w.name, w.good, [sha256.Size]byte(w.sum.Sum(nil))}
 }
 
-// A whole is what is known of a WARC file that has ended.
+// A whole describes a WARC file that has ended.
 type whole struct {
 	name  string
 	bytes int64
 	hash  [sha256.Size]byte
 }
 
-// wholeOf reads a WARC file; it returns nil if that cannot be had.
+// wholeOf reads a WARC file and describes it. If it cannot read the file, it
+// returns nil.
 func wholeOf(dir, name string) *whole {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -202,7 +204,7 @@ func wholeOf(dir, name string) *whole {
 	return &whole{name, n, [sha256.Size]byte(sum.Sum(nil))}
 }
 
-// appendWhole appends the member that tells of a WARC file as a whole.
+// appendWhole appends the member that describes a WARC file.
 func appendWhole(b []byte, f *whole) []byte {
 	if f == nil {
 		return b
@@ -214,13 +216,13 @@ func appendWhole(b []byte, f *whole) []byte {
 	return append(hex.AppendEncode(b, f.hash[:]), `"}`...)
 }
 
-// id returns a new id of a record.
+// id returns a new id for a record.
 func (w *warcFile) id() string { return "urn:uuid:" + newUUID(w.random) }
 
 // newUUID returns a random UUID (RFC 9562 §5.4).
 func newUUID(random *rand.ChaCha8) string {
 	var b [16]byte
-	random.Read(b[:]) // which never fails
+	random.Read(b[:]) // it never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	var text [36]byte
 	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
@@ -233,14 +235,14 @@ func newUUID(random *rand.ChaCha8) string {
 	return string(text[:])
 }
 
-// A place is where a record is.
+// A place says where in the WARC file a record is.
 type place struct {
 	offset, length int64
 	hash           [sha256.Size]byte
 }
 
-// exchange appends the records of an exchange, and returns the member that
-// says where they are.
+// exchange appends the records of an exchange. It returns the member that says
+// where they are.
 func (w *warcFile) exchange(x *exchange) []byte {
 	b := append(appendMember(nil, "warc"), `{"file":"`...)
 	b = append(append(b, w.name...), '"')
@@ -293,10 +295,10 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a line of the record as a metadata record of the URL that it is
-// about, if there is one. It is not compressed, for there may be many: it is a
-// gzip member of one stored block (RFC 1952, RFC 1951 §3.2.4). A line that is
-// longer than such a block is left out.
+// fact appends a line of the record as a metadata record. about is the URL that
+// the line is about, or "". The line is not compressed, because there may be
+// many: it is a gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4).
+// A line that does not fit into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
@@ -319,7 +321,7 @@ func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// member appends a record, in a gzip member of its own.
+// member appends a record as a gzip member of its own.
 func (w *warcFile) member(head, block []byte, kind string) place {
 	w.packed.Reset()
 	if w.gzip == nil {
@@ -330,7 +332,7 @@ func (w *warcFile) member(head, block []byte, kind string) place {
 	head = appendField(head, "Content-Type", kind)
 	head = appendField(head, "Content-Length", strconv.Itoa(len(block)))
 	head = append(head, "\r\n"...)
-	w.gzip.Write(head) // into memory, which never fails
+	w.gzip.Write(head) // into memory, so it never fails
 	w.gzip.Write(block)
 	w.gzip.Write([]byte("\r\n\r\n"))
 	w.gzip.Close()
@@ -339,7 +341,7 @@ func (w *warcFile) member(head, block []byte, kind string) place {
 	return p
 }
 
-// flush brings what is on its way to the disk.
+// flush writes to the disk what is not there yet.
 func (w *warcFile) flush(f io.Writer) error {
 	if len(w.out) == 0 {
 		return nil
@@ -379,13 +381,13 @@ func appendField(b []byte, name, value string) []byte {
 	return append(append(b, value...), "\r\n"...)
 }
 
-// appendDigest appends the hash of what a record has.
+// appendDigest appends the field name with the hash of data.
 func appendDigest(b []byte, name string, data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return appendField(b, name, "sha256:"+hex.EncodeToString(sum[:]))
 }
 
-// appendPlace appends a member that says where a record is.
+// appendPlace appends the member name, which says where a record is.
 func appendPlace(b []byte, name string, p place) []byte {
 	b = appendMember(b, name)
 	b = append(b, `{"offset":`...)
@@ -397,7 +399,7 @@ func appendPlace(b []byte, name string, p place) []byte {
 	return append(b, `"}`...)
 }
 
-// uri returns a URL as a URI, in ASCII.
+// uri returns a URL as an ASCII URI.
 func uri(url string) string {
 	for i := range len(url) {
 		if url[i] <= ' ' || url[i] >= 0x7f {
@@ -420,7 +422,7 @@ func escape(url string) string {
 	return string(b)
 }
 
-// software names the version of this module.
+// software returns the name and version of this module.
 var software = sync.OnceValue(func() string {
 	const path = "github.com/goodbots/courtesy"
 	info, ok := debug.ReadBuildInfo()

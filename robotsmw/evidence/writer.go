@@ -14,49 +14,49 @@ import (
 	"time"
 )
 
-// A writer puts lines into segments. Only the goroutine of the queue, or who
-// has closed the queue, calls it.
+// A writer puts lines into segments. Only the goroutine of the queue calls it,
+// and after the queue is closed, the goroutine that closed it.
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
-	most    int64 // bytes of all segments; negative: no bound
-	segment int64 // bytes of one
+	most    int64 // the most bytes of all segments together; negative: no limit
+	segment int64 // about how many bytes a segment has
 	logger  *slog.Logger
 	session string
 	lines   file // nil: no segment is open
 	warcs   file
-	number  int // of the newest segment
+	number  int // that of the newest segment
 	oldest  int
-	end     link  // of the chain, as far as it is on disk
-	good    int64 // bytes of the segment that are on disk whole
+	end     link  // the end of the chain, as far as it is on the disk
+	good    int64 // how many bytes of the segment's whole lines are on the disk
 	warc    warcFile
-	ended   *whole // the WARC file of the segment before
-	cut     *cut   // how the segment before ended, if not well
+	ended   *whole // the WARC file of the previous segment
+	cut     *cut   // how the previous segment ended, if not well
 	why     string
 
 	standing [][]byte // lines that each segment repeats
-	out      []byte   // lines on their way to the disk
-	begun    []entry  // room for write
-	ahead    link     // of the chain, with those
+	out      []byte   // lines that are not on the disk yet
+	begun    []entry  // kept by write, to reuse its memory
+	ahead    link     // the end of the chain, with the lines of out
 	lost     loss
-	all      int       // lines that were lost in the session
-	retry    time.Time // when a disk that failed may be tried again
-	forget   func()    // lets what was lost be written again
+	all      int       // how many lines were lost in the session
+	retry    time.Time // when to try a failed disk again at the earliest
+	forget   func()    // queue.forget, so that what was lost is written again
 	told     func(link)
 }
 
-// A file is what a segment is written to.
+// A file is a file that a segment is written to.
 type file interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// create makes a new file of the operating system's.
+// create creates a new file in the file system.
 func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// A cut is where the good part of a segment ends that does not end well.
+// A cut says where the good part of a broken segment ends.
 type cut struct {
 	segment      int
 	offset, rest int64
@@ -65,7 +65,7 @@ type cut struct {
 func linesName(n int) string { return fmt.Sprintf("evidence-%06d.jsonl", n) }
 func warcName(n int) string  { return fmt.Sprintf("robots-%06d.warc.gz", n) }
 
-// segments lists the numbers of a directory's segments, in order.
+// segments returns the numbers of a directory's segments, in order.
 func segments(dir string) ([]int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -112,15 +112,15 @@ func (w *writer) resume() error {
 	return nil
 }
 
-// write writes a batch. What cannot be written is lost, and told by a loss when
-// something can be again.
+// write writes a batch. Lines that cannot be written are lost. The next flush
+// that succeeds writes a loss line about them.
 func (w *writer) write(b *batch) {
 	for _, e := range b.entries {
 		if e.kind.stands() {
 			w.standing = append(w.standing, slices.Clone(b.text[e.from:e.to]))
 		}
 	}
-	begun := w.begun[:0] // entries whose lines are on their way
+	begun := w.begun[:0] // entries whose lines are in out
 	opened := false
 	for i, e := range b.entries {
 		if w.lines == nil {
@@ -130,7 +130,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // else it stands at the segment's beginning
+		if !opened || !e.kind.stands() { // otherwise open has written it
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -157,7 +157,7 @@ func (w *writer) write(b *batch) {
 	}
 }
 
-// add appends an entry to what is on its way.
+// add appends an entry to the lines that are not on the disk yet.
 func (w *writer) add(e *entry, text []byte) {
 	var more []byte
 	if e.exchange != nil {
@@ -170,8 +170,9 @@ func (w *writer) add(e *entry, text []byte) {
 	}
 }
 
-// flush brings what is on its way to the disk, and after it what was lost. If
-// that fails, the segment is over, and so many lines are on the disk whole.
+// flush writes to the disk what is not there yet, and then a loss line if lines
+// were lost. If that fails, the segment ends, and kept is how many of the lines
+// are whole on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -210,7 +211,8 @@ func (w *writer) flush() (kept int, ok bool) {
 	return 0, true
 }
 
-// fail gives up a segment. The next one is tried in a second at the earliest.
+// fail gives up a segment. The next one is tried after a second at the
+// earliest.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
 		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)
@@ -241,7 +243,7 @@ func (w *writer) lose(entries []entry) {
 	w.forget()
 }
 
-// rotate ends a segment that is full.
+// rotate ends a full segment.
 func (w *writer) rotate() {
 	w.warcs.Sync()
 	w.lines.Sync()
@@ -252,7 +254,7 @@ func (w *writer) rotate() {
 	}
 }
 
-// open begins the next segment, and says whether that went well.
+// open begins the next segment. It reports whether that succeeded.
 func (w *writer) open(now time.Time) bool {
 	if time.Now().Before(w.retry) {
 		return false
@@ -285,7 +287,7 @@ func (w *writer) open(now time.Time) bool {
 	}
 	before, ended := w.cut, w.ended
 	end := w.end
-	if _, ok := w.flush(); !ok { // as if it had never been
+	if _, ok := w.flush(); !ok { // undo everything
 		os.Remove(path)
 		os.Remove(filepath.Join(w.dir, warcName(number)))
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
@@ -295,7 +297,8 @@ func (w *writer) open(now time.Time) bool {
 	return true
 }
 
-// segmentText is the first line of a segment.
+// segmentText returns the first line of a segment, without its number and
+// hashes.
 func (w *writer) segmentText(now time.Time) []byte {
 	b := begin(nil, kindSegment, now)
 	b = appendNumber(b, "format", 1)
@@ -316,7 +319,7 @@ func (w *writer) segmentText(now time.Time) []byte {
 	return appendWhole(b, w.ended)
 }
 
-// lossText is a line that tells a loss.
+// lossText returns a loss line, without its number and hashes.
 func lossText(l *loss, now time.Time) []byte {
 	b := begin(nil, kindLoss, now)
 	b = appendTime(b, "from", l.from)
@@ -337,14 +340,14 @@ func lossText(l *loss, now time.Time) []byte {
 	return appendText(append(b, '}'), "cause", l.cause)
 }
 
-// shrink deletes the oldest segments of a record that has become too large.
+// shrink deletes the oldest segments if the record has become too large.
 func (w *writer) shrink() {
 	if w.most < 0 {
 		return
 	}
 	all, err := segments(w.dir)
 	if err != nil {
-		return // the segment that comes next says what is wrong
+		return // opening the next segment will say what is wrong
 	}
 	var total int64
 	sizes := make([]int64, len(all))
@@ -356,7 +359,7 @@ func (w *writer) shrink() {
 		}
 		total += sizes[i]
 	}
-	// What comes next needs room, too. The segment before it always stays.
+	// The next segment needs room too. The last of the existing ones stays.
 	for i := 0; i < len(all)-1 && total+2*w.segment > w.most; i++ {
 		os.Remove(filepath.Join(w.dir, warcName(all[i])))
 		if os.Remove(filepath.Join(w.dir, linesName(all[i]))) != nil {
@@ -364,7 +367,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // the files in it
+		w.forget() // files that only this segment had are to be written again
 	}
 }
 
