@@ -47,11 +47,11 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 			"\"#\" begins a comment: the value is %q", clip(v))
 	}
 	if strings.IndexByte(text[name.To:value.From], ':') < 0 && name.To < value.From {
-		if knownField(n) == "" {
+		field := knownField(n).name
+		if field == "" {
 			r.add(number, column(body.From), codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots skip it", clip(source))
 			return
 		}
-		field := knownField(n)
 		if strings.EqualFold(n, field) {
 			field = n
 		}
@@ -80,11 +80,22 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 }
 
-// knownFields are the fields that some robot reads or once read, as they are
-// usually written.
-var knownFields = []string{
+// A field is one that some robot reads or once read.
+type field struct {
+	name  string // as it is usually written; "": there is no such field
+	lower string // in lower case
+}
+
+var knownFields = fieldsOf(
 	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
 	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+)
+
+func fieldsOf(names ...string) (fields []field) {
+	for _, name := range names {
+		fields = append(fields, field{name, strings.ToLower(name)})
+	}
+	return fields
 }
 
 // withdrawnFields are the known fields that have no effect any more, and why.
@@ -101,43 +112,48 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name is or is meant to be, or "".
-func knownField(name string) string {
+// knownField returns the known field that a name is or is meant to be, if there
+// is one.
+func knownField(name string) field {
 	for _, known := range knownFields {
-		if strings.EqualFold(name, known) {
+		if strings.EqualFold(name, known.name) {
 			return known
 		}
 	}
 	switch syntax.FieldOf(name) {
 	case syntax.UserAgent:
-		return "User-agent"
+		return knownField("User-agent")
 	case syntax.Disallow:
-		return "Disallow"
+		return knownField("Disallow")
 	case syntax.CrawlDelay:
-		return "Crawl-delay"
+		return knownField("Crawl-delay")
 	}
 	// Invisible characters may precede the name: a byte order mark that was
 	// encoded twice, or one in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
-			return ""
+			return field{}
 		}
 		return knownField(rest)
 	}
-	for _, known := range knownFields {
-		if len(name) < 20 && isNear(strings.ToLower(name), strings.ToLower(known)) {
-			return known
+	if len(name) < 20 {
+		lower := strings.ToLower(name)
+		for _, known := range knownFields {
+			if isNear(lower, known.lower) {
+				return known
+			}
 		}
 	}
-	return ""
+	return field{}
 }
 
 // checkName checks a field's name. It returns in lower case the known field
 // that the name is or is meant to be.
 func checkName(r *report, number uint32, column int, name, value string) string {
-	meant := knownField(name)
+	known := knownField(name)
+	meant := known.name
 	if strings.EqualFold(name, meant) {
-		return strings.ToLower(meant)
+		return known.lower
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
@@ -153,7 +169,7 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 		effect = "not all robots understand it"
 	}
 	r.add(number, column, codeMisspeltField, Warning, meant+": "+value, "%q is taken to mean %s, but %s", clip(name), meant, effect)
-	return strings.ToLower(meant)
+	return known.lower
 }
 
 // isNear reports whether two names differ by one added, missing or changed
@@ -198,7 +214,7 @@ var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 // https://example.com/a", whose first colon is in the URL.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
-	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
+	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]).name == "" {
 		return "", "", false
 	}
 	url = strings.TrimLeft(line[i:], " \t")
