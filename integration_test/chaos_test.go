@@ -319,7 +319,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5
-	const delay = 200 * time.Millisecond // an answer takes less than half of it, so Redis keeps no host for a dead process
+	const delay = 200 * time.Millisecond // answers take less than half of it, so Redis keeps no host for the dead
 	if full {
 		web.hosts, web.pages, members, workers, kills = 100, 5000, 4, 32, 20
 	}

@@ -330,7 +330,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for busy(tr.Limiter) != 0 && timeout < time.Hour {
-			time.Sleep(time.Millisecond) // wait for AttemptTimeout to end bodies that were abandoned by callers who never leave
+			time.Sleep(time.Millisecond) // AttemptTimeout ends abandoned bodies whose callers never leave
 		}
 		if n := busy(tr.Limiter); n != 0 {
 			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)

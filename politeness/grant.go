@@ -73,7 +73,7 @@ const (
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
 	Status  int           // the response's status; 0: no response. 429 and 503 pause the host
-	Header  http.Header   // the response's; Retry-After, Date, quota fields and signs of a bot wall are read
+	Header  http.Header   // the response's; Retry-After, Date, quotas and signs of bot walls are read
 	Latency time.Duration // from the start to the response's header; 0: unknown
 	Err     error         // why there was no response
 	Bytes   int64         // bytes read of the body, for Limiter.Budget. A Transport counts them itself

@@ -21,7 +21,7 @@ const (
 	NoMatch                   // none of the rules in the robot's group matches: allowed
 	ByRule                    // the most specific rule that matches decides: Match.Kind
 	IsRobotsTxt               // the target is /robots.txt, which is always allowed (RFC 9309 §2.2.2)
-	TooMuchWork               // the rules take more work than one target is worth (package doc, "Cost"): disallowed
+	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
 )
 
 // String returns the reason in a few words.

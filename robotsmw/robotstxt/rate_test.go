@@ -65,7 +65,7 @@ func parseCount(s string) (int, bool) {
 
 // hours is a part of every day, in UTC. The zero value is the whole day.
 type hours struct {
-	From, To time.Duration // since midnight; To is not included; if To comes before From, it is a time of the next day
+	From, To time.Duration // since midnight; To is excluded; a To before From is on the next day
 }
 
 // Contains reports whether a time is within the hours.

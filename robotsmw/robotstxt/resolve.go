@@ -47,7 +47,7 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // which keeps nothing of it
+		if m = r.Match(asString(other)); !m.Allowed { // m keeps nothing of other
 			return m, string(other)
 		}
 	}
@@ -55,7 +55,8 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 }
 
 // mayHaveOtherNames reports whether a slash, a dot or an escape follows a slash
-// of a path. So it says yes to some that have no other names.
+// of a path. That is so for every path that has other names, and for some that
+// have none.
 func mayHaveOtherNames(path string) bool {
 	before := byte('/')
 	for i := range len(path) {

@@ -62,7 +62,7 @@ type Flight struct {
 	instead *record.Record // copy, marked as delayed, which serves until then if it is good
 	moved   chan struct{}  // closed when until changes
 
-	behind *Flight // the flight that this one waits for because of a redirect; guarded by queues.mu
+	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
 }
 
 // newFlight returns a flight with one caller that waits for it.

@@ -41,7 +41,7 @@ type Record struct {
 	Hops    uint8     // redirects followed
 	Status  int16     // status of the response that State follows from; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
-	Source  *Source   // nil: the origin's own /robots.txt, asked with the URL's own host, without a validator
+	Source  *Source   // nil: the origin's own /robots.txt, with the URL's own host, no validator
 	Fetched time.Time
 	Expires time.Time
 	Failure *Failure // nil: the latest fetch succeeded

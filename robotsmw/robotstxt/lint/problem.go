@@ -24,7 +24,7 @@ type Severity uint8
 
 const (
 	Info    Severity = iota // how this is read; perhaps nothing is wrong
-	Warning                 // robots read this differently than the author seems to expect, or than each other
+	Warning                 // robots read this in another way than the author seems to expect, or differ
 	Error                   // this has no effect, or one that nobody wants
 )
 

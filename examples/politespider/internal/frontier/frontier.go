@@ -60,7 +60,7 @@ func (e entry) page() (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state of the crawl has a URL that is none: %w", err)
 	}
-	if u.Hostname() == "" { // also if the text is empty: an empty URL would match every journal line that names no page
+	if u.Hostname() == "" { // so it is if the URL is empty, which would match lines without a page
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
 	}
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
@@ -70,9 +70,9 @@ func (e entry) page() (*Page, error) {
 type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
-	Spent  int           // pages for which Done was called, in all runs and by all processes of the crawl
+	Spent  int           // pages for which Done was called, in all runs and by all processes
 	Hosts  int           // hosts with pages queued and none out; with Redis, also hosts that had some
-	Next   string        // the host that is due next, if none is due now; "": there is none, or it is not known
+	Next   string        // the host that is due next, if none is due now; "": none, or not known
 	Wait   time.Duration // until Next is due
 	Err    error         // why no more pages are handed out; nil: nothing has failed
 }

@@ -50,10 +50,10 @@ type Redis struct {
 	epoch string
 	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // ends a moment after the context of OpenRedis, so that pages can still be given back
+	ctx     context.Context // ends a moment after OpenRedis's context, so that pages can be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
-	turn    chan struct{} // the caller that has put a value in asks Redis for a page; the others wait for their turn
+	turn    chan struct{} // a caller that has put a value in asks Redis for a page; others wait
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex

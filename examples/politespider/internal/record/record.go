@@ -18,7 +18,7 @@ const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
 	Moved       Verdict = "moved"       // it redirected: 3xx; the target is a URL of its own
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // the server refused: a 4xx other than 404, 410 and 429, or a sure refusal with any status
+	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a sure refusal with any status
 	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids it; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue

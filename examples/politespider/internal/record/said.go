@@ -53,7 +53,7 @@ type License struct {
 // Evidence is one line that says what was stated, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // only robots.txt or a file of terms says so, so it may hold for other pages too
+	OfSite bool // only robots.txt or a file of terms says so, perhaps for other pages too
 }
 
 // mostLinks is how many of a page's links that are not followed are listed. The

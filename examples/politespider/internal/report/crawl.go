@@ -90,7 +90,7 @@ type place struct {
 // mark is a request, or a URL that was left alone.
 type mark struct {
 	at     time.Duration // since the crawl began, when the request or the refusal happened
-	paused time.Duration // since the crawl began, until when the answer makes the crawl leave the host alone; 0: it does not
+	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
 	took   time.Duration // until the answer began; -1: nothing was sent
 	owed   time.Duration // the interval that the host is owed from then on
 	url    string
@@ -232,7 +232,9 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 // together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	if r.NotFollowed = nil; len(links) > 0 { // they are listed with their page, so that pages which differ only in links count together
+	// The links are listed with their page, so that pages that differ only in
+	// links count together.
+	if r.NotFollowed = nil; len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
 	}
 	for _, e := range r.Evidence() {

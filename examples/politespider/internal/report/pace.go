@@ -12,11 +12,16 @@ const tolerance = 2 * time.Millisecond
 
 // pace says how well the crawl kept to a host's pace.
 type pace struct {
-	early    []time.Duration // for each mark, how much too early it came; 0: it did not
-	earlies  int
-	sent     int
-	smallest time.Duration // the gap between the starts of two consecutive requests that is the shortest compared with what was owed; -1: there were no two
-	owed     time.Duration // the interval owed for that gap
+	early   []time.Duration // for each mark, how much too early it came; 0: it did not
+	earlies int
+	sent    int
+
+	// smallest is the gap between the starts of two consecutive requests that
+	// is the shortest compared with owed, the interval for it. If there were no
+	// two requests, smallest is -1.
+	smallest time.Duration
+	owed     time.Duration
+
 	median   time.Duration // of the times until an answer began; the others likewise
 	p90, p99 time.Duration
 	slowest  time.Duration

@@ -83,7 +83,7 @@ type timeline struct {
 	URLs     []string   `json:"urls"` // without the host's origin if they begin with it
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // a mark, and until when its answer makes the crawl leave the host alone
+	Pauses   [][2]int64 `json:"pauses"` // a mark, and when the pause that its answer causes ends
 	Early    [][2]int64 `json:"early"`  // a mark, and by how much it came too early
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark

@@ -160,8 +160,7 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval writes a time for people. known is false for a time that is not
-// known.
+// interval formats a time for people. If it is not known, it returns a dash.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:

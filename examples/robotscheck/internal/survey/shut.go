@@ -12,7 +12,7 @@ import (
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // of each group
-	named   map[string][]int // the groups, by the name in lower case with which one of their user-agent lines begins
+	named   map[string][]int // the groups, by a name that a user-agent line begins with, in lower case
 }
 
 // A verdict is what a group says about "/".

@@ -12,7 +12,7 @@ type tally struct {
 	files, nbytes int
 	without       map[string]int // answers that are not files, by class, such as "4xx"
 	have          map[string]int // how many files have each of features, by its name
-	patterns      [][2]int       // for each of patterns: how many rules have it, and how many files have such a rule
+	patterns      [][2]int       // for each of patterns: how many rules have it, and in how many files
 	sizes         [len(sizeNames)][]int
 	worst         map[string]int // how many files there are, by the severity of their worst problem
 	problems      map[problemKind]problemCount

@@ -9,7 +9,7 @@ import (
 type filer struct {
 	rules    []looseRule // of the group, in the order of the file
 	hashes   []uint64    // of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // the upper bits of a rule's hash, those of its essence's hash, and its number in rules
+	keys     []uint64    // upper bits of a rule's hash and of its essence's hash, and its number
 	passages hashSet     // of the literal rules, see prefix.go
 	grams    gramScratch
 }

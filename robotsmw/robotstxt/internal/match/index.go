@@ -17,7 +17,7 @@ import "sync/atomic"
 // An index that is not made yet has the rules in the order of the file.
 type index struct {
 	rules packed
-	table []uint32      // the filter of prefixes, the filter of grams, and then the starts of the buckets; nil until the index is made
+	table []uint32      // two filters, of prefixes and grams, and starts; nil until the index is made
 	most  uint32        // how many bytes of memory the Set may take once the index is made
 	spent atomic.Uint32 // how many steps questions took before the index was made
 

@@ -20,7 +20,7 @@ type packed string
 type head uint64
 
 const (
-	tagBits    = 8  // the tag, by which an index tells rules apart before it looks at their patterns
+	tagBits    = 8  // the tag, which spares an index the look at most patterns
 	lineBits   = 19 // the line, counted from 1
 	lengthBits = 11 // how many bytes the pattern has
 

@@ -19,7 +19,7 @@ type Set struct {
 	index   atomic.Pointer[index] // the rules, if they are many; it is replaced once, when it is made
 	dialect syntax.Dialect        // of the file
 	some    bool                  // whether there are any rules
-	few     bool                  // whether the rules are in text, and each is literal with a plain byte after "/"
+	few     bool                  // whether all rules are in text, and literal with a plain byte after "/"
 	eager   bool                  // whether targets must be in canonical form before they are compared
 }
 

@@ -91,7 +91,7 @@ func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Di
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // the user-agent lines that the next delay belongs to name the robot
+	named bool // whether the user-agent lines before the next delay name the robot
 	read  bool // a Crawl-delay has come since these lines
 }
 

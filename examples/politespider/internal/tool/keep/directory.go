@@ -26,9 +26,11 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 		return nil, errors.Join(fmt.Errorf("-resume %s: %w", dir, err), q.Close())
 	}
 	return &Kept{
-		Queue:    closing{q, history},
-		History:  history,
-		Store:    struct{ robotsmw.Store }{store}, // without its locks: no other process is here, and one that was killed may have left some
+		Queue:   closing{q, history},
+		History: history,
+		// The Store is used without its locks: no other process is here, and
+		// one that was killed may have left some.
+		Store:    struct{ robotsmw.Store }{store},
 		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
 		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",
 	}, nil
