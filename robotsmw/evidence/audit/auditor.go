@@ -5,41 +5,42 @@ import (
 	"time"
 )
 
-// An Auditor judges requests, in the order in which they began. The zero value
-// with a History is ready. It is not safe for concurrent use.
+// An Auditor judges requests in the order in which they began. It needs only a
+// History. It is not safe for concurrent use.
 type Auditor struct {
-	// History is the robots.txt that was in force. Where it has none, one that a
-	// Request brings along counts; nil: only those.
+	// History has the robots.txt files that were in force. If it has none for a
+	// request, the files that Requests contain are used. nil: only those are.
 	History *History
-	// OnViolation, if not nil, gets each violation, in the order of time. A
-	// request that took longer than an hour may come out of order.
+	// OnViolation, if not nil, is called with each violation, in the order of
+	// time. Violations may be out of order if a request took longer than an
+	// hour.
 	OnViolation func(Violation)
-	// OnBroken, if not nil, gets what is wrong with a line of an input.
+	// OnBroken, if not nil, is called with each problem in a line of an input.
 	OnBroken func(Broken)
 
 	result   Result
 	robots   map[string]*robot
 	hosts    map[string]*HostResult
-	seen     History // what requests brought along
+	seen     History // the files that requests contained
 	window   window
 	epoch    int
 	newest   int64
 	found    reorder
-	spans    map[string]*Span // open ones, by host
+	spans    map[string]*Span // the open ones, by host
 	lastName string
 	last     *robot
 }
 
-// A robot is all sites of one product token.
+// A robot has all sites of one product token.
 type robot struct {
 	name  string
 	sites map[string]*site
 	sums  *RobotResult
 }
 
-// Add judges a request, or keeps it until it is sorted in: requests may come up
-// to ten seconds from their place. One that comes later than that starts anew:
-// its gap to those before is not known.
+// Add judges a request, or keeps it until it can be sorted. Requests may come
+// up to ten seconds away from their place. A request that comes later than that
+// begins anew: the gaps to requests before it are not judged.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {
@@ -57,7 +58,7 @@ func (a *Auditor) Add(r Request) {
 	a.add(&e)
 }
 
-// Result ends the audit and returns what it comes to.
+// Result ends the audit and returns its result.
 func (a *Auditor) Result() *Result {
 	a.flush()
 	for _, s := range a.spans {
@@ -87,7 +88,7 @@ func (a *Auditor) add(e *event) {
 	}
 }
 
-// begin makes the zero value ready.
+// begin initializes the zero value.
 func (a *Auditor) begin() {
 	if a.robots == nil {
 		a.robots, a.hosts, a.spans = make(map[string]*robot), make(map[string]*HostResult), make(map[string]*Span)
@@ -96,7 +97,7 @@ func (a *Auditor) begin() {
 	}
 }
 
-// jump begins a new epoch: the clock has jumped back.
+// jump begins a new epoch, because the clock has jumped back.
 func (a *Auditor) jump() {
 	a.flush()
 	a.epoch++
@@ -245,8 +246,9 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 	a.unaudited(e.host, at)
 }
 
-// allowed reports a page that the file in force forbids. It returns false if
-// that cannot be told: what the robot fetched last is not known.
+// allowed reports a violation if the file in force forbids a page. It returns
+// false if it cannot decide, because it does not know which file the robot
+// fetched last.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -277,7 +279,7 @@ func (a *Auditor) report(v Violation, r *robot, s *site) {
 	a.found.push(v)
 }
 
-// release hands on what is earlier than a bound.
+// release passes on the violations that are earlier than bound.
 func (a *Auditor) release(bound time.Time) {
 	for v, ok := a.found.pop(bound); ok; v, ok = a.found.pop(bound) {
 		a.tell(v)
@@ -297,7 +299,8 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited adds a request to the host's span of those that nobody can judge.
+// unaudited adds a request to the host's open span of requests that cannot be
+// judged.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {
@@ -312,7 +315,7 @@ func (a *Auditor) unaudited(host string, at int64) {
 	s.Requests++
 }
 
-// audited ends it.
+// audited ends the host's open span, if there is one.
 func (a *Auditor) audited(host string) {
 	if len(a.spans) == 0 {
 		return

@@ -24,16 +24,16 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// caddyLine is what counts of a line. Its members are the bytes as they stand
-// there, in quotes or not; nil: there is none.
+// caddyLine has the members of a line that matter. Each is the bytes in the
+// line, with quotes if it is a string. nil: the line does not have it.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte
 	hasRequest                             bool
 }
 
-// caddy reads a line. It returns false if there is nothing to judge: a browser,
-// or a line that is not of a request.
+// caddy reads a line. judged is false if there is nothing to judge: the line is
+// not about a request, or the request is a browser's.
 func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error) {
 	var c caddyLine
 	if !c.scan(line) {
@@ -42,9 +42,9 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// read makes an event of a line's members.
+// read fills an event from a line's members.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// Caddy's own messages stand in the same file, and an error of a request
+	// The same file has Caddy's own messages, and for a failed request an error
 	// besides the request.
 	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
 		return false, false, nil
@@ -94,7 +94,8 @@ func text(s []byte) (string, bool) {
 }
 
 // moment reads ts: a number of seconds, milliseconds or nanoseconds, or a date.
-// It is exact if it tells parts of a second, or might.
+// exact reports that ts has parts of a second or is in a form that can have
+// them.
 func moment(ts []byte) (nanos int64, exact bool) {
 	if s, ok := text(ts); ok {
 		for _, form := range []string{time.RFC3339Nano, "2006/01/02 15:04:05.000", "2006-01-02T15:04:05.000Z0700", "2006/01/02 15:04:05", time.RFC1123Z, time.RFC1123} {
@@ -109,7 +110,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// A float has no more digits than these, and no fewer.
+		// A float has this many digits.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
 		return int64(math.Round(f * 1e6)), true
@@ -130,8 +131,8 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter is how long an answer asks to be left alone, 0 if it does not. A
-// date is read against that of the answer.
+// retryAfter returns how long an answer asks to be left alone, or 0. If value
+// is a date, the time counts from the date of the answer.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -147,9 +148,8 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// scan finds the members. It returns false if the line is no JSON object.
-//
-// Members that come twice count as they come last, as encoding/json has it.
+// scan finds the members in a line. It returns false if the line is not a JSON
+// object. If a member occurs twice, the last one counts, as in encoding/json.
 func (c *caddyLine) scan(line []byte) bool {
 	s := scanner{rest: line}
 	ok := s.object(func(key []byte) bool {
@@ -201,13 +201,13 @@ func (c *caddyLine) request(s *scanner, key []byte) bool {
 	return s.value(nil)
 }
 
-// A scanner goes through JSON from one end to the other and copies nothing.
+// A scanner reads JSON from the beginning to the end and copies nothing.
 type scanner struct {
 	rest  []byte
 	depth int
 }
 
-const deepest = 10_000 // objects in objects, as encoding/json has it
+const deepest = 10_000 // how deep objects may be nested, as in encoding/json
 
 func (s *scanner) space() {
 	for len(s.rest) > 0 && (s.rest[0] == ' ' || s.rest[0] == '\t' || s.rest[0] == '\n' || s.rest[0] == '\r') {
@@ -228,7 +228,8 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// object calls member for each member, which has to take its value.
+// object takes an object. It calls member for each member, which must take the
+// value.
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -259,7 +260,7 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 }
 
-// members is object where the value may be something else.
+// members is like object, but also takes any other value.
 func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	if !s.isNext('{') {
 		return s.value(nil)
@@ -267,7 +268,7 @@ func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	return s.object(func(key []byte) bool { return member(s, key) })
 }
 
-// first takes the first element of an array, which headers have.
+// first takes an array and keeps its first element. Header fields are arrays.
 func (s *scanner) first(into *[]byte) bool {
 	*into = nil
 	if !s.isNext('[') {
@@ -304,7 +305,7 @@ func (s *scanner) array(element func() bool) bool {
 	}
 }
 
-// value takes a value; into, if not nil, gets its bytes.
+// value takes a value. If into is not nil, it gets the value's bytes.
 func (s *scanner) value(into *[]byte) bool {
 	s.space()
 	if len(s.rest) == 0 {
@@ -342,7 +343,7 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// str takes a string, with its quotes.
+// str takes a string with its quotes.
 func (s *scanner) str(into *[]byte) bool {
 	text := s.rest
 	for i := 1; i < len(text); i++ {
@@ -370,7 +371,8 @@ func (s *scanner) str(into *[]byte) bool {
 	return false
 }
 
-// escape returns how long the escape is that s begins with, 0 if it is none.
+// escape returns the length of the escape at the beginning of s, or 0 if there
+// is none.
 func escape(s []byte) int {
 	switch {
 	case len(s) >= 2 && bytes.IndexByte([]byte(`"\/bfnrt`), s[1]) >= 0:
@@ -383,8 +385,8 @@ func escape(s []byte) int {
 	return 0
 }
 
-// number takes a number as JSON has it: no plus, no leading zero, digits on
-// both sides of the point.
+// number takes a number as JSON allows it: without a plus or leading zeros, and
+// with digits on both sides of the point.
 func (s *scanner) number() bool {
 	i := 0
 	digits := func() bool {

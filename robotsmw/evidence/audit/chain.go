@@ -29,18 +29,21 @@ var (
 
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// longestRecord is how long a line of a record may be.
+// longestRecord is how many bytes a line of a record may have.
 const longestRecord = 16 << 20
 
-// ReadRecord judges the record of a crawl that package evidence has written into
-// a directory. It first makes sure of the record itself: each line has the hash
-// of the one before it, each robots.txt and each part of a WARC file the hash
-// that a line has of it. Then each request must have its decision, each decision
-// must follow again from a robots.txt that was fresh, with its group, rule and
-// line (so must those not to fetch), and each gap must be as long as it had to
-// be. What does not hold of the record itself is told as broken; what was lost,
-// or cut off, is unaudited. The error is that of the context, or that there is
-// no record.
+// ReadRecord judges the record of a crawl that package evidence has written
+// into a directory.
+//
+// It first checks the record itself. Each line must have the hash of the line
+// before it, and each robots.txt and each part of a WARC file must have the
+// hash that a line says. Then it checks what the record says. Each request must
+// have a decision. Each decision, also one not to fetch, must follow again from
+// a robots.txt that was fresh, with its group, rule and line. Each gap must be
+// long enough.
+//
+// What is wrong with the record itself is broken. What was lost or cut off is
+// unaudited. ReadRecord returns an error if ctx ends or if there is no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	names, err := fs.Glob(dir, "evidence-*.jsonl")
 	if err != nil {
@@ -68,8 +71,8 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 	return nil
 }
 
-// A chain reads the lines of a record, and makes sure that they follow each
-// other.
+// A chain reads the lines of a record and checks that each follows the one
+// before.
 type chain struct {
 	ctx    context.Context
 	dir    fs.FS
@@ -87,7 +90,7 @@ func (c *chain) say(file string, line int, err error) {
 	c.a.broken(Broken{Input: c.name + "/" + file, Line: max(line, 1), Err: err})
 }
 
-// segment reads a file of the record. Next is the one after it.
+// segment reads a file of the record. next is the name of the file after it.
 func (c *chain) segment(name, next string) error {
 	file, err := c.dir.Open(name)
 	if err != nil {
@@ -99,7 +102,7 @@ func (c *chain) segment(name, next string) error {
 	c.file, c.number = name, 0
 	end := c.cutAt(name, next)
 	in := bufio.NewReaderSize(file, 64<<10)
-	var bad []int // lines that are broken, and may be the end
+	var bad []int // numbers of broken lines, which may be the end of the file
 	for offset := int64(0); ; {
 		if err := c.ctx.Err(); err != nil {
 			return err
@@ -115,7 +118,7 @@ func (c *chain) segment(name, next string) error {
 		}
 		c.number++
 		v, hash, ok := sealed(line)
-		if end >= 0 && offset > end { // cut off here, and the next session knew
+		if end >= 0 && offset > end { // the next segment says that this one is cut off here
 			if ok {
 				c.say(name, c.number, errChanged)
 				c.a.result.Cut++
@@ -153,7 +156,8 @@ func (c *chain) segment(name, next string) error {
 	return nil
 }
 
-// cutAt returns where the next segment says that this one ends, or -1.
+// cutAt returns the offset at which the next segment says that this one ends,
+// or -1 if it does not say so.
 func (c *chain) cutAt(name, next string) int64 {
 	if next == "" {
 		return -1
@@ -172,8 +176,8 @@ func (c *chain) cutAt(name, next string) int64 {
 	return v.Cut.Offset
 }
 
-// readRecordLine reads a line with its end. Of one that is too long to be one,
-// it returns a part, which has no hash.
+// readRecordLine reads a line with its end. If a line is too long, it returns
+// only a part of it, which has no hash.
 func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -187,7 +191,7 @@ func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// sealed reads a line whose hash is right.
+// sealed parses a line and checks its hash.
 func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	body, whole := bytes.CutSuffix(line, []byte("\n"))
 	if !whole || len(body) < sealLength {
@@ -206,7 +210,7 @@ func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	return v, hash, true
 }
 
-// take judges a line.
+// take checks that a line follows the one before, and judges it.
 func (c *chain) take(v *recordLine) {
 	switch v.Event {
 	case "segment":
@@ -245,7 +249,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost counts lines that were not kept.
+// lost counts the requests that a loss line says were not kept.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]
@@ -258,7 +262,7 @@ func (c *chain) lost(v *recordLine) {
 	c.a.result.addSpan(Span{From: from, To: to, Requests: n})
 }
 
-// pieces makes sure of the parts of WARC files that a line names.
+// pieces checks the parts of WARC files that a line names.
 func (c *chain) pieces(v *recordLine) {
 	if len(v.Pieces) == 0 {
 		return
@@ -283,7 +287,7 @@ func (c *chain) pieces(v *recordLine) {
 	}
 }
 
-// piece makes sure of a part of a WARC file, or of all of it.
+// piece checks the hash of a part of a WARC file, or of the whole file.
 func (c *chain) piece(name string, offset, length int64, want string, isWhole bool) {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") {
 		c.say(c.file, c.number, fmt.Errorf("%.100q is no file of the record", name))

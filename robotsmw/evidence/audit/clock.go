@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// never is the time of what is not known.
+// never stands for a time that is not known.
 const never = math.MinInt64
 
 func nanos(t time.Time) int64 {

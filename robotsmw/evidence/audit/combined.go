@@ -23,22 +23,21 @@ var (
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
 )
 
-// A parser reads lines. What it keeps between them makes it faster, nothing
-// else.
+// A parser reads lines. It keeps values between lines only to be faster.
 type parser struct {
-	agents map[string]string // product tokens, by User-Agent
-	hosts  map[string]string // names of hosts, by what a line has
+	agents map[string]string // product tokens by User-Agent
+	hosts  map[string]string // names of hosts, by their text in a line
 	stamp  string            // the last date
-	nanos  int64             // what it means
+	nanos  int64             // the time of stamp
 }
 
 const (
 	cachedNames = 1 << 12
-	cachedSize  = 1 << 10 // a longer one is not kept
+	cachedSize  = 1 << 10 // a longer key is not kept
 )
 
-// combined reads a line. It returns false if there is nothing to judge: a
-// browser, or a request that is none.
+// combined reads a line. It returns false if there is nothing to judge: the
+// request is a browser's, or it is not a valid request.
 func (p *parser) combined(line []byte, e *event) (bool, error) {
 	open := bytes.Index(line, []byte(" ["))
 	if open < 0 {
@@ -58,7 +57,7 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 	if !ok {
 		return false, errLine
 	}
-	// " 200 512 " or, where nothing was sent, " 200 - "
+	// " 200 512 ", or " 200 - " if nothing was sent
 	if len(rest) < 5 || rest[0] != ' ' || rest[4] != ' ' {
 		return false, errLine
 	}
@@ -109,9 +108,9 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 	return true, nil
 }
 
-// precise reads $msec and $request_time, if they are there. Many logs have two
-// durations in that place, such as $request_time and $upstream_response_time:
-// these are not near the line's date.
+// precise reads $msec and $request_time if they are there. Many logs have two
+// durations in their place, such as $request_time and $upstream_response_time.
+// A duration is far from the line's date, so it is not taken for $msec.
 func (p *parser) precise(rest []byte, e *event) {
 	const near = 24 * time.Hour // a zone may be wrong
 	end, rest, ok := millis(rest)
@@ -151,8 +150,8 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
 }
 
-// quoted takes what stands in quotes at the beginning of s. A backslash takes
-// the meaning from what follows it.
+// quoted takes the text in quotes at the beginning of s. A backslash escapes
+// the character after it.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
@@ -174,7 +173,7 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// unescaped undoes what servers do to quotes, control characters and bytes
+// unescaped decodes what servers write for quotes, control characters and bytes
 // above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
 func unescaped(s []byte) string {
 	i := bytes.IndexByte(s, '\\')
@@ -206,8 +205,8 @@ func unescaped(s []byte) string {
 	return b.String()
 }
 
-// requested takes the URL out of a request line. That of HTTP/0.9 has no
-// version; the URL of a bad one may have spaces.
+// requested returns the URL of a request line. A line of HTTP/0.9 has no
+// version, and the URL of an invalid one may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(method) == 0 {
@@ -224,7 +223,7 @@ func requested(line []byte) (url string, ok bool) {
 	return unescaped(rest), len(rest) > 0
 }
 
-// vhost returns the host that stands before the client's address, or nil.
+// vhost returns the host before the client's address, or nil.
 func vhost(names []byte) []byte {
 	first, rest, _ := bytes.Cut(names, []byte(" "))
 	second, rest, _ := bytes.Cut(rest, []byte(" "))
@@ -237,7 +236,7 @@ func vhost(names []byte) []byte {
 	return nil
 }
 
-// agent is robotOf.
+// agent is like robotOf, with a cache.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token
@@ -247,7 +246,7 @@ func (p *parser) agent(s []byte) string {
 	return token
 }
 
-// host is the name of a host as a Host header or Apache has it.
+// host returns a host's name, from a Host header or from Apache's log.
 func (p *parser) host(s []byte) string {
 	if host, ok := p.hosts[string(s)]; ok {
 		return host
@@ -267,8 +266,8 @@ func keepName(names *map[string]string, from []byte, to string) {
 	(*names)[string(from)] = strings.Clone(to)
 }
 
-// date reads "20/Nov/2026:10:00:00 +0000". Most lines have that of the line
-// before.
+// date reads "20/Nov/2026:10:00:00 +0000". Most lines have the same date as the
+// line before, so that is compared first.
 func (p *parser) date(s []byte) (int64, bool) {
 	if string(s) == p.stamp {
 		return p.nanos, true
@@ -292,7 +291,7 @@ func (p *parser) date(s []byte) (int64, bool) {
 	return t, true
 }
 
-// two reads two digits, or returns -1.
+// two returns the number of two digits, or -1 if they are not digits.
 func two(s []byte) int {
 	if s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' {
 		return -1

@@ -7,27 +7,27 @@ import (
 )
 
 // An exchange is a request and its answer, as a WARC file has them: in records
-// that stand near each other, in either order, and that may name each other.
+// that are near each other, in either order, and that may name each other.
 type exchange struct {
-	ids         []string // of its records, and those that they name
+	ids         []string // of its records, and of those that they name
 	url         string
 	hasRequest  bool
 	hasResponse bool
 	event       event
 }
 
-// exchanges puts records together.
+// exchanges finds the records that belong together.
 type exchanges struct {
 	parser  parser
-	agent   string          // the User-Agent of requests that are not there
-	pending []*exchange     // one half each, the oldest first
-	hops    map[string]bool // URLs that a robots.txt was looked for at
+	agent   string          // the User-Agent of answers without a request record
+	pending []*exchange     // exchanges that have one half, the oldest first
+	hops    map[string]bool // URLs to which a request for robots.txt was redirected
 }
 
 const pendingExchanges = 64
 
-// add takes a record, and calls each for the exchanges that are whole or for
-// which it waits no longer.
+// add takes a record. It calls each for the exchanges that are complete, and
+// for those whose other half it no longer waits for.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -39,7 +39,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	scheme, host := originOf(r.TargetURI)
 	if scheme != "http" && scheme != "https" {
-		return nil // a name was looked up, for example
+		return nil // such as a DNS lookup
 	}
 	half := &exchange{url: r.TargetURI, hasRequest: r.kind == "request", hasResponse: r.kind != "request"}
 	half.ids = append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...)
@@ -72,7 +72,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	return nil
 }
 
-// flush is for the end of the file.
+// flush calls each for all that are left, at the end of the file.
 func (x *exchanges) flush(each func(*event)) {
 	for len(x.pending) > 0 {
 		x.emit(0, each)
@@ -91,18 +91,18 @@ func (x *exchanges) emit(i int, each func(*event)) {
 	each(&e.event)
 }
 
-// named reports whether two halves name each other.
+// named reports whether one of two halves names the other.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// like is for halves that do not say whose they are.
+// like reports whether two halves may belong together, if they do not say so.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }
 
-// join completes an exchange. The request says when it began, its answer when
-// that came.
+// join completes an exchange. The request record says when it began, and the
+// answer's record when the answer came.
 func (e *exchange) join(half *exchange) {
 	request, response := e, half
 	if half.hasRequest {
@@ -116,7 +116,7 @@ func (e *exchange) join(half *exchange) {
 	e.event, e.hasRequest, e.hasResponse = joined, true, true
 }
 
-// request reads who asks.
+// request reads the User-Agent.
 func (x *exchanges) request(r *WARCRecord, e *event) error {
 	m, err := r.http()
 	if err != nil {
@@ -126,13 +126,13 @@ func (x *exchanges) request(r *WARCRecord, e *event) error {
 	return nil
 }
 
-// response reads what the answer means: for robots.txt all of it, for a page
-// whether the site wants to be left alone.
+// response reads the answer. For robots.txt that is all of it, and for a page
+// the time for which the site wants to be left alone.
 func (x *exchanges) response(r *WARCRecord, e *event) error {
 	isFile := isRobots(r.TargetURI)
 	if r.kind == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
 		if isFile {
-			e.capture = &capture{status: 304} // what it says is what it said
+			e.capture = &capture{status: 304} // robots.txt is what it was before
 		}
 		e.status = 200
 		if r.get("Content-Length") == "0" {
@@ -173,8 +173,8 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 	return err
 }
 
-// redirect returns the origin whose robots.txt a redirect leads to, "" being
-// none, and the URL that is asked for next.
+// redirect returns the origin to whose robots.txt a redirect leads, or "", and
+// the URL that is requested next.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
@@ -191,9 +191,9 @@ func redirect(from, location string) (origin, hop string) {
 	return to.Scheme + "://" + to.Host, to.String()
 }
 
-// warcinfo reads who wrote the file.
+// warcinfo reads the User-Agent of the software that wrote the file.
 func (x *exchanges) warcinfo(r *WARCRecord) {
-	m, err := r.http() // its lines are fields, too
+	m, err := r.http() // its block has fields as a header has
 	if err != nil {
 		return
 	}
@@ -206,8 +206,8 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 	}
 }
 
-// AddWARC adds the robots.txt of a WARC file: each is in force from the date of
-// its record on. What is wrong with single records is told by broken.
+// AddWARC adds the robots.txt files of a WARC file. Each is in force from the
+// date of its record on. It calls broken for each record that cannot be used.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {
 		r, err := w.Next()

@@ -9,20 +9,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A History is what robots.txt said on which host, and from when on. The zero
-// value knows nothing. It is not safe for concurrent use.
+// A History knows which robots.txt was in force on which host, and from when
+// on. The zero value knows nothing. It is not safe for concurrent use.
 type History struct {
-	all     *timeline            // of whatever host
+	all     *timeline            // for every host that has none of its own
 	origins map[string]*timeline // by scheme and host, as in "https://example.com"
 	hosts   map[string]*timeline // by host, whatever the scheme
 	recent  int                  // versions to keep of each timeline; 0: all
 }
 
-// Add says that a robots.txt is in force from some time on, the zero time for
-// always. Host is "example.com" or, as http and https have a file each,
-// "https://example.com"; "" is for whatever host. Status is that of the answer:
-// 2xx is a file, 304 the one before, 4xx allows everything and 5xx nothing. For
-// others nothing is known.
+// Add adds a robots.txt that is in force from the time from on, or always if
+// that is zero. host is "example.com" or "https://example.com", because http
+// and https each have a file. "" stands for every host. status is that of the
+// answer: 2xx is a file, 304 means the file before, 4xx allows everything and
+// 5xx nothing. For other statuses nothing is known.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -32,7 +32,7 @@ func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	h.add(scheme, name, at, &capture{status: status, body: body})
 }
 
-// Hosts returns for how many hosts there is a file; one that is for whatever
+// Hosts returns the number of hosts for which there is a file. A file for every
 // host does not count.
 func (h *History) Hosts() int { return len(h.hosts) }
 
@@ -48,7 +48,7 @@ func (h *History) only() (host string, ok bool) {
 
 func (h *History) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 {
-		return // what is in force goes on
+		return // the file in force stays
 	}
 	f := newFile(c)
 	if host == "" {
@@ -68,7 +68,7 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 		}
 		h.origins[origin].add(from, f, h.recent)
 		if f.to != "" && strings.HasSuffix(f.to, "://"+host) {
-			return // http leads to https, whose file counts for the host
+			return // http redirects to https, whose file counts for the host
 		}
 	}
 	if h.hosts[host] == nil {
@@ -77,7 +77,7 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 	h.hosts[host].add(from, f, h.recent)
 }
 
-// at returns the file that is in force at a time, or nil where none is known.
+// at returns the file that is in force at a time, or nil if none is known.
 func (h *History) at(scheme, host string, t int64) *file {
 	for range 6 { // five redirects
 		f := h.line(scheme, host).at(t)
@@ -97,7 +97,8 @@ func (h *History) line(scheme, host string) *timeline {
 		if line := h.origins[scheme+"://"+host]; line != nil {
 			return line
 		}
-		// A file that was added for the host alone.
+		// A file in hosts may be that of the other scheme: use it only if it
+		// was added for the host alone.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}
@@ -108,7 +109,7 @@ func (h *History) line(scheme, host string) *timeline {
 	return h.all
 }
 
-// A timeline has the versions of one robots.txt, in the order of time.
+// A timeline has the versions of one robots.txt in the order of time.
 type timeline struct{ versions []version }
 
 type version struct {
@@ -119,7 +120,7 @@ type version struct {
 func (l *timeline) add(from int64, f *file, recent int) {
 	i, found := slices.BinarySearchFunc(l.versions, from, func(v version, t int64) int { return cmp.Compare(v.from, t) })
 	if found {
-		i++ // of two at one time the later one is the second
+		i++ // of two at the same time, the one added last comes second
 		for i < len(l.versions) && l.versions[i].from == from {
 			i++
 		}
@@ -149,19 +150,19 @@ func (l *timeline) at(t int64) *file {
 	return l.versions[i-1].file
 }
 
-// A capture is an answer for a robots.txt.
+// A capture is an answer to a request for robots.txt.
 type capture struct {
 	status int
 	body   []byte
 	to     string // where a redirect leads
 }
 
-// A file is a robots.txt in force, or what stands for one.
+// A file is a robots.txt in force, or a status or redirect in its place.
 type file struct {
 	status int
-	to     string // origin whose robots.txt a redirect leads to
+	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
-	parsed *robotstxt.File // kept from the second robot on
+	parsed *robotstxt.File // kept once a second robot needs it
 	rules  map[string]*rules
 }
 
@@ -170,7 +171,7 @@ type rules struct {
 	*robotstxt.Rules
 	delay time.Duration // Crawl-delay
 	line  int           // of the Crawl-delay
-	field string        // it, as written
+	field string        // the line of the Crawl-delay, as written
 }
 
 func newFile(c *capture) *file {
@@ -190,8 +191,7 @@ func (f *file) same(g *file) bool {
 	return f.status/100 == g.status/100 && f.to == g.to && string(f.text) == string(g.text)
 }
 
-// rulesFor returns the rules for a robot. A 4xx allows everything; what a 5xx
-// says is not asked of them.
+// rulesFor returns the rules for a robot. They count only if the status is 2xx.
 func (f *file) rulesFor(robot string) *rules {
 	key := strings.ToLower(robot)
 	if r := f.rules[key]; r != nil {
@@ -204,7 +204,7 @@ func (f *file) rulesFor(robot string) *rules {
 			f.parsed = parsed
 		}
 	}
-	// Robots that nobody names share what is said to all.
+	// Robots that no group names share the rules for all.
 	named := false
 	for g := range parsed.GroupsFor(robot) {
 		for _, a := range g.UserAgents {
@@ -238,7 +238,7 @@ func (f *file) keep(robot string, r *rules) *rules {
 	return r
 }
 
-// verdict is what a file says of a URL.
+// verdict is what a file says about a URL.
 type verdict struct {
 	allowed bool
 	line    int
@@ -258,12 +258,13 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // too much work: the file was made for that
+		return verdict{} // too much work, because the file was made for that
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }
 
-// ruleOf returns the rule that decided, as "Disallow: /a"; "": none did.
+// ruleOf returns the rule that decided, such as "Disallow: /a", or "" if there
+// is none.
 func ruleOf(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""

@@ -11,18 +11,18 @@ import (
 	"io"
 )
 
-// An Input is a log or a WARC file. What it is shows at its beginning: WARC, or
-// lines of nginx's or Apache's combined format or Caddy's JSON; each may be
-// compressed with gzip.
+// An Input is a log or a WARC file. Its beginning shows which: WARC, or lines
+// in the combined format of nginx and Apache or in Caddy's JSON. Each of these
+// may be compressed with gzip.
 type Input struct {
 	Name   string
 	Reader io.Reader
 }
 
-// Read judges what the inputs have, all of them together in the order of time,
-// so that the parts of a rotated log may come in any order. Of each input it
-// keeps some 10 MiB at most, however long it is. What cannot be read is counted
-// in the Result and given to OnBroken; the error is that of the context alone.
+// Read judges the requests of all inputs together, in the order of time. So the
+// parts of a rotated log may come in any order. It keeps some 10 MiB of each
+// input at most, however long the input is. What cannot be read is counted in
+// the Result and passed to OnBroken. The only error is that of ctx.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -32,7 +32,7 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 		go s.run(ctx, in.Reader)
 		heads = append(heads, s)
 	}
-	// A heap needs a first event of each.
+	// The heap needs the first event of each input.
 	for i := 0; i < len(heads); {
 		ok, err := heads[i].fill(ctx, a)
 		switch {
@@ -49,7 +49,7 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	for len(heads) > 0 {
 		s := heads[0]
 		e := &s.batch.events[s.at]
-		if e.epoch != 0 { // set by the source that saw the clock jump back
+		if e.epoch != 0 { // the source has seen the clock jump back
 			a.jump()
 		}
 		a.add(e)
@@ -76,13 +76,13 @@ type source struct {
 	place   int
 	batches chan *batch
 	batch   *batch
-	at      int // next event of the batch
+	at      int // the next event of the batch
 }
 
-// A batch is a part of what an input says.
+// A batch is a part of an input, parsed.
 type batch struct {
 	events   []event // of robots
-	requests int     // of whomever
+	requests int     // those of browsers included
 	broken   []Broken
 	cut      bool // the input could not be read to its end
 	bytes    int
@@ -90,7 +90,8 @@ type batch struct {
 
 const batchBytes = 256 << 10
 
-// fill gets batches until one has an event. It returns false at the end.
+// fill receives batches until one has an event. It returns false at the end of
+// the input.
 func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
 	for {
 		select {
@@ -123,7 +124,7 @@ func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
 	}
 }
 
-// sources are a heap by the time of the next event.
+// sources is a heap, ordered by the time of the next event.
 type sources []*source
 
 func (s sources) Len() int { return len(s) }
@@ -175,7 +176,7 @@ var (
 	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
 )
 
-// noted says when a line's request was, and notices a clock that jumps back.
+// noted counts a line's request, and notices if its time has jumped back.
 func (f *feed) noted(number int, at int64) {
 	f.batch.requests++
 	if f.newest != never && at < f.newest-reach {
@@ -199,8 +200,8 @@ func (f *feed) broken(number int, err error) {
 	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
 }
 
-// dated notices a record whose date jumps back. Its time is its own all the
-// same: nobody's clock did.
+// dated notices if a record's date jumps back. The date is still used as it is,
+// because no clock has been set back.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {
@@ -209,8 +210,8 @@ func (f *feed) dated(r *WARCRecord) {
 	f.newest = max(f.newest, at)
 }
 
-// send hands a batch on when it is large enough. It returns false once nobody
-// takes it.
+// send sends the batch if it is large enough or the last. It returns false if
+// nobody receives batches any more.
 func (f *feed) send(read int, last bool) bool {
 	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
 		return !f.stopped
@@ -224,7 +225,7 @@ func (f *feed) send(read int, last bool) bool {
 	return !f.stopped
 }
 
-// end hands on the last batch.
+// end sends the last batch.
 func (f *feed) end(number int, err error) {
 	if err = atEnd(err); err != nil {
 		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))

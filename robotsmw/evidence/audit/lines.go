@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// longestLine is how long a line may be. A longer one is broken; nothing of it
-// is kept.
+// longestLine is how many bytes a line may have. A longer one is broken, and
+// nothing of it is kept.
 const longestLine = 1 << 20
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
@@ -16,7 +16,7 @@ var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
 // A lineReader cuts a stream into lines.
 type lineReader struct {
 	from   io.Reader
-	buf    []byte // what was read and not yet returned is buf[at:]
+	buf    []byte // buf[at:] was read but not yet returned
 	at     int
 	number int // of the last line
 	err    error
@@ -26,9 +26,9 @@ func newLineReader(from io.Reader) *lineReader {
 	return &lineReader{from: from, buf: make([]byte, 0, 64<<10)}
 }
 
-// next returns a line without its end. It is good until the next call. The
-// error is errLong for a line that is too long, after which others may follow,
-// and io.EOF or what reading returned at the end.
+// next returns a line without its end. The line is valid until the next call.
+// The error is errLong if the line is too long; lines after it can still be
+// read. At the end of the stream it is io.EOF or the error of reading.
 func (l *lineReader) next() ([]byte, error) {
 	for searched := 0; ; {
 		if i := bytes.IndexByte(l.buf[l.at+searched:], '\n'); i >= 0 {
@@ -54,7 +54,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// fill reads more, behind what is there.
+// fill reads more into buf, after what is there.
 func (l *lineReader) fill() {
 	if l.at > 0 {
 		l.buf = l.buf[:copy(l.buf, l.buf[l.at:])]

@@ -24,9 +24,9 @@ func pathOf(url string) string {
 	return "/"
 }
 
-// originOf takes scheme and host out of an absolute URL, or the host alone as a
-// Host header has it. The host is in small letters, and without a port that is
-// the scheme's.
+// originOf returns the scheme and host of an absolute URL, or the host alone of
+// a Host header. The host is in lower case, and without the scheme's default
+// port.
 func originOf(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -52,15 +52,15 @@ func originOf(s string) (scheme, host string) {
 	return scheme, clip(host)
 }
 
-// longest is the most that is kept of a name. None that can be resolved, and
-// none that a robots.txt has, is longer.
+// longest is how many bytes of a name are kept. No name that can be resolved is
+// longer, and none that a robots.txt can contain.
 const longest = 255
 
 func clip(s string) string { return s[:min(len(s), longest)] }
 
 // robotOf returns the product token of a User-Agent: its leading run of token
-// characters or, if that is Mozilla, the one after "compatible;". "" is a
-// browser, or nobody.
+// characters or, if that is Mozilla, the one after "compatible;". "" means that
+// it is a browser or that there is no User-Agent.
 func robotOf(userAgent string) string {
 	token := leadingToken(userAgent)
 	if strings.EqualFold(token, "Mozilla") {
@@ -85,7 +85,7 @@ func isTokenByte(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
 }
 
-// cutFold is strings.Cut without regard to case; sep is ASCII.
+// cutFold is like strings.Cut, but ignores case. sep must be ASCII.
 func cutFold(s, sep string) (before, after string, found bool) {
 	for i := 0; i+len(sep) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(sep)], sep) {

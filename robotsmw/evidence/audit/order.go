@@ -1,15 +1,15 @@
 package audit
 
-// The events of a log come in the order in which they ended, or nearly so; they
-// are judged in that in which they began. A window holds as many as are needed
-// to sort them.
+// The events of a log come roughly in the order in which they ended, and are
+// judged in the order in which they began. A window holds as many events as it
+// takes to sort them.
 const (
-	reach        = 10e9     // nanoseconds: how far from their place events may be
-	windowEvents = 1 << 16  // events that a window holds at most
-	windowBytes  = 64 << 20 // bytes of names and URLs that they hold at most
+	reach        = 10e9     // nanoseconds: how far away from its place an event may be
+	windowEvents = 1 << 16  // the most events that a window holds
+	windowBytes  = 64 << 20 // the most bytes of their names and URLs
 )
 
-// A window sorts events. It is a heap of places, beside the events themselves.
+// A window sorts events. heap is a heap of places, which refer to events.
 type window struct {
 	heap   []place
 	events []event
@@ -20,7 +20,7 @@ type window struct {
 
 type place struct {
 	key  int64
-	rank uint64 // of two at one time, what came first
+	rank uint64 // of two events at the same time, the one with the lower rank came first
 	at   int32
 }
 
@@ -48,8 +48,8 @@ func (w *window) push(e *event) {
 	}
 }
 
-// pop takes the first event into e, if it is of a time up to a bound, or if the
-// window holds too many.
+// pop takes the first event, if its time is not after until or if the window
+// holds too many.
 func (w *window) pop(until int64, e *event) bool {
 	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {
 		return false

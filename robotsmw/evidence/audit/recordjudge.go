@@ -10,41 +10,41 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordJudge judges what a record says: one robot, whose pace keeps a clock of
-// its own.
+// A recordJudge judges what a record says. A record is about one robot, whose
+// pace has a clock of its own.
 type recordJudge struct {
 	a        *Auditor
 	name     string   // of the robot
 	tokens   []string // its product tokens
 	override map[string]string
 	forbid   bool // 401 and 403 forbid everything
-	partial  bool // the record's beginning is gone
+	partial  bool // the beginning of the record is missing
 	files    map[string]*robotstxt.Rules
-	origins  map[string][]state // by the URL of robots.txt, the last few
+	origins  map[string][]state // the last few states, by the URL of robots.txt
 	limiters map[int]*recordLine
 	hosts    map[string]*recordHost // by limiter and key
-	starts   []*recordLine          // not yet judged, by start
+	starts   []*recordLine          // lines that are not judged yet, in the order of their times
 	newest   time.Time
 }
 
-// A state is what was known of an origin's robots.txt from a time on.
+// A state is what was known about an origin's robots.txt from a time on.
 type state struct {
 	from, fetched, expires time.Time
 	sha256                 string
 	status                 int
-	failed                 bool // it could not be had
+	failed                 bool // robots.txt could not be fetched
 }
 
 // A recordHost is the pace of one host.
 type recordHost struct {
 	last, lastPage *recordLine
-	asked, left    time.Time // an answer asked at asked to be left alone until left
+	asked, left    time.Time // an answer at asked wanted the host to be left alone until left
 }
 
 const keptStates = 8
 
-// settles is how long a new robots.txt may take to be in force: it is noted
-// before it is put in place.
+// settles is how long it may take until a new robots.txt is in force. It is
+// noted before it is used.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {
@@ -53,7 +53,7 @@ func newRecordJudge(a *Auditor) *recordJudge {
 	return j
 }
 
-// session begins a new one: other limiters, with other clocks.
+// session begins a new session, with other limiters and other clocks.
 func (j *recordJudge) session() {
 	j.flush()
 	j.limiters, j.hosts, j.newest = make(map[int]*recordLine), make(map[string]*recordHost), time.Time{}
@@ -63,12 +63,12 @@ func (j *recordJudge) file(sha256 string, text []byte) {
 	j.files[sha256] = robotstxt.Parse(text).Rules(j.tokens...)
 }
 
-// line takes a line. The error says what is wrong with the record itself.
+// line judges a line. The error says what is wrong with the record itself.
 func (j *recordJudge) line(v *recordLine) error {
 	switch v.Event {
 	case "robot":
 		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
-			clear(j.files) // their rules are another robot's
+			clear(j.files) // their rules are those for another robot
 		}
 		j.tokens, j.forbid, j.override = v.Tokens, v.DisallowForbidden, v.Override
 		j.name = "unknown"
@@ -85,7 +85,8 @@ func (j *recordJudge) line(v *recordLine) error {
 		}
 		j.origins[v.URL] = states
 	case "request", "answer", "pause":
-		// They come as they were noted, and are judged as they happened.
+		// Lines are in the order in which they were noted. They are judged in
+		// the order in which they happened.
 		at := v.happened()
 		i, _ := slices.BinarySearchFunc(j.starts, at, func(v *recordLine, at time.Time) int {
 			if c := v.happened().Compare(at); c != 0 {
@@ -110,7 +111,7 @@ func (j *recordJudge) line(v *recordLine) error {
 	return nil
 }
 
-// flush judges what waits.
+// flush judges the lines that wait.
 func (j *recordJudge) flush() {
 	for _, v := range j.starts {
 		j.judge(v)
@@ -118,7 +119,7 @@ func (j *recordJudge) flush() {
 	j.starts = nil
 }
 
-// judge is about the pace.
+// judge judges the pace.
 func (j *recordJudge) judge(v *recordLine) {
 	key := fmt.Sprint(v.Limiter, " ", v.Host)
 	h := j.hosts[key]
@@ -158,8 +159,8 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 		violation.Gap, violation.Want = v.Start.Sub(h.asked), h.left.Sub(h.asked)
 		j.a.report(violation, r, s)
 	}
-	// Any two requests keep the delay, two pages the Crawl-delay besides: of two
-	// that are too short the one that lacks more.
+	// Any two requests must keep the delay, and two pages also the Crawl-delay.
+	// If both gaps are too short, report the one that lacks more.
 	short := func(last *recordLine, want time.Duration) time.Duration {
 		if last == nil {
 			return 0
@@ -186,8 +187,8 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	}
 }
 
-// crawlDelay is the Crawl-delay that a request has to keep: what it says, or
-// what the robots.txt of its decision does, if that is more.
+// crawlDelay returns the Crawl-delay that a request has to keep: the one in its
+// line or the one in the robots.txt of its decision, whichever is longer.
 func (j *recordJudge) crawlDelay(v *recordLine) float64 {
 	delay := v.CrawlDelay
 	if v.Decision == nil {
@@ -215,8 +216,8 @@ var (
 	errFetch    = errors.New("the decision rests on a robots.txt that the record does not have")
 )
 
-// request judges what a request asks for. The error says that its decision does
-// not follow.
+// request judges the URL of a request. It returns an error if the request's
+// decision does not follow from the robots.txt.
 func (j *recordJudge) request(v *recordLine) error {
 	r, s := j.site(v)
 	at := v.Start.UnixNano()
@@ -256,7 +257,8 @@ func (j *recordJudge) request(v *recordLine) error {
 		}
 		return nil
 	}
-	// Decisions rest on the file in force, or on the one before for a moment.
+	// A decision follows from the file in force or, for a moment, from the one
+	// before.
 	inForce := state{sha256: d.SHA256, status: 200}
 	if d.RobotsURL != "" {
 		inForce = known[0]
@@ -303,7 +305,8 @@ func (j *recordJudge) request(v *recordLine) error {
 	return nil
 }
 
-// refusal judges a decision not to fetch. The error says that it does not follow.
+// refusal judges a decision not to fetch. It returns an error if the decision
+// does not follow from the robots.txt.
 func (j *recordJudge) refusal(v *recordLine) error {
 	d := v.Decision
 	if d == nil || d.SHA256 == "" {
@@ -311,14 +314,15 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	}
 	verdict, ok := j.verdict(state{sha256: d.SHA256}, v.Target)
 	if !ok || !verdict.Allowed && d.follows(verdict) {
-		return nil // that a file is missing is said of the requests that it allows
+		return nil // a missing file is only reported for requests
 	}
 	j.a.result.Cut++
 	return errDecision
 }
 
-// isStale reports whether a decision rests on a file that was too old: past its
-// lifetime, without the server's fault, or not the newest one.
+// isStale reports whether a decision is based on a file that was too old: it
+// was not the newest one, or past its lifetime although the server could be
+// reached.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
@@ -331,8 +335,9 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 	return !slices.ContainsFunc(known, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(inForce.from) })
 }
 
-// verdict returns what a state says of a URL, also by its other names, as the
-// crawler asks. It returns false if the state's file is not there.
+// verdict returns what a state says about a URL and its other names, as the
+// crawler judges it. It returns false if the record does not have the state's
+// file.
 func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.sha256 == "" {
 		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)
@@ -346,7 +351,7 @@ func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok boo
 	return m, true
 }
 
-// robotsURL is where a URL's robots.txt is.
+// robotsURL returns the URL of the robots.txt for a URL.
 func (j *recordJudge) robotsURL(target string) string {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok {

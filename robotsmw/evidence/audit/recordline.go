@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordLine is one of the record of package evidence. What an audit needs not,
-// it does not read. It is hashed all the same.
+// A recordLine is a line of a record of package evidence. It has only the
+// members that an audit needs. The others are hashed too.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -57,12 +57,12 @@ type recordLine struct {
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 
-	// loss; the from of a robots line is a word
+	// loss; in a robots line, from is a word
 	From string         `json:"from"`
 	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`
 
-	// fetch, segment, close: pieces of WARC files
+	// fetch, segment, close: parts of WARC files
 	Pieces json.RawMessage `json:"warc"`
 }
 
@@ -93,8 +93,8 @@ const (
 	longestAgent = 8 << 10
 )
 
-// follows reports whether a decision has the rule, the line and the group of
-// what its robots.txt says of the URL.
+// follows reports whether a decision has the rule, line and group with which
+// its robots.txt judges the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {
@@ -109,7 +109,8 @@ func (d *recordDecision) follows(m robotstxt.Match) bool {
 	return true
 }
 
-// inJSON returns a text as a record has it: each byte that is no UTF-8 is U+FFFD.
+// inJSON returns a text as a record has it: with U+FFFD for each byte that is
+// not UTF-8.
 func inJSON(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -126,7 +127,7 @@ type recordPiece struct {
 	SHA256 string `json:"sha256"`
 }
 
-// happened is when that was by the clock of the pace.
+// happened returns the time of the line by the clock of the pace.
 func (v *recordLine) happened() time.Time {
 	if v.Event == "request" {
 		return v.Start

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// A Request is what a log, an archive or a record says of one request.
+// A Request is what a log, an archive or a record says about one request.
 type Request struct {
-	// Start is when it began, End when it was over. One of them may be zero:
-	// a log of one-second resolution names the end alone, an archive the
-	// beginning.
+	// Start is when the request began, and End when it ended. One of them may
+	// be zero: a log with whole seconds has only the end, and an archive only
+	// the beginning.
 	Start, End time.Time
 	// Rounded is how far the times may have been rounded down: 1 s for a log
-	// of one-second resolution. 0: not at all.
+	// with whole seconds. 0: not at all.
 	Rounded time.Duration
-	// Host is "example.com" or "https://example.com"; with a port that is not
-	// the scheme's. "": the log does not name it.
+	// Host is "example.com" or "https://example.com", with the port unless it
+	// is the scheme's default. "": the log does not name it.
 	Host string
 	// URL is as requested: path and query, or an absolute URL.
 	URL       string
 	UserAgent string
 	Status    int           // of the answer; 0: not known
-	WaitFor   time.Duration // what a Retry-After of the answer comes to; 0: none
-	// Body is what a fetch of robots.txt got, where that is known: the robots.txt
-	// in force from then on where History has none. nil: not known.
+	WaitFor   time.Duration // how long a Retry-After of the answer asks to wait; 0: there is none
+	// Body is what a fetch of robots.txt got. If History has no file for the
+	// host, this one is in force from then on. nil: not known.
 	Body []byte
 }
 
-// An event is a Request on its way to be judged. Times are nanoseconds of Unix
+// An event is a Request that is to be judged. Times are nanoseconds of Unix
 // time.
 type event struct {
 	start, end int64 // never: not known
@@ -37,12 +37,12 @@ type event struct {
 	url        string
 	robot      string // product token
 	status     int
-	wait       int64    // after the answer
+	wait       int64    // counts from the answer
 	capture    *capture // of a robots.txt
 	epoch      int      // times of two epochs cannot be compared
 }
 
-// time is when the event stands in its log.
+// time returns the time by which the event's place in its log is chosen.
 func (e *event) time() int64 {
 	if e.end != never {
 		return e.end
@@ -50,8 +50,8 @@ func (e *event) time() int64 {
 	return e.start
 }
 
-// key is what events are sorted by: a page counts from its start and a
-// robots.txt from its end, when its rules are known.
+// key returns the time by which events are sorted. A page counts from its
+// start, and a robots.txt from its end, when its rules are known.
 func (e *event) key() int64 {
 	if e.start != never && !e.isRobots() {
 		return e.start
@@ -59,7 +59,8 @@ func (e *event) key() int64 {
 	return e.time()
 }
 
-// begun is when a page was asked for, as far as is known.
+// begun returns when a page was requested or, if only that is known, when it
+// ended.
 func (e *event) begun() int64 {
 	if e.start != never {
 		return e.start
@@ -71,7 +72,7 @@ func (e *event) isRobots() bool { return isRobots(e.url) }
 
 func (e *event) size() int { return len(e.url) + len(e.host) + 64 }
 
-// event makes an event of a Request.
+// event converts a Request.
 func (r *Request) event() (event, bool) {
 	e := event{start: nanos(r.Start), end: nanos(r.End), rounded: int64(max(r.Rounded, 0)), url: r.URL, robot: robotOf(r.UserAgent),
 		status: r.Status, wait: int64(r.WaitFor)}

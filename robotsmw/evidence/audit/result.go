@@ -8,61 +8,61 @@ import (
 	"time"
 )
 
-// A Result is what an audit comes to.
+// A Result is the result of an audit.
 type Result struct {
-	Requests   int // all, those of browsers among them
+	Requests   int // all requests, also those of browsers
 	Violations int
-	Unaudited  int            // requests of robots, but for robots.txt, that cannot be judged
+	Unaudited  int            // requests of robots that cannot be judged; those for robots.txt do not count
 	Broken     int            // lines and records that could not be read
-	Cut        int            // inputs that could not be read to their end
-	Jumps      int            // lines whose time is more than ten seconds before that of others before them
+	Cut        int            // inputs that could not be read to their end; of a record, also what is missing or does not hold
+	Jumps      int            // lines whose time is more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // those with the most violations first
 	Hosts      []*HostResult  // likewise
-	Spans      []Span         // with what is unaudited, in the order of time; at most 1,000
+	Spans      []Span         // times with unaudited requests, in order; at most 1,000
 }
 
-// A RobotResult is what an audit says of one robot.
+// A RobotResult is the result for one robot.
 type RobotResult struct {
 	Name        string // as first seen
 	Requests    int
 	Fetches     int // of robots.txt
 	Hosts       int
 	Unaudited   int
-	Kinds       map[Kind]int // violations
+	Kinds       map[Kind]int // how many violations of each kind
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration // between two pages of one host; negative: there are no two
-	CrawlDelay  time.Duration // the longest that was in force between two
+	ShortestGap time.Duration // between two pages of one host; negative: no host had two
+	CrawlDelay  time.Duration // the longest that was in force between two pages
 	Days        map[string]*Day
 
-	today *Day // the last one that was asked for
+	today *Day // the last one that day returned
 	begun int64
 }
 
-// A HostResult is what an audit says of one host.
+// A HostResult is the result for one host.
 type HostResult struct {
-	Name     string // "": the log names none
+	Name     string // "": the log does not name the host
 	Requests int    // of robots
 	Kinds    map[Kind]int
 }
 
-// A Day is a robot's day, as in "2026-11-20", in UTC.
+// A Day counts what a robot did on one day in UTC, such as "2026-11-20".
 type Day struct{ Requests, Violations, Unaudited int }
 
-// A Span is a time in which some requests to a host could not be judged, because
-// no robots.txt is known, and none could.
+// A Span is a time in which some requests to a host could not be judged because
+// no robots.txt is known, and no request could.
 type Span struct {
 	Host     string
 	From, To time.Time
 	Requests int
 }
 
-// A Broken is a line that could not be read, or not be used.
+// A Broken is a line that could not be read or used.
 type Broken struct {
 	Input string // its name
-	Line  int    // counted from 1; of an archive, the record
+	Line  int    // counted from 1; in an archive, the number of the record
 	Err   error
-	jump  bool // only its time is wrong: it jumps back
+	jump  bool // only its time is wrong, because it jumps back
 }
 
 var errNoTime = errors.New("a request without a time")

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// A site is what is known of one robot on one host.
+// A site is what is known about one robot on one host.
 type site struct {
 	host    *HostResult
 	epoch   int
 	fetches []fetch // of robots.txt, the last few
 	fetched int64   // the first fetch; never: none
-	since   int64   // no page began before; never: that is not known
-	accused bool    // of a page before robots.txt
+	since   int64   // no page began before this time; never: not known
+	accused bool    // a page before robots.txt was reported
 
-	file  *file // the one that rules are of
+	file  *file // the file that rules come from
 	rules *rules
 
 	pace
-	refused, left int64 // an answer asked at refused to be left alone until left
+	refused, left int64 // an answer at refused asked to be left alone until left
 }
 
-// A fetch is one of robots.txt.
+// A fetch is a request for robots.txt.
 type fetch struct {
 	at     int64
 	scheme string // "": not known
-	saw    *file  // nil: it is not known what
+	saw    *file  // the file that it got; nil: not known
 	good   bool   // 200 or 304
 }
 
@@ -51,8 +51,9 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch before a time that got a file: http and https
-// have one each. Where a scheme has none, a redirect led to the other's.
+// lastGood returns the last fetch before a time that got a file. http and https
+// each have a file. If there is no fetch with the scheme, a redirect led to the
+// file of the other scheme.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -68,25 +69,26 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	return last, ok
 }
 
-// A pace is when a robot asked for the pages of a host.
+// A pace has the times at which a robot requested pages of a host.
 //
-// Where both ends of a request are known, its start is. Where only its end is,
-// it may have begun at any time since the robot's first fetch of robots.txt: an
-// earlier one would have been a page before robots.txt. So each request has a
-// span in which it began. earliest is when the last one can have begun at the
-// earliest, if all gaps before were kept that can have been: a gap is too short
-// only where that leaves no time for the next one.
+// If both ends of a request are known, its start is known. If only its end is
+// known, it may have begun at any time since the robot's first fetch of
+// robots.txt, because an earlier start would have been a page before
+// robots.txt. So each request has a span of time in which it began. earliest is
+// the first moment at which the last request can have begun, if all gaps before
+// it were kept that can have been kept. A gap is too short only if that leaves
+// no time for the next request.
 type pace struct {
 	earliest int64
-	last     int64  // the last request's time as logged; never: there is none
-	recent   []page // known starts, for those that come late
+	last     int64  // the time of the last request, as logged; never: there is none
+	recent   []page // pages with known starts, to judge those that come late
 }
 
 // A page is a request whose start is known.
 type page struct {
 	start, rounded int64
 	url            string
-	short          bool // its gap is a violation already
+	short          bool // its gap has been reported
 }
 
 const keptPages = 64
@@ -97,9 +99,11 @@ type short struct {
 	url          string
 }
 
-// next notes a request and returns the gaps that it shows to be too short. It
-// has begun between lo and hi, lo being never if that is not known. told is
-// false if what came before a late request is no longer known.
+// next notes a request and returns the gaps that it proves to be too short.
+// since is the earliest time at which the request can have begun, or never if
+// that is not known, and want is the Crawl-delay. least is the gap as logged,
+// or never. told is false if the requests before a late one are no longer
+// known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -137,8 +141,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// late notes a request that took so long that others which began after it have
-// been noted already.
+// late notes a request that took so long that requests which began after it
+// have already been noted.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {
@@ -180,8 +184,8 @@ func (p *pace) keep(i int, q page) {
 	}
 }
 
-// forget is for a time that cannot be compared with those before. What was
-// fetched before was fetched before it.
+// forget forgets all times, because the times that follow cannot be compared
+// with them. Fetches so far count as fetches before at.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}
@@ -192,9 +196,9 @@ func (s *site) forget(epoch int, at int64) {
 	}
 }
 
-// maxRest is the longest Retry-After that counts: a crawler may take a longer
-// one for a slip.
+// maxRest is the longest Retry-After that counts. A crawler may take a longer
+// one for a mistake.
 const maxRest = 24 * time.Hour
 
-// fresh is for how long a robot may go by what it has fetched (RFC 9309 §2.4).
+// fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).
 const fresh = 24 * time.Hour

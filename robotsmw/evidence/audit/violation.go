@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// A Kind is a promise that a request broke.
+// A Kind says which rule a request broke.
 type Kind string
 
 const (
 	Disallowed      Kind = "disallowed"        // the robots.txt in force forbids it
-	Stale           Kind = "stale"             // so it does, and the robot went on by an older one for more than 24 hours
+	Stale           Kind = "stale"             // the robot still used an older robots.txt, which it may do for 24 hours
 	BeforeRobotsTxt Kind = "before-robots-txt" // the robot's first page, before it had asked for robots.txt
-	Gap             Kind = "gap"               // sooner after the request before than the Crawl-delay wants
-	RetryAfter      Kind = "retry-after"       // within the time for which an answer asked to be left alone
+	Gap             Kind = "gap"               // sooner after the request before than the Crawl-delay allows
+	RetryAfter      Kind = "retry-after"       // within the time for which an answer asked the robot to stay away
 )
 
-// A Violation is a request that broke a promise.
+// A Violation is a request that broke a rule.
 type Violation struct {
-	Time  time.Time // when the request began or, where only that is known, was over
+	Time  time.Time // when the request began or, if only that is known, ended
 	Robot string    // product token
-	Host  string    // "" where the log names none
+	Host  string    // "" if the log does not name it
 	URL   string    // as requested
 	Kind  Kind
 
-	Line int    // of robots.txt: that of the rule or of the Crawl-delay; 0: none
-	Rule string // that line: "Disallow: /private/"
+	Line int    // the line in robots.txt of the rule or of the Crawl-delay; 0: none
+	Rule string // the text of that line: "Disallow: /private/"
 
-	// Previous is the request before for a Gap, the robot's last fetch of
-	// robots.txt for Stale, and the answer that asked for the pause for
-	// RetryAfter. Gap is the time since then and Want the least that it may be;
-	// for Stale the most.
+	// Previous is the time of the request before for a Gap, of the robot's last
+	// fetch of robots.txt for Stale, and of the answer that asked for the pause
+	// for RetryAfter. Gap is the time since then. Want is the least that Gap
+	// may be, or for Stale the most.
 	Previous  time.Time
 	Gap, Want time.Duration
 }
@@ -58,14 +58,14 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// seconds has no more digits than the log's times.
+// seconds converts a duration. It has no more digits than the log's times.
 func seconds(d time.Duration) *float64 {
 	s := math.Round(d.Seconds()*1e9) / 1e9
 	return &s
 }
 
-// A reorder holds violations until none that is earlier can come, or too many
-// are held.
+// A reorder sorts violations. It holds each until no earlier one can come, or
+// until it holds too many.
 type reorder struct {
 	held  []Violation // a heap by time
 	rank  []uint64
@@ -100,7 +100,7 @@ func (o *reorder) push(v Violation) {
 	}
 }
 
-// pop returns the earliest, if it is of a time before a bound or too many are
+// pop returns the earliest violation, if it is before bound or if too many are
 // held.
 func (o *reorder) pop(bound time.Time) (v Violation, ok bool) {
 	last := len(o.held) - 1

@@ -21,12 +21,12 @@ import (
 // stream. The file may be compressed with gzip.
 type WARCReader struct {
 	in     *bufio.Reader
-	block  io.LimitedReader // what is left of the record's block
+	block  io.LimitedReader // the rest of the record's block
 	number int
-	cut    bool // the file ends, or cannot be read on, within a record
+	cut    bool // the file ends within a record, or cannot be read on
 }
 
-// A WARCRecord is one of them.
+// A WARCRecord is a record of a WARC file.
 type WARCRecord struct {
 	Date      time.Time
 	TargetURI string
@@ -34,11 +34,12 @@ type WARCRecord struct {
 	number int                 // counted from 1
 	kind   string              // "request", "response", "revisit", …
 	header map[string][]string // names in the form of net/http
-	block  io.Reader           // until the next call of Next
+	block  io.Reader           // valid until the next call of Next
 }
 
-// A block is read until it is whole: its end is an io.EOF, an earlier one of the
-// file is not. What is cut short must not pass for a shorter one.
+// A block reads a record's block. It returns io.EOF only at the end of the
+// block. If the file ends before that, it returns io.ErrUnexpectedEOF, so that
+// a block that is cut off is not taken for a shorter one.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -53,13 +54,14 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isCut reports whether reading the block failed, which Next says then.
+// isCut reports whether reading the block has failed. The next call of Next
+// then returns an error.
 func (r *WARCRecord) isCut() bool {
 	b, ok := r.block.(*block)
 	return ok && b.cut
 }
 
-// A WARCError is a record that could not be read. Others may follow.
+// A WARCError says why a record could not be read. Other records may follow.
 type WARCError struct {
 	Record int // counted from 1
 	Err    error
@@ -78,7 +80,7 @@ var (
 
 const longestHeader = 64 << 10
 
-// atEnd returns nil for what ends an input as it should.
+// atEnd returns nil if err is the regular end of an input, and err otherwise.
 func atEnd(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -86,7 +88,7 @@ func atEnd(err error) error {
 	return err
 }
 
-// goesOn reports whether more may follow an error.
+// goesOn reports whether records may follow an error, and if so calls broken.
 func goesOn(err error, broken func(error)) bool {
 	if _, ok := errors.AsType[*WARCError](err); ok {
 		broken(err)
@@ -95,8 +97,8 @@ func goesOn(err error, broken func(error)) bool {
 	return false
 }
 
-// NewWARCReader returns a reader of a WARC file. The error is that of reading
-// its beginning.
+// NewWARCReader returns a reader of a WARC file. It returns an error if it
+// cannot read the beginning of the file.
 func NewWARCReader(r io.Reader) (*WARCReader, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if isGzip(in) {
@@ -109,7 +111,7 @@ func NewWARCReader(r io.Reader) (*WARCReader, error) {
 	return newWARCReader(in)
 }
 
-// newWARCReader reads what is not compressed.
+// newWARCReader returns a reader of an uncompressed WARC file.
 func newWARCReader(in *bufio.Reader) (*WARCReader, error) {
 	if !isWARC(in) {
 		return nil, errNotWARC
@@ -127,9 +129,9 @@ func isWARC(in *bufio.Reader) bool {
 	return string(begin) == "WARC/"
 }
 
-// Next returns the next record. The error is io.EOF at the end of the file, a
-// *WARCError for a record that is broken, after which Next goes on with the
-// next one, and any other where reading failed.
+// Next returns the next record. At the end of the file the error is io.EOF. For
+// a broken record it is a *WARCError, and the next call returns the record
+// after it. Any other error means that the file cannot be read on.
 func (w *WARCReader) Next() (*WARCRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
 		w.cut = true
@@ -154,7 +156,7 @@ func (w *WARCReader) Next() (*WARCRecord, error) {
 // header reads a record's header.
 func (w *WARCReader) header() (*WARCRecord, error) {
 	var version []byte
-	for len(version) == 0 { // what ends the record before
+	for len(version) == 0 { // empty lines end the record before
 		line, err := w.line()
 		if err != nil {
 			return nil, err
@@ -184,7 +186,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 		if len(line) == 0 {
 			break
 		}
-		if line[0] == ' ' || line[0] == '\t' { // goes on
+		if line[0] == ' ' || line[0] == '\t' { // the line continues the field before
 			if last == "" {
 				return broken(errWARCField)
 			}
@@ -217,8 +219,8 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header, which is good until the next read. A longer
-// one than any header is cut short.
+// line reads a line of a header. The line is valid until the next read. If it
+// is longer than any header may be, it is cut.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {
@@ -235,7 +237,7 @@ func (w *WARCReader) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// resync goes on to what looks like the beginning of a record.
+// resync skips to what looks like the beginning of a record.
 func (w *WARCReader) resync() error {
 	for {
 		begin, err := w.in.Peek(len("WARC/1."))
@@ -244,7 +246,7 @@ func (w *WARCReader) resync() error {
 		}
 		if err != nil && len(begin) == 0 {
 			if errors.Is(err, io.EOF) {
-				return nil // and Next says so
+				return nil // Next will report it
 			}
 			return err
 		}
@@ -254,7 +256,7 @@ func (w *WARCReader) resync() error {
 	}
 }
 
-// get returns the first field of a name in the form of net/http.
+// get returns the first value of a field. name must be in the form of net/http.
 func (r *WARCRecord) get(name string) string {
 	if values := r.header[name]; len(values) > 0 {
 		return values[0]
@@ -262,8 +264,8 @@ func (r *WARCRecord) get(name string) string {
 	return ""
 }
 
-// rounded is how far the date may have been rounded down: it has nine digits
-// after the point at most.
+// rounded returns how many nanoseconds the date may have been rounded down by.
+// A date has at most nine digits after the point.
 func (r *WARCRecord) rounded() int64 {
 	date := r.get("Warc-Date")
 	unit := int64(1e9)
@@ -275,7 +277,7 @@ func (r *WARCRecord) rounded() int64 {
 	return unit
 }
 
-// A message is the HTTP of a block: the beginning of a request or a response.
+// A message is a request or a response in a block.
 type message struct {
 	line   string // the first one
 	header http.Header
@@ -284,7 +286,7 @@ type message struct {
 
 var errHTTP = errors.New("its block is not HTTP")
 
-// http reads a block's header, and leaves the body.
+// http reads the header in a block. The body is then left to read.
 func (r *WARCRecord) http() (*message, error) {
 	in := bufio.NewReaderSize(r.block, 4<<10)
 	m := &message{header: make(http.Header), body: in}
@@ -319,7 +321,7 @@ func (r *WARCRecord) http() (*message, error) {
 	}
 }
 
-// status reads the line of a response.
+// status returns the status of a response, from its first line.
 func (m *message) status() (int, error) {
 	version, rest, _ := strings.Cut(m.line, " ")
 	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
@@ -330,9 +332,9 @@ func (m *message) status() (int, error) {
 	return n, nil
 }
 
-// content reads a body as a crawler does: without its codings, and no more of it
-// than counts in a robots.txt. Codings that are named but not there have been
-// undone by who wrote the file.
+// content reads a body as a crawler does: it decodes it, and reads no more than
+// counts in a robots.txt. Codings that are named but not there have already
+// been decoded by the software that wrote the file.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -367,7 +369,7 @@ func (m *message) content() ([]byte, error) {
 	return text, nil
 }
 
-// beginsWithChunk reports whether a body begins with a chunk's size.
+// beginsWithChunk reports whether a body begins with the size of a chunk.
 func beginsWithChunk(in *bufio.Reader) bool {
 	begin, _ := in.Peek(18)
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
@@ -379,9 +381,10 @@ func beginsWithChunk(in *bufio.Reader) bool {
 	return err == nil
 }
 
-// RobotsTxt reads the answer for a robots.txt: its status and, without codings
-// and up to what counts, its body. ok is false if the record is not a response
-// for one, or is cut short, which the next call of Next says.
+// RobotsTxt returns the status and the body of an answer for robots.txt. The
+// body is decoded, and cut to what counts. ok is false if the record is not a
+// response to a request for robots.txt. It is also false if the record is cut
+// off; the next call of Next then returns an error.
 func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
 	if r.kind != "response" || !isRobots(r.TargetURI) {
 		return 0, nil, false, nil
