@@ -132,16 +132,15 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 			return out, false, err
 		}
 	}
-	if q.url[0] != '/' {
-		if err := command.CheckScheme(string(q.url)); err != nil {
-			return out, false, err
-		}
+	target := string(q.url)
+	if err := command.CheckScheme(target); err != nil {
+		return out, false, err
 	}
 	rules, doubt, err := b.cache.rules(&q)
 	if err != nil {
 		return out, false, err
 	}
-	v := verdict.Judge(rules, string(q.url))
+	v := verdict.Judge(rules, target)
 	out = append(append(out, `{"url":`...), q.rawURL...)
 	out = append(append(out, `,"agent":`...), q.rawAgent...)
 	out = strconv.AppendBool(append(out, `,"allowed":`...), v.Allowed)
