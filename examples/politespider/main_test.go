@@ -39,6 +39,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write a time such as 30s or 2h"},
 		{"a name for a crawl that is not in Redis", []string{agent, "-crawl=a", "http://a.example/"}, "say with -redis"},
 		{"a lease without Redis", []string{agent, "-lease=5s", "http://a.example/"}, "say with -redis"},
+		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
 		{"negative delay", []string{"-delay=-1s"}, "-delay"},

@@ -311,7 +311,7 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	server := startRedis(t)
 	openRedis(t, server, RedisOptions{About: About{Start: []string{"http://a.example/"}}})
 	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", About: About{Start: []string{"http://b.example/"}}})
-	if err == nil || !strings.Contains(err.Error(), "http://a.example/") {
+	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is another one: it began at http://a.example/`) {
 		t.Errorf("%v; want one that says what the crawl is of", err)
 	}
 }
@@ -340,7 +340,7 @@ func TestRedis_Away(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := &countingHandler{}
+			log := new(linesHandler)
 			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond}),
 				RedisOptions{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
 			r.Add(newPage(t, pageURL(0)))
@@ -369,24 +369,29 @@ func TestRedis_Away(t *testing.T) {
 			if err := r.State().Err; err != nil {
 				t.Error(err)
 			}
-			if log.n%2 != 0 {
-				t.Errorf("%d lines in the log, want one when it is away and one when it is back", log.n)
+			for i, line := range log.lines {
+				if want := []string{"Redis does not answer: the crawl waits for it", "Redis answers again: the crawl goes on"}[i%2]; line != want {
+					t.Errorf("line %d of the log is %q, want %q", i, line, want)
+				}
+			}
+			if len(log.lines)%2 != 0 {
+				t.Error("the log does not say that Redis is back")
 			}
 		})
 	}
 }
 
-type countingHandler struct {
+type linesHandler struct {
 	slog.Handler
-	mu sync.Mutex
-	n  int
+	mu    sync.Mutex
+	lines []string
 }
 
-func (h *countingHandler) Enabled(context.Context, slog.Level) bool { return true }
-func (h *countingHandler) Handle(context.Context, slog.Record) error {
+func (h *linesHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.n++
+	h.lines = append(h.lines, r.Message)
 	return nil
 }
 
