@@ -115,7 +115,7 @@ func sound(ctx context.Context, root string, all []change) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-failfast"}, slices.Compact(packages)...)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the tests fail as the tree is: %w\n%s", err, out)
+		return fmt.Errorf("the tests fail without any change: %w\n%s", err, out)
 	}
 	return nil
 }

@@ -322,9 +322,9 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether checks for two paths without a blank between. A "//" at the
-// beginning or after a colon, as in "/http://example.com", and more than two
-// slashes are something else.
+// checkRunTogether checks for two paths without a blank between them. It leaves
+// out a "//" at the beginning, at the end, or after a colon as in
+// "/http://example.com", and more than two slashes in a row.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")

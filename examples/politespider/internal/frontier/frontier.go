@@ -58,7 +58,7 @@ func entryOf(p *Page) entry {
 func (e entry) page() (*Page, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the state of the crawl has a URL that is none: %w", err)
+		return nil, fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
 	}
 	if u.Hostname() == "" { // so it is if the URL is empty, which would match lines without a page
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)

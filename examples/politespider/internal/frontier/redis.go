@@ -226,7 +226,7 @@ func written(p *Page) []byte {
 func pageOf(reply []any) (*Page, error) {
 	var e entry
 	if err := json.Unmarshal([]byte(reply[2].(string)), &e); err != nil {
-		return nil, fmt.Errorf("the crawl in Redis has a page that is none: %w", err)
+		return nil, fmt.Errorf("read a page of the crawl in Redis: %w", err)
 	}
 	p, err := e.page()
 	if err != nil {

@@ -10,8 +10,9 @@ package match
 // they do not match. If s.left is negative afterwards, the steps did not
 // suffice, and the result does not count.
 //
-// most is how many steps a search by an index would take at most. An index has
-// the rules in another order, so it may try some that are overridden here.
+// most is an upper bound on the steps that a search by an index would take. An
+// index has the rules in another order, so it may try some that are overridden
+// here.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
