@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"encoding/json"
+	"net/url"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -61,4 +62,22 @@ func FuzzFollows(f *testing.F) {
 			t.Errorf("%q follows %d", line, prev.n)
 		}
 	})
+}
+
+// A URL in a record means to a robots.txt what the one that was sent does.
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://a.example/b?c=\u30c4":             "http://a.example/b?c=\u30c4",
+		"http://joe:secret@a.example/b":           "http://joe:xxxxx@a.example/b",
+		"http://a.example/b?\xe9\ufffd\u30c4\xff": "http://a.example/b?%E9\ufffd\u30c4%FF",
+		"http://joe:secret@a.example/b?\x80":      "http://joe:xxxxx@a.example/b?%80",
+	} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := redacted(u); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }
