@@ -396,6 +396,18 @@ func TestPhone(t *testing.T) {
 	}
 }
 
+// The statuses of the answers fit a phone: the table has no hint that there is
+// more of it beside the screen.
+func TestPhone_Answers(t *testing.T) {
+	t.Parallel()
+	c, s := invented(t, 3, 12, 0)
+	s.Statuses = map[int]int{200: 1232, 301: 31, 403: 7, 404: 12, 410: 3, 500: 1, 503: 15}
+	tb := open(t, write(t, c, s), 400, 900, false)
+	if got := eval[[]int](tb, `(t => [t.scrollWidth, t.parentElement.clientWidth])(document.getElementById('status-table'))`); got[0] > got[1] {
+		t.Errorf("the table is %d pixels wide, its frame %d", got[0], got[1])
+	}
+}
+
 // Nothing that a site sends is ever run, wherever the reader goes in the page.
 func TestHostile(t *testing.T) {
 	t.Parallel()
