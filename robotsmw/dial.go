@@ -15,7 +15,7 @@ func DialControl(f func(netip.Addr) error) func(network, address string, _ sysca
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return fmt.Errorf("robotsmw: dialing %s, which is no IP address: %w", address, err)
+			return fmt.Errorf("robotsmw: dialing %s, which is not an IP address: %w", address, err)
 		}
 		return f(ap.Addr().Unmap())
 	}

@@ -249,8 +249,7 @@ func (m *member) consider(p *place) {
 }
 
 // hint handles a message of the channel. It ignores a message for another
-// session, whose epoch may be another too. There, tokens and names would mean
-// something else.
+// session: if that belongs to another epoch, tokens mean something else there.
 func (m *member) hint(h hint) {
 	s := h.text
 	if h.session != m.id || h.epoch != m.epoch {
@@ -313,7 +312,7 @@ func (m *member) lapse() {
 	}
 	m.lapsed = true
 	if n := m.owned(); n > 0 {
-		m.log.Warn("redislimit: the session of this member has ended: it starts no request until Redis answers; see whether it runs",
+		m.log.Warn("redislimit: the session of this member has ended: it starts no request until Redis answers; check that Redis runs",
 			"since", m.answered, "hosts", n, "error", m.failing)
 	}
 	for _, p := range m.places {
@@ -453,9 +452,9 @@ func (m *member) fail(err error) {
 	}
 	if !m.told {
 		m.told = true
-		what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, others wait; see whether it runs", m.log.Warn
+		what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
 		if refused != nil {
-			what, level = "redislimit: Redis refuses to serve the fleet: no host can be had", m.log.Error
+			what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
 		}
 		level(what, "since", m.answered, "hosts", m.owned(), "error", m.failing)
 	}

@@ -114,9 +114,9 @@ type AwayError struct {
 func (e *AwayError) Error() string {
 	owner := ""
 	if e.Owner != "" {
-		owner = ", when " + e.Owner + " of the fleet owned it"
+		owner = "; then " + e.Owner + " of the fleet owned it"
 	}
-	return fmt.Sprintf("redislimit: nobody can say whose %s is: Redis has not answered since %s%s; see whether it runs: %v",
+	return fmt.Sprintf("redislimit: which member owns %s is not known: Redis has not answered since %s%s; check that Redis runs: %v",
 		e.Host, e.Since.Format(time.RFC3339), owner, e.Err)
 }
 

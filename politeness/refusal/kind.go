@@ -45,5 +45,5 @@ func (k *Kind) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("refusal: %q is no kind: write one of those that String returns, such as %q", text, Challenge)
+	return fmt.Errorf("refusal: unknown kind %q: write a text that String returns, such as %q", text, Challenge)
 }

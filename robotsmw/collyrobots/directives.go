@@ -69,7 +69,7 @@ func (x *Extension) Indexable(page *colly.Response) bool {
 	return !said.NoIndex() && !said.Refusal.Sure
 }
 
-// isHTML reports whether page is HTML and its body begins at the beginning.
+// isHTML reports whether page is HTML and has the beginning of its body.
 func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
