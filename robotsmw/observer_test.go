@@ -69,8 +69,8 @@ type deafStore struct{ Store }
 
 func (deafStore) Get(context.Context, string) ([]byte, error) { return nil, errors.New("deaf") }
 
-// What is observed of a request comes with the values of its context; a fetch
-// belongs to nobody's request.
+// Events of a request come with the values of its context. A fetch belongs to
+// no request.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -30,9 +30,9 @@ func benchPage(size int, head string) string {
 const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
 
 // BenchmarkLoopback fetches pages from a real server through the bare client
-// and through ours, a hundred by each in turns, and tells the throughput of
-// ours as a part of the bare one's: the median of the turns, and the quarters
-// around it. "asked" calls PageDirectives after each page.
+// and through ours, in turns of a hundred pages each. It reports the throughput
+// of ours as a fraction of the bare client's: the median of the turns, and the
+// quartiles. "asked" calls PageDirectives after each page.
 func BenchmarkLoopback(b *testing.B) {
 	for _, page := range []struct {
 		name, kind, body string

@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Most servers answer for //private/ and /x/%2e%2e/private/ from /private/, so
-// what is disallowed there is disallowed by those names too.
+// Most servers answer //private/ and /x/%2e%2e/private/ with /private/. So if
+// /private/ is disallowed, the other names are too.
 func ExampleDecision_resolved() {
 	var web robotstest.Internet
 	web.Handle("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

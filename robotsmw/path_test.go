@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A path that servers take for another is judged by that name too.
+// If servers take a path for another one, the URL is judged by the other path
+// too.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *

@@ -147,7 +147,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
-// A refresh was begun for nobody, so it goes on when nobody waits.
+// No request waits for a refresh, so it goes on when nobody waits.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// The fetch that has begun is led to its end, so that callers who never have
-// the time for both of its questions come to know the file.
+// A fetch that has begun goes on to its end. So callers that never have the
+// time for both of its requests get to know the file.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	}
 }
 
-// An interval is no rest: the new file is waited for, as ever.
+// A host does not rest during an interval: a request waits for the new file.
 func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 10 * time.Second} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -344,7 +344,8 @@ func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	}
 }
 
-// That there was no robots.txt is no copy: it is not known any more.
+// That there is no robots.txt is not a good copy: when it has expired, it is no
+// longer known.
 func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -414,7 +415,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	}
 }
 
-// Fetches that wait or run have places of MaxOrigins, and give them back.
+// Fetches that wait or run count for MaxOrigins until they end.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10

@@ -290,8 +290,9 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A host that no name can be as long as is refused before anything is made of
-// it: in a link, and in a redirect, which http.Client would convert itself.
+// A host that is longer than any name is refused before anything is done with
+// it: in a link, and in a redirect, whose host http.Client would convert
+// itself.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // half a minute of IDNA

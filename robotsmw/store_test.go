@@ -131,7 +131,7 @@ func TestWarmStart(t *testing.T) {
 	})
 }
 
-// Failing since the first failed fetch, over all restarts.
+// The thirty days count from the first failed fetch, over all restarts.
 func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -301,8 +301,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// That there is no robots.txt is known to the next process for as long as it is
-// believed, and a good copy for a month.
+// The next process knows that there is no robots.txt until this expires. It has
+// a good copy for a month.
 func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -180,8 +180,8 @@ func TestWeather_PausedHostEndsTheSession(t *testing.T) {
 	})
 }
 
-// While Redis hangs, nobody waits longer than they said that they would. The
-// error says whose the host was, and since when Redis is away.
+// While Redis hangs, no request waits longer than its deadline. The error says
+// who owned the host, and since when Redis has been away.
 func TestWeather_RefusalWhileRedisHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

@@ -340,7 +340,7 @@ func TestTheUsersClientIsNotChanged(t *testing.T) {
 	}
 }
 
-// A client that the user gave goes on being the user's to set up.
+// The user may still change a client after setting it on the collector.
 func TestTheUsersClientChangesLater(t *testing.T) {
 	web, other := shop(), shop()
 	users := &http.Client{Transport: web}

@@ -114,7 +114,7 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	}
 }
 
-// What failed for real is repeated as before, and at the pace.
+// A real failure is repeated as before, at the host's pace.
 func TestRetryOfAFailure(t *testing.T) {
 	const tries = 6
 	for _, failure := range []string{"503", "reset", "refused connection"} {

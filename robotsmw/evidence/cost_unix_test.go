@@ -14,17 +14,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// BenchmarkCost is what a request costs by being recorded, in CPU time: that of
-// the whole process, in user space and in the kernel, by getrusage(2). So it has
-// what the request itself spends, what the writer does beside it (the chain's
-// hashes, the WARC file, writing to the file system) and what all of it costs
-// the garbage collector. A disk that is waited for costs nothing here.
+// BenchmarkCost measures the CPU time that recording a request costs the whole
+// process, in user space and in the kernel, by getrusage(2). That includes what
+// the request itself spends, what the writer does beside it (the chain's
+// hashes, the WARC file, writing to the file system), and what all of this
+// costs the garbage collector. Waiting for a disk costs nothing here.
 //
-// Rounds of requests through a whole client, over a network in memory, take
-// turns: with a record, without. What is told is the median of the
-// differences between neighbours: user-µs/req and sys-µs/req, and their sum,
-// cpu-µs/req, which is to stay below 5. Each of its operations is such a pair
-// of rounds; give it twenty: -benchtime 20x.
+// Rounds of requests go through a whole client, over a network in memory, in
+// turns with a record and without. The results are medians of the differences
+// between neighbouring rounds: user-µs/req, sys-µs/req, and their sum
+// cpu-µs/req, which has to stay below 5. An operation is such a pair of rounds.
+// Run twenty: -benchtime 20x.
 func BenchmarkCost(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{Logger: quiet()})
 	if err != nil {

@@ -130,7 +130,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 is mustRead of a record that lacks files.
+// mustRead2 is like mustRead, for a record that lacks files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)

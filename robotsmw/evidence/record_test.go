@@ -340,7 +340,8 @@ func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	})
 }
 
-// The bytes of a robots.txt are there once, whoever serves it, and exact.
+// The record has each robots.txt once and byte for byte, whichever origin
+// serves it.
 func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})

@@ -64,7 +64,7 @@ func FuzzFollows(f *testing.F) {
 	})
 }
 
-// A URL in a record means to a robots.txt what the one that was sent does.
+// To a robots.txt, a URL in a record means the same as the URL that was sent.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://a.example/b?c=\u30c4":             "http://a.example/b?c=\u30c4",

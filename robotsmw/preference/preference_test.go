@@ -160,8 +160,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// robotsmeta keeps so many rules of a page and no more; what it says beyond
-// them holds.
+// robotsmeta keeps a limited number of a page's rules, but all directives
+// count.
 func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{

@@ -168,7 +168,8 @@ func TestParseRSL_Bounds(t *testing.T) {
 	}
 }
 
-// Cloudflare writes "use=reference". Whatever it comes to mean, it is no fault.
+// Cloudflare writes "use=reference". Whatever that will mean, it is not an
+// error.
 func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n")),

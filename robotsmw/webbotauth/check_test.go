@@ -151,7 +151,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// How it asks.
+// CheckDirectory sends one request as a verifier does.
 func TestCheckDirectory_Asks(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("bot.example", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}})

@@ -73,7 +73,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// Whatever is wrong is said, and nothing of what the file holds.
+// The error says what is wrong, and contains nothing of the file.
 func TestReadKey_Refuses(t *testing.T) {
 	key := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

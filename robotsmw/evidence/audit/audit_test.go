@@ -37,7 +37,7 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// read audits inputs.
+// read audits inputs with the History h.
 func read(t testing.TB, h *History, inputs ...string) audited {
 	t.Helper()
 	var got audited

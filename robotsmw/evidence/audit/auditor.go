@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// An Auditor judges requests in the order in which they began. Its zero value is
-// ready for use. It is not safe for concurrent use.
+// An Auditor judges requests in the order in which they began. Its zero value
+// is ready for use. It is not safe for concurrent use.
 type Auditor struct {
 	// History has the robots.txt files that were in force. If it has none for a
 	// request, the files that Requests contain are used. nil: only those are.

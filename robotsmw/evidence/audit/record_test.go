@@ -245,7 +245,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 	}
 }
 
-// Any byte of a record that is changed is noticed, and of a WARC file that it
+// A changed byte is noticed anywhere in a record, and in the WARC files that it
 // names.
 func TestReadRecord_AnyByte(t *testing.T) {
 	warc := "warcinfo request response metadata"
