@@ -24,8 +24,8 @@ redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 -- A host is a list of these fields. The sessions that wait for it follow.
 -- OWNER and OFFER are sessions or 0, and TOKEN proves the ownership. AT is the
 -- epoch's age when the owner last told STATE or gave the host up, and KEEP is
--- how long to keep the host after that, in ms. CLEAN is 0 if the last owner's
--- session ended before it gave the host back.
+-- how long to keep the host after that, in ms. CLEAN is 0 if the time of the
+-- last request is not known, because an owner did not give the host back.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
 
 local function get(host)
