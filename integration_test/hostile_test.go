@@ -359,14 +359,18 @@ func TestHostileServers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const delay = 50 * time.Millisecond
+	const (
+		delay         = 50 * time.Millisecond
+		robotsTimeout = 2 * time.Second
+	)
+	stalls := startMetronome(t)
 	before := lookAtHouse()
 	web := startHostileWeb(t, 200, 20)
 	base := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 5 * time.Second, DisableCompression: true}
 	limiter := &politeness.Limiter{Delay: delay, MaxWait: 5 * time.Second}
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: base, Limiter: limiter,
-		AttemptTimeout: 2 * time.Second, RobotsTimeout: 2 * time.Second,
+		AttemptTimeout: 2 * time.Second, RobotsTimeout: robotsTimeout,
 		MaxOrigins: 1000, MaxBytes: 16 << 20, KeepFiles: true,
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -378,6 +382,19 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
+	// late are the honest servers whose robots.txt came too late because the
+	// machine was busy: they count as unreachable for a while, as they should.
+	var late sync.Map
+	isLate := func(addr string, err error) bool {
+		if !errors.Is(err, robotsmw.ErrUnreachable) {
+			return false
+		}
+		if now := time.Now(); stalls.busy(now.Add(-2*robotsTimeout).UnixNano(), now.UnixNano()) {
+			late.Store(addr, true)
+		}
+		_, ok := late.Load(addr)
+		return ok
+	}
 	paths := []string{"/", "/a.html", "/private/x", "/x/%2e%2e/private/y", "//private/z", "/private/", "/b?q=1", "/c/../private/w"}
 	visit := func(addr, path string, honest bool) {
 		deadline, done := context.WithTimeout(ctx, 10*time.Second)
@@ -391,7 +408,7 @@ func TestHostileServers(t *testing.T) {
 			switch {
 			case errors.Is(err, robotsmw.ErrDisallowed):
 				refused.Add(1)
-				if honest && !strings.Contains(path, "private") {
+				if honest && !strings.Contains(path, "private") && !isLate(addr, err) {
 					wrong.Add(1)
 					t.Errorf("%s%s was refused: %v", addr, path, err)
 				}
@@ -438,6 +455,10 @@ func TestHostileServers(t *testing.T) {
 		}
 	})
 	workers.Wait()
+	late.Range(func(addr, _ any) bool {
+		t.Logf("%s sent its robots.txt too late: the machine was busy", addr)
+		return true
+	})
 	web.close()
 	base.CloseIdleConnections()
 

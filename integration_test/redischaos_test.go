@@ -221,8 +221,11 @@ func (m *chaosMember) end(sig os.Signal) {
 // A metronome notes when the machine did not let this process run.
 type metronome struct {
 	mu     sync.Mutex
-	stalls [][2]int64
+	stalls [][2]int64 // the latest
 }
+
+// maxStalls is how many stalls are kept: those of some minutes.
+const maxStalls = 1 << 16
 
 func startMetronome(t testing.TB) *metronome {
 	m := new(metronome)
@@ -233,6 +236,9 @@ func startMetronome(t testing.TB) *metronome {
 			now := time.Now()
 			if now.Sub(last) > 4*time.Millisecond {
 				m.mu.Lock()
+				if len(m.stalls) == maxStalls {
+					m.stalls = append(m.stalls[:0], m.stalls[maxStalls/2:]...)
+				}
 				m.stalls = append(m.stalls, [2]int64{last.UnixNano(), now.UnixNano()})
 				m.mu.Unlock()
 			}
