@@ -178,14 +178,11 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	defer server.Close()
 	base := new(http.Transport)
 	defer base.CloseIdleConnections()
-	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = 2 * time.Second }).Checker()
-	start := time.Now()
+	// A busy machine may need seconds for the first 4 MiB, but reads no more.
+	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = time.Minute }).Checker()
 	d := decide(t, c, server.URL+"/")
 	if d.Reason != Unreachable || d.Allowed || d.Cause != "reading robots.txt: the coded body has more than 4 MiB" {
 		t.Errorf("%v", d)
-	}
-	if took := time.Since(start); took > 4*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 
