@@ -21,8 +21,8 @@ type Grant struct {
 	url     *url.URL // of the request; nil in all but the first of the chain
 	then    *Grant   // the Grant of the next Limiter; nil: none
 
-	// Set before it is queued, then constant. The small fields come last, beside
-	// those of the next part, so that a Grant takes less memory.
+	// Set before it is queued, then constant. The small fields come last,
+	// beside those of the next part, so that a Grant takes less memory.
 	crawl        time.Duration // the Crawl-delay it was told; 0: none
 	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace

@@ -73,10 +73,15 @@ const (
 	EmptyGroup                  // our group has no rules: allowed
 	NoGroup                     // no group names us, and there is no group for "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
-	Unavailable                 // robots.txt answers 4xx or its redirects lead nowhere: allowed (RFC 9309 §2.3.1.3)
-	Forbidden                   // robots.txt answers 401 or 403, and Options.DisallowForbidden is set: disallowed
-	Unreachable                 // 429, 5xx, a wall's answer, network failure: disallowed (RFC 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days
-	TooMuchWork                 // to match the URL with our group would take too much work: disallowed
+	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
+	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
+
+	// Unreachable: robots.txt answers 429 or 5xx, a wall answers in its place,
+	// or the network fails. The URL is disallowed (RFC 9309 §2.3.1.4), or
+	// allowed by Options.AllowAfter30Days.
+	Unreachable
+
+	TooMuchWork // to match the URL with our group would take too much work: disallowed
 )
 
 var reasonNames = [...]string{

@@ -249,8 +249,8 @@ func TestControlCharactersInString(t *testing.T) {
 	}
 }
 
-// A robots.txt decides how long a log of decisions gets, and what it does to the
-// terminal that shows it, within bounds.
+// A robots.txt decides how long a log of decisions gets, and what it does to
+// the terminal that shows it, within bounds.
 func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 	var web robotstest.Internet
 	long := strings.Repeat("\u00e9", 20_000)

@@ -11,8 +11,8 @@
 //
 // The client loads each origin's robots.txt when it is first needed, and keeps
 // it for as long as RFC 9309 allows. It refuses disallowed requests before
-// anything is sent, and paces its requests to each host. The section Words, near
-// the end, explains the terms.
+// anything is sent, and paces its requests to each host. The section Words,
+// near the end, explains the terms.
 //
 // # Deciding and enforcing
 //

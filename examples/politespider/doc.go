@@ -37,8 +37,8 @@
 //
 // For each page the spider says what the page and its robots.txt ask for, and
 // where: directives such as noindex, and whether the owner agrees to search, to
-// AI training, and to use as input to AI. With -rsl FILE, the terms in a file of
-// RSL 1.0 are included. None of this changes what is fetched. A statement
+// AI training, and to use as input to AI. With -rsl FILE, the terms in a file
+// of RSL 1.0 are included. None of this changes what is fetched. A statement
 // marked as a draft was read by a document that may still change; the summary
 // names the document.
 //

@@ -14,9 +14,9 @@ type Plan struct {
 	Exact  bool    // it is certain that no order has fewer
 }
 
-// anArrow is what each arrow that runs back costs. The number of names for which
-// it stands is added. So the fewest arrows win and, among equals, those that
-// stand for the fewest names.
+// anArrow is what each arrow that runs back costs. The number of names for
+// which it stands is added. So the fewest arrows win and, among equals, those
+// that stand for the fewest names.
 const anArrow = 1 << 16
 
 // order finds the order of rooms in which the fewest arrows run back up (a

@@ -31,7 +31,7 @@ type kind struct {
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0: the Limiter's second
 	pages            map[string]http.Handler // those that are more than a text
-	behind           []string                // pages that only a page of the kind leads to: refused, but not visited directly
+	behind           []string                // pages that only such a page leads to: refused, but not visited directly
 	setUp            func(web *robotstest.Internet, host string)
 }
 

@@ -9,16 +9,20 @@ import (
 // Counts are what the extension has seen and done since Attach, on all
 // collectors whose requests it handles.
 type Counts struct {
-	Fetched      int64 // requests that were sent and answered, with redirect hops but without robots.txt
+	Fetched      int64 // requests sent and answered, with redirect hops but without robots.txt
 	Disallowed   int64 // requests that a rule refused
 	Unreachable  int64 // requests refused because robots.txt could not be had
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
-	LinksRefused int64 // links of nofollow pages, or rel=nofollow ones, refused by Follow or in OnRequest
+	LinksRefused int64 // links of nofollow pages or with rel=nofollow that were refused
 	RelNoFollow  int64 // rel=nofollow links on the pages; 0 without ObeyRelNoFollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
-	GivenUp      int64 // requests that were not repeated: after more 429 or 503 than RetryThrottled allows, at MaxRequests, or with a body that cannot be sent twice
+
+	// GivenUp are requests that were not repeated after a 429 or 503: there
+	// were more of these than RetryThrottled allows, MaxRequests was reached,
+	// or the request's body cannot be sent twice.
+	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
 	// requests that got no answer, and not because of robots.txt: because of

@@ -28,7 +28,7 @@ type mark struct {
 	method, url string
 	depth       int // before noFollow moved the page to MaxDepth
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // under ObeyRelNoFollow, the URLs to which all links of the page have rel=nofollow
+	rel         atomic.Pointer[map[string]bool] // under ObeyRelNoFollow, URLs to which all links have rel=nofollow
 	tries       atomic.Int32                    // how many times it was answered 429 or 503
 }
 

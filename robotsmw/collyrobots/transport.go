@@ -24,7 +24,7 @@ type guard struct {
 type sender struct {
 	inner  *robotsmw.Transport
 	agent  string // Options.UserAgent
-	main   *hub   // the hub of the collector that Attach was given; robots.txt is fetched through it
+	main   *hub   // of the collector that Attach was given; robots.txt is fetched through it
 	unread unread
 	tries  tries
 	chains chains

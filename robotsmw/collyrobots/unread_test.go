@@ -82,7 +82,8 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 				if err := collector.Visit("http://a.example/moved"); err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
-				// robots.txt, the redirect, its target and the nested page, a second apart
+				// robots.txt, the redirect, its target and the nested page, a
+				// second apart
 				if pages != 2 || !once || came > 5*time.Second {
 					t.Errorf("%s, bare clone %v: %d pages, the nested one after %v", c.name, bare, pages, came)
 				}

@@ -99,7 +99,9 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		},
 		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
 	} {
-		for damaged := false; !damaged; { // the first sweep may find a damaged file, and take its successor of the same instant
+		// The first sweep may find a damaged file, and take its successor of
+		// the same instant.
+		for damaged := false; !damaged; {
 			if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
 				t.Fatal(err)
 			}

@@ -83,9 +83,9 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord checks a record as its documentation says, with nothing of the code
-// that wrote it, and returns its lines. tail is how many bytes at its very end
-// are no whole line.
+// readRecord checks a record as its documentation says, with nothing of the
+// code that wrote it, and returns its lines. tail is how many bytes at its very
+// end are no whole line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
 // readAll is readRecord of a record that may lack files.

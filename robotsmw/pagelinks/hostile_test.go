@@ -46,8 +46,8 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 	}
 }
 
-// A space in a link is sent as browsers send it. Bare in the query, it would end
-// the target, and servers answer 400.
+// A space in a link is sent as browsers send it. Bare in the query, it would
+// end the target, and servers answer 400.
 func TestSpaceInALink(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x/"}
 	page := []byte("<a href='s p/?q=a b&c= d #e f'>")

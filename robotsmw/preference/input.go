@@ -56,10 +56,10 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // line in robots.txt, page or RSL file, or number of the header line; 0: unknown
+	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file, or of the header lines; 0: unknown
 	Path   string `json:"path,omitempty"`   // the path that the statement is limited to, as written; empty: none
 	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
-	Policy string `json:"policy,omitempty"` // the address of the terms: TDMRep's tdm-policy, RSL's custom or standard; empty: none
+	Policy string `json:"policy,omitempty"` // the URL of the terms: TDMRep's tdm-policy, RSL's custom or standard; "": none
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:

@@ -8,7 +8,7 @@ type Use string
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training an AI model on images: denied by noimageai and by all that denies TrainAI
+	TrainAIImages Use = "train-ai-images" // training an AI model on images: noimageai or a denied TrainAI denies it
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 

@@ -43,10 +43,10 @@ func ParseContent(content string) Directives {
 
 // ParseMeta returns what the element <meta name="…" content="…"> says to the
 // robot with these product tokens. line is the line of the page in which the
-// element begins. These names speak: robots, each product token in any case, and
-// the bare names noai, noimageai and noml. For tdm-reservation and tdm-policy,
-// the content is kept as the Value of a Rule. For any other name, the result is
-// zero.
+// element begins. These names speak: robots, each product token in any case,
+// and the bare names noai, noimageai and noml. For tdm-reservation and
+// tdm-policy, the content is kept as the Value of a Rule. For any other name,
+// the result is zero.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}

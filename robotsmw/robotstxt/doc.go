@@ -92,11 +92,11 @@
 // # Other names
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. The names that a server may serve a target by are the path with its
-// dot segments resolved (RFC 3986 §5.2.4) and then its empty segments merged, and
-// with these two steps in the other order. [Rules.MatchResolved] also judges
-// these, and so does package robotsmw. [Rules.Match] and [Rules.Allowed] judge
-// only the target that they are given.
+// /private/. The names that a server may serve a target by are the path with
+// its dot segments resolved (RFC 3986 §5.2.4) and then its empty segments
+// merged, and with these two steps in the other order. [Rules.MatchResolved]
+// also judges these, and so does package robotsmw. [Rules.Match] and
+// [Rules.Allowed] judge only the target that they are given.
 //
 // # Other fields
 //

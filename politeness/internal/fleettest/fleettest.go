@@ -32,8 +32,8 @@ type Member struct {
 // The tests take the start times that the Limiters decide. All Limiters use
 // this process's clock. So a busy machine may delay a goroutine, but not these
 // times. What has to be over soon may take longer by as much as the machine
-// stood still meanwhile. If that is a quarter of the time, a test does not judge
-// how much was done.
+// stood still meanwhile. If that is a quarter of the time, a test does not
+// judge how much was done.
 func Run(t *testing.T, make func(t *testing.T) (join func() Member), in func(t *testing.T, test func(t *testing.T))) {
 	run := func(t *testing.T, test func(*fleet)) {
 		f := &fleet{T: t, join: make(t), real: in == nil}

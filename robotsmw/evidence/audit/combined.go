@@ -13,8 +13,8 @@ import (
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
 // in one line with "-" "ExampleBot/1.0", referrer and User-Agent; then perhaps
-// $msec and $request_time, 1795168800.123 0.005, then perhaps anything. Apache's
-// vhost_combined begins with the host and its port.
+// $msec and $request_time, 1795168800.123 0.005, then perhaps anything.
+// Apache's vhost_combined begins with the host and its port.
 
 var (
 	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")

@@ -14,7 +14,7 @@ type Result struct {
 	Violations int
 	Unaudited  int            // requests of robots that cannot be judged; those for robots.txt do not count
 	Broken     int            // lines and records that could not be read
-	Cut        int            // inputs that could not be read to their end; of a record, also what is missing or does not hold
+	Cut        int            // inputs not read to their end; in a record, what is missing or does not hold
 	Jumps      int            // lines whose time is more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // those with the most violations first
 	Hosts      []*HostResult  // likewise

@@ -16,7 +16,7 @@ import (
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: only what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // from the Content-Type; only utf-16 and its variants matter. Empty: told by the page's first bytes
+	Charset  string   // of the Content-Type; only UTF-16 matters; "": the first bytes tell
 
 	decoder  decoder
 	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
@@ -262,7 +262,9 @@ func (s *Scanner) meta(z *html.Tokenizer, start int) {
 // search looks in buf[looked:] for tags that may speak to robots.
 func (s *Scanner) search() {
 	b := s.buf
-	budget := len(b) // how many bytes of tags may be read; if tags overlap too often, the tokenizer reads the page instead
+	// budget is how many bytes of tags may be read. If tags overlap too often,
+	// the tokenizer reads the page instead.
+	budget := len(b)
 	for i := s.looked; ; i++ {
 		i = nextM(b, i)
 		if len(b)-i < len("<meta ") {

@@ -76,7 +76,7 @@ type Record struct {
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // likewise
 	Links     int     `json:"links,omitempty"`      // new links on the page: queued
-	LinksLeft int     `json:"links_left,omitempty"` // links on the page that were not followed, because the page or the links ask so
+	LinksLeft int     `json:"links_left,omitempty"` // links on the page that were not followed, because it or the link asks so
 	Tries     int     `json:"tries,omitempty"`      // how often it was requested, if PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
 	Redirects int     `json:"redirects,omitempty"`  // how many were followed, if RobotsTxt

@@ -59,7 +59,7 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // because of its answers
 	Interval int64              `json:"interval"`
-	Tightest int64              `json:"tightest"` // the gap that was shortest against what was owed; -1: there were no two requests
+	Tightest int64              `json:"tightest"` // the shortest gap against what was owed; -1: there were no two requests
 	Owed     int64              `json:"owed"`     // the interval owed there
 	Early    int                `json:"early"`
 	Median   int64              `json:"median"` // time until the answer

@@ -25,8 +25,8 @@ func normalize(rawURL string) (*url.URL, error) {
 	return withoutFragment(absolute)
 }
 
-// inFull returns the URL that an incomplete one probably means, or an example if
-// that cannot be told.
+// inFull returns the URL that an incomplete one probably means, or an example
+// if that cannot be told.
 func inFull(text string) string {
 	scheme, rest := "http", text
 	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {

@@ -204,8 +204,8 @@ func target(v audit.Violation) string {
 	return v.URL
 }
 
-// linesOrRecords counts lines of logs and records of archives: 1 line or record,
-// 3 lines or records.
+// linesOrRecords counts lines of logs and records of archives: 1 line or
+// record, 3 lines or records.
 func linesOrRecords(n int, kind string) string {
 	text := output.Count(n, kind+"line") + " or record"
 	if n != 1 {
