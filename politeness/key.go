@@ -54,8 +54,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // HostKey returns the URL's host in a form that is the same for all its
 // spellings.
 //
-// A name is in lower case and in ASCII (IDNA), without port and final dot. One
-// that IDNA forbids is only lower-cased, as net/http does when it dials.
+// A name is in lower case and in ASCII (IDNA), without port and final dot. A
+// name that IDNA forbids is put in lower case but not converted, because
+// net/http does not convert it either when it dials.
 //
 // An IP address is as [netip.Addr] prints it, without brackets, also if it is
 // written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
@@ -66,10 +67,10 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // Package robotsmw uses this form in origins too, so that rules and pace agree
 // about a host.
 //
-// It is an error if the URL has no host, or one that is longer than a DNS name
-// can be: over 253 characters as written, or over 253 bytes or with a label of
-// over 63 in the form that is returned. The length is checked first, because
-// converting a name takes time quadratic in its length.
+// It is an error if the URL has no host, or if the host is longer than a DNS
+// name can be. As written, it may have 253 characters. In the form that is
+// returned, it may have 253 bytes, and each label 63. The length as written is
+// checked first, because converting a name takes time quadratic in its length.
 func HostKey(_ context.Context, u *url.URL) (string, error) {
 	if isPlain(u.Host) {
 		return u.Host, nil // nearly always

@@ -34,10 +34,10 @@ func (e *NoFollowError) Error() string {
 	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
 }
 
-// Follow visits the href of an element as Request.Visit does, with three
-// exceptions: if the page says nofollow, if the element does so (with
-// ObeyRelNoFollow), and if robots.txt refuses the URL. In these cases the URL
-// stays unvisited, and the error is a *NoFollowError or that of Visit.
+// Follow visits the href of an element as Request.Visit does. But if the page
+// says nofollow or, with ObeyRelNoFollow, the element does, the error is a
+// *NoFollowError. If robots.txt refuses the URL, the error is the one that
+// Extension.Visit returns for it. In all these cases the URL stays unvisited.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {

@@ -182,8 +182,9 @@ func (h *hub) build() {
 	}
 	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
 	if h.limited.Load() {
-		// A request waits for the slot of a LimitRule after it has waited for
-		// the host. This wait is not part of the attempt either.
+		// After its wait for the host, a request waits for the slot of a
+		// LimitRule. That wait must not count for the timeout either, so
+		// limited applies the timeout instead of the Transport.
 		paced.Base, paced.AttemptTimeout = &limited{base, &h.limits, cmp.Or(h.timeout, 30*time.Second)}, -1
 	}
 	h.paced.Store(paced)

@@ -9,7 +9,8 @@ import (
 )
 
 // A recordLine is a line of a record of package evidence. It has only the
-// members that an audit needs. The others are hashed too.
+// members that an audit needs. The others are hashed too. The comment above a
+// group of members names the events whose lines have them.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -43,7 +44,7 @@ type recordLine struct {
 	Expires time.Time `json:"expires"`
 	Cause   string    `json:"cause"`
 
-	// request, answer, pause
+	// request, answer, pause; url and decision also in decision
 	Limiter    int             `json:"limiter"`
 	Request    int             `json:"request"`
 	Target     string          `json:"url"`

@@ -22,8 +22,10 @@ type Request struct {
 	UserAgent string
 	Status    int           // of the answer; 0: not known
 	WaitFor   time.Duration // how long a Retry-After of the answer asks to wait; 0: there is none
-	// Body is what a fetch of robots.txt got. If History has no file for the
-	// host, this one is in force from then on. nil: not known.
+
+	// Body is the body of the answer to a request for robots.txt. This file
+	// is in force from the end of the request, unless the Auditor's History
+	// has a file for the host at that time. nil: not known.
 	Body []byte
 }
 

@@ -16,9 +16,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// storedRecord is the first line of a stored value, as JSON. The body of the
-// robots.txt follows as it was served, so that a crawler with other product
-// tokens can use it too.
+// storedRecord is the first line of a stored value, as JSON. The rest is the
+// body of the robots.txt. There is none if the origin has no robots.txt, or if
+// it redirects to that of another origin, whose value has the body. The body is
+// stored as it was served, so that a crawler with other product tokens can use
+// it too.
 type storedRecord struct {
 	Version      int            `json:"v"`
 	Origin       string         `json:"origin"`

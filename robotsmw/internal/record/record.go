@@ -73,7 +73,7 @@ type Failure struct {
 	Retry  time.Time // when the next fetch may be tried
 
 	// Delay is not nil if nothing failed, but a limiter refused the wait for
-	// the host that the origin redirects to.
+	// the origin or for the host that it redirects to.
 	Delay *politeness.DelayError
 }
 
@@ -205,8 +205,10 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 	return r.Failed(url, now, status, err.Error(), retryAfter)
 }
 
-// Delayed returns the record after a fetch that a limiter did not let follow a
-// redirect. The origin is not asked again before the limiter's time.
+// Delayed returns the record for a fetch that a limiter puts off, because of
+// the origin itself or of the host that it redirects to. This does not count as
+// a failed fetch. The next one is due at delay.Until, or in 24 hours if that is
+// sooner.
 func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError) *Record {
 	next := r.Failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
 	next.Failure.Count--
