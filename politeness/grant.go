@@ -124,7 +124,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// It returns signOf's clean.
+// It reports, as signOf does, whether the response is clean.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool) {
 	g.response.Store(u)
 	l, limited := g.limiter, tellsQuota(o.Header)

@@ -80,7 +80,7 @@ func (h *host) blank() bool {
 }
 
 // find returns the host of key. If the host is new and there is no room for it,
-// find returns nil and the time at which there will be room.
+// find returns nil and the time at which there may be room.
 func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	if h := l.hosts[key]; h != nil {
 		return h, 0
@@ -99,9 +99,10 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets up to two hosts that need not be remembered. It runs once for
-// each new host. So a long crawl keeps only the hosts that are in their
-// interval, and nothing runs in the background.
+// sweep forgets up to two idle hosts whose interval is over and that are blank.
+// It runs once for each new host. So the hosts of a long crawl do not pile up,
+// except those about which the Limiter has learnt something, and nothing runs
+// in the background.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)
@@ -128,9 +129,10 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// room returns the host to forget for a new one: of the idle hosts whose
-// interval is over, the one idle for longest. If there is none, it returns nil
-// and the time at which there will be one.
+// room returns the host to forget for a new one: an idle host whose interval
+// and pause are over. A resting host whose time has come is the first choice.
+// Next is the first such host in idle. If there is none, room returns nil and
+// the time at which there may be one.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now

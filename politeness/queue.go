@@ -280,11 +280,12 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 	return look{started: true, until: now}
 }
 
-// yields reports whether g, first in its line and due, must let the first of
-// the other line go before it. It must if that request came earlier and is due
-// too. So the fetch of robots.txt overtakes only requests that still wait for a
-// Crawl-delay. Once those are due, the one that came first goes first. g is
-// woken when the other has gone.
+// yields reports whether g must let the first request of the other line go
+// before it. g is the first of its own line and is due. It must yield if the
+// other request came earlier and is due too. So the fetch of robots.txt
+// overtakes only requests that still wait for a Crawl-delay. Once such a
+// request is due, the earlier of the two goes first. g is woken when the other
+// request has gone.
 func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	h := g.host
 	other := h.robots.first

@@ -263,8 +263,9 @@ type Checked struct {
 	Err      error
 }
 
-// parallelOrigins is how many origins CheckAll asks at once. Each of them is
-// another server. So this bounds our sockets, not the load on a server.
+// parallelOrigins is how many origins CheckAll asks at once. Most of them are
+// different servers. So this number bounds our sockets, not the load on a
+// server.
 const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to

@@ -32,6 +32,6 @@ func (e *DisallowedError) Is(target error) bool {
 	return target == ErrDisallowed
 }
 
-// Timeout returns false, even if robots.txt is unreachable because of a
-// timeout, because it is of no use to repeat the request at once.
+// Timeout returns false, even if a timeout made robots.txt unreachable. Many
+// callers repeat a request at once after a timeout, and here that is of no use.
 func (e *DisallowedError) Timeout() bool { return false }

@@ -9,10 +9,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Page is what a response says about itself, as far as it is known now. Its
-// X-Robots-Tag and Robots-Tag header are known at once, and the robots metas of
-// its HTML when they have been read. A Page is a snapshot: ask again when more
-// has been read.
+// A Page is what a response says about itself, as far as it is known now. The
+// X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
+// the HTML are known when they have been read. A Page is a snapshot: ask again
+// when more has been read.
 type Page struct {
 	robotsmeta.Directives
 	State PageState

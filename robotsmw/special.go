@@ -2,7 +2,7 @@ package robotsmw
 
 import "net/netip"
 
-// A block is a row of IANA's registries of special-purpose addresses.
+// A block is a range of addresses, as a row of one of IANA's registries has it.
 type block struct {
 	prefix netip.Prefix
 	public bool // "Globally Reachable" in the registry
@@ -99,7 +99,8 @@ func lastOf(addr netip.Addr) []netip.Addr {
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[12:]))}
 }
 
-// routerOf returns the IPv4 address of a 6to4 router (RFC 3056 §2).
+// routerOf returns the IPv4 address of the router that a 6to4 address leads to
+// (RFC 3056 §2).
 func routerOf(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[2:6]))}

@@ -12,9 +12,8 @@
 // with the URLs that the sites list in their sitemaps.
 //
 // # What becomes of a URL
-//
-// Each URL that it finds gets one of these verdicts, which are the same words
-// in all its output:
+// Each URL of the crawl gets one of these verdicts. All output uses the same
+// words:
 //
 //	fetched      the server sent the page: 2xx
 //	moved        it redirected: 3xx; the target is queued as a URL of its own
@@ -29,11 +28,12 @@
 //
 // A page that is refused, unreachable, given up or failed is lost: it probably
 // exists, and the crawl does not have it.
-//
-// A page that was put off is requested four times at most. With a Retry-After,
-// its host is left alone until then. Without one, only the page waits, for the
-// time of about ten pages of its host, then 20, then 40. It is given up after
-// the second try if its host answers other pages meanwhile.
+// A page that was put off is requested four times at most. If the answer has a
+// Retry-After, the spider leaves the whole host alone for that time. If not,
+// the page waits for about as long as ten pages of its host take, then 20, then
+// 40. Meanwhile the host's other pages go on at the pace that the Limiter sets.
+// If the page answers 503 without a Retry-After once more, and its host has
+// answered another page meanwhile, the spider gives the page up.
 //
 // For each page the spider says what the page and its robots.txt ask for, and
 // where: directives such as noindex, and whether the owner agrees to search, to
@@ -41,12 +41,11 @@
 // of RSL 1.0 are included. None of this changes what is fetched. A statement
 // marked as a draft was read by a document that may still change; the summary
 // names the document.
-//
 // If an answer is a refusal instead of a page, such as a wall's challenge or a
-// price, the spider says so and says what shows it. It does not solve, repeat
-// at once or get round a refusal. It does not follow its links and does not
-// keep it. If only the text looks like a refusal, it counts as a page, and the
-// summary lists it.
+// price, the spider says so and says what shows it. It does not solve a
+// refusal, repeat it at once or get round it. It does not follow the links in a
+// refusal and does not keep it. If only the text looks like a refusal, the
+// answer counts as a page, and the summary lists it.
 //
 // # The report
 //

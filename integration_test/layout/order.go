@@ -131,10 +131,12 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 	return goodOrder(cost), false
 }
 
-// exactOrder finds for each set of rooms the least cost of having it as the
-// lowest part of the house. That is the cost of all arrows that run up from its
-// rooms: those from its highest room to rooms outside the set, and those from
-// the set without that room, whose cost is known.
+// exactOrder returns the cheapest order of the rooms, from the lowest up. For
+// each set of rooms it finds the least cost of having the set as the lowest
+// part of the house. That is the cost of all arrows that run up from the set's
+// rooms. It has two parts. The first is the cost of the arrows from the set's
+// highest room to rooms outside the set. The second is the least cost of the
+// set without that room, which is known by then.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)

@@ -70,8 +70,8 @@ func parseWorkloads() ([]parseWorkload, error) {
 	return append([]parseWorkload{core}, files...), nil
 }
 
-// shared returns the directory that COURTESY_SHARED names, or "" if it is not
-// set.
+// shared returns the directory that COURTESY_SHARED names, or "" if the
+// variable is not set. A relative name begins at the root of the repository.
 func shared() string {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" || filepath.IsAbs(dir) {

@@ -376,7 +376,7 @@ func (m *member) join(now time.Time) {
 	m.succeed(now)
 }
 
-// succeed notes that the call that was sent at the time sent has succeeded.
+// succeed notes that a call to Redis has succeeded. sent is when it was sent.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
 	if !m.entering() {

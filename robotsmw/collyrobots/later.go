@@ -154,8 +154,8 @@ func (l *later) add(ctx context.Context, p *parked, limiter *politeness.Limiter)
 	p.goes = func() { stop(); goes() }
 }
 
-// next sends off the first request in a line if its time has come. Otherwise it
-// sets the line's timer.
+// next sends off the first request in a line if its time has come. In either
+// case it sets the line's timer for the next call.
 func (l *later) next(host string, limiter *politeness.Limiter) {
 	p := l.first(host)
 	if p == nil {

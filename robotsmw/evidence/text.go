@@ -41,7 +41,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendMember(b, name), n, 10)
 }
 
-// appendTrue appends a member that is true. It appends nothing if is is false.
+// appendTrue appends a member with the value true, or nothing if the parameter
+// is is false.
 func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b

@@ -128,7 +128,7 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString("\r\n")
 }
 
-// clean returns a text on one line.
+// clean returns a text with each CR, LF and NUL replaced by a space.
 func clean(text string) string {
 	if !strings.ContainsAny(text, "\r\n\x00") {
 		return text

@@ -158,8 +158,8 @@ func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
-// check asks robots.txt about each URL that nothing else excludes. So no server
-// is asked for the others.
+// check asks the Checker about each link that nothing else excludes. So no
+// robots.txt is fetched for the other links. The error is that of ctx.
 func (p *Page) check(ctx context.Context) error {
 	var urls []*url.URL
 	index := map[string]int{}

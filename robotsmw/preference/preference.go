@@ -12,8 +12,9 @@ const (
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 
-// general returns the use whose statements apply to use: what is said about
-// training applies to training on images.
+// general returns the wider use that a use is a part of, or the use itself if
+// there is none. What is said about the wider use applies to its part: what is
+// said about AI training applies to AI training on images.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI

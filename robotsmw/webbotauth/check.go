@@ -274,6 +274,7 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 }
 
 // coveredBy returns the components that a signature covers, with their values.
+// If they are not good enough to trust the signature, why says so.
 func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)
 	for _, it := range list {

@@ -44,8 +44,8 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 
 // read fills an event from a line's members.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// The same file has Caddy's own messages, and for a failed request an error
-	// besides the request.
+	// The same file has other lines too: Caddy's own messages and, for a failed
+	// request, an error as well as the request. These lines are skipped.
 	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
 		return false, false, nil
 	}

@@ -35,8 +35,8 @@ func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 	return func(r io.Reader) (io.Reader, error) { return o.Decoder(coding, r) }, true
 }
 
-// inflate decodes "deflate", which is zlib's format (RFC 9110 §8.4.1.2) and on
-// some servers the bare one.
+// inflate decodes "deflate". This is the zlib format (RFC 9110 §8.4.1.2). Some
+// servers send bare deflate data (RFC 1951) instead.
 func inflate(r io.Reader) (io.Reader, error) {
 	b := r.(io.ReadSeeker)
 	z, err := zlib.NewReader(b)

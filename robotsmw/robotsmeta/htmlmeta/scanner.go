@@ -238,7 +238,8 @@ func (s *Scanner) bodyBegins() {
 	}
 }
 
-// meta reads the attributes of the <meta> that begins at buf[start].
+// meta reads the <meta> that begins at buf[start] and adds its directives to
+// found.
 func (s *Scanner) meta(z *html.Tokenizer, start int) {
 	var name, content string
 	for more := true; more; {

@@ -16,8 +16,8 @@ const (
 )
 
 // sniff returns the encoding of a page, from its first two bytes and its
-// declared charset. A byte order mark overrides the charset, and so does a
-// first "<" or white space.
+// declared charset. A byte order mark overrides the charset. So does a "<" at
+// the beginning, or white space in UTF-16.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {

@@ -264,10 +264,11 @@ func secondLine(value string) (path string, ok bool) {
 	return "", false
 }
 
-// robotMeant returns the name that the value of a user-agent line should be, or
-// "" if only the author can know. The first n bytes of the value may be a name.
-// A version, a comment or a "*" may follow a name. Another word after it
-// belongs to the name, and a browser's User-Agent header names no robot.
+// robotMeant returns what the value of a user-agent line should be, or "" if
+// only the author can know. Only the first n bytes of the value can be a name.
+// They are the name meant if a version, a comment or a "*" follows. If another
+// word follows, it may be a part of the name, so the result is "". The same
+// holds for a browser's User-Agent header, which names no robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"

@@ -19,14 +19,14 @@ import (
 
 // Redis is a frontier in Redis or Valkey that any number of processes share.
 // OpenRedis makes one. It is safe for concurrent use.
-//
 // Each host has a stream. The crawl has one consumer group, and each process is
 // a consumer of it. A page that is handed out is a pending entry of its
 // process. Until it is given back, no other process gets a page of that host.
 // Each process extends the leases of its pages every few seconds. If a process
-// is silent for the length of a lease, the next one that asks for a page claims
-// what the silent one held. So a page is fetched twice only if it was out when
-// its process was killed or was cut off from Redis for a lease.
+// is silent for the length of a lease, the next process that asks for a page
+// claims what the silent one held. So a page is fetched twice only if its
+// process was killed while it had the page, or was cut off from Redis for a
+// lease.
 //
 // The process that handed out a host's last page gets its next one first: the
 // others see the host a second later. That process also owns the host in

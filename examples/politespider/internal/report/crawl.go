@@ -119,7 +119,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// saidBy is one of the pages that say so.
+// saidBy is one of the pages that say what a said holds.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of those with rel=nofollow

@@ -80,7 +80,8 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 	}
 }
 
-// newCard returns a job that only prints who would crawl.
+// newCard returns a job that crawls nothing: it only prints who would crawl, by
+// which rules and at what pace.
 func newCard(o *options, stdout io.Writer) *Job {
 	return &Job{
 		UserAgent: o.userAgent,

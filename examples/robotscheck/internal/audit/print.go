@@ -47,7 +47,7 @@ const (
 	shownSpans  = 20
 )
 
-// printText prints the first violations and then tables.
+// printText prints the totals, the first violations, and then tables and notes.
 func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
 	if len(first) > 0 {
@@ -204,8 +204,9 @@ func target(v audit.Violation) string {
 	return v.URL
 }
 
-// linesOrRecords counts lines of logs and records of archives: 1 line or
-// record, 3 lines or records.
+// linesOrRecords returns the number n of log lines and archive records in
+// words, such as "1 broken line or record" or "3 broken lines or records". kind
+// is the word before "line", with a space.
 func linesOrRecords(n int, kind string) string {
 	text := output.Count(n, kind+"line") + " or record"
 	if n != 1 {

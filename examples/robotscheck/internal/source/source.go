@@ -75,9 +75,10 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 	return verdict.Verdict{Allowed: reason == robotsmw.Unavailable, Reason: reason}, none
 }
 
-// Judge returns the verdict on a target. By RFC 9309, it is the verdict that a
-// polite crawler acts on. By another dialect, it is what that parser says about
-// the target alone.
+// Judge returns the verdict on a target. With the dialect RFC9309, it is the
+// verdict that a polite crawler acts on: if another name for an allowed target
+// is disallowed, so is the target. With another dialect, it is what that parser
+// says about the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v

@@ -29,10 +29,10 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 	for i, g := range groups {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
-			// A robot's name in the line ends at the first byte that the
-			// robot's own name could not have. If the robot's name has a digit
-			// or a dot, these do not end it: see RFC 9309 §2.2.1 and
-			// File.Rules.
+			// The name in the line ends at the first byte that no robot's name
+			// can have. A digit or a dot ends it too, unless the robot that
+			// asks has one in its own name: see RFC 9309 §2.2.1 and File.Rules.
+			// So one line may stand for two names.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
 					f.verdict[i] = unclear // it may not be for all robots

@@ -15,8 +15,9 @@ type occurrences struct {
 // 1, and 0 means nowhere.
 type stretch struct{ first, last uint32 }
 
-// A gram takes one of gramTries places, if one is free. If none is, it shares
-// the first of them.
+// There are 1<<gramPlaces places for grams. A gram tries gramTries places in a
+// row, from the one at its hash on, and takes the first free one. If none is
+// free, the gram shares the first of them.
 const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {

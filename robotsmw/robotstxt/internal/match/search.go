@@ -39,9 +39,9 @@ func (s *search) spend(steps int) bool {
 	return s.left >= 0
 }
 
-// tryEach tries the rules before the place end. They are in the order in which
-// they override each other. It returns the one that decides among them and
-// best, or TooMuch.
+// tryEach tries the rules before the place end. They are in order: each rule
+// overrides those after it. tryEach returns the rule that decides, which is one
+// of them or best. It returns TooMuch if there are not enough steps left.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)

@@ -139,8 +139,8 @@ func (s *Set) Kept() int {
 	return s.Size()
 }
 
-// fixedSize is the part of the Size of a Set with an index that does not depend
-// on the rules.
+// fixedSize is, for a Set with an index, the part of its Size that does not
+// depend on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
 // Compile makes the index of a large group now. Otherwise it is made when so

@@ -16,10 +16,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Pages keeps pages in a directory. The body of each is in a file named by the
-// URL's hash, and index.jsonl has a line about it. A page that is fetched again
-// gets another line; the last one counts. Several processes may share the
-// directory. It is safe for concurrent use.
+// Pages keeps pages in a directory. The body of each page is in a file named by
+// the URL's hash, and index.jsonl has a line about the page. A page that is
+// fetched again gets another line; the last one counts. Several processes may
+// share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "": pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined

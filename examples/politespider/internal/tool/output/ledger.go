@@ -80,8 +80,9 @@ func (l *Ledger) newReport(began time.Time) *report.Crawl {
 	return c
 }
 
-// Recall adds the earlier runs of the crawl to the report, if one is wanted.
-// Call it before any other method.
+// Recall adds the earlier runs of the crawl to the report, if there is to be a
+// report. Then it begins this run in the History, if there is one. Call Recall
+// before any other method.
 func (l *Ledger) Recall() error {
 	if l.opts.History == nil {
 		return nil

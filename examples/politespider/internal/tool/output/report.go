@@ -7,9 +7,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// CheckReport returns an error if the report cannot be written, so that this is
-// known before a crawl that may take hours. It leaves an existing report as it
-// is.
+// CheckReport returns an error if the report cannot be written. So the user
+// learns it before a crawl that may take hours. CheckReport leaves an existing
+// report as it is, and creates an empty file if there is none.
 func CheckReport(path string) error {
 	if path == "" {
 		return nil

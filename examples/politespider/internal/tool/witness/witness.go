@@ -43,8 +43,9 @@ func New(base http.RoundTripper, interval time.Duration, ledger *output.Ledger) 
 	return &Witness{base: base, interval: interval, ledger: ledger}
 }
 
-// Watch begins an attempt at a page, which ends when done is called. There must
-// be only one attempt at a URL at a time.
+// Watch begins an attempt at a page. The attempt ends when done is called.
+// Until then the Witness fills in seen. There must be only one attempt at a URL
+// at a time.
 func (w *Witness) Watch(url string) (seen *Seen, done func()) {
 	seen = new(Seen)
 	w.pages.Store(url, seen)
