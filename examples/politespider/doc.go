@@ -12,6 +12,7 @@
 // with the URLs that the sites list in their sitemaps.
 //
 // # What becomes of a URL
+//
 // Each URL of the crawl gets one of these verdicts. All output uses the same
 // words:
 //
@@ -28,12 +29,13 @@
 //
 // A page that is refused, unreachable, given up or failed is lost: it probably
 // exists, and the crawl does not have it.
+//
 // A page that was put off is requested four times at most. If the answer has a
-// Retry-After, the spider leaves the whole host alone for that time. If not,
-// the page waits for about as long as ten pages of its host take, then 20, then
-// 40. Meanwhile the host's other pages go on at the pace that the Limiter sets.
-// If the page answers 503 without a Retry-After once more, and its host has
-// answered another page meanwhile, the spider gives the page up.
+// Retry-After, the spider leaves the whole host alone for that time, up to a
+// day. If not, the page waits for about as long as ten pages of its host take,
+// then 20, then 40. Meanwhile the host's other pages go on at the pace that the
+// Limiter sets. If the page answers 503 without a Retry-After once more, and
+// its host has answered another page meanwhile, the spider gives the page up.
 //
 // For each page the spider says what the page and its robots.txt ask for, and
 // where: directives such as noindex, and whether the owner agrees to search, to
@@ -41,6 +43,7 @@
 // of RSL 1.0 are included. None of this changes what is fetched. A statement
 // marked as a draft was read by a document that may still change; the summary
 // names the document.
+//
 // If an answer is a refusal instead of a page, such as a wall's challenge or a
 // price, the spider says so and says what shows it. It does not solve a
 // refusal, repeat it at once or get round it. It does not follow the links in a
@@ -95,8 +98,9 @@
 // The exit status is
 //
 //   - 0 if the crawl ran to its end, or to -max-pages or -max-time;
-//   - 1 if not a single page was fetched, or if the output, the state of the
-//     crawl or a page could not be written;
+//   - 1 if not a single page was fetched, if the crawl could not begin, or if
+//     something could not be written: the output, the report, a page, the
+//     record or the state of the crawl;
 //   - 2 if the command line is wrong;
 //   - 130 if Ctrl-C or SIGTERM interrupted it. It still prints its summary and
 //     how to continue.

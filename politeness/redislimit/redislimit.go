@@ -41,8 +41,8 @@ type Options struct {
 
 // A Fleet is this process's membership in a fleet whose members meet in Redis
 // or Valkey. It is a [politeness.Fleet] for one Limiter, and safe for
-// concurrent use. While its Limiter needs no host, it owns none and runs no
-// goroutine.
+// concurrent use. Once its Limiter has needed no host for a while, it owns none
+// and runs no goroutine.
 type Fleet struct {
 	engine         engine
 	prefix         string // how the keys begin

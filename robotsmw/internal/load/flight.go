@@ -120,13 +120,14 @@ func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Loc
 }
 
 // follow returns the record of another origin, to whose robots.txt f was
-// redirected. It takes it from the cache, or joins or starts that origin's own
-// fetch, so that a file that many origins point to is fetched once.
+// redirected. The record comes from the cache, or from that origin's own fetch,
+// which follow joins or starts. So a file that many origins point to is fetched
+// once.
 //
-// loop says that the other origin itself waits for f. If follow returns neither
-// a record nor an error nor loop, f has to ask there itself: there is no room
-// for the other's record, or so many redirects have led from flight to flight
-// that the chain may have no end.
+// loop says that the other origin itself waits for f. If follow returns no
+// record, no error and no loop, f has to ask the other origin itself. Then
+// there is no room for the other's record, or so many redirects have led from
+// flight to flight that the chain may have no end.
 func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
 	known := l.cache.Get([]byte(name))

@@ -16,8 +16,8 @@ const (
 )
 
 // sniff returns the encoding of a page, from its first two bytes and its
-// declared charset. A byte order mark overrides the charset. So does a "<" at
-// the beginning, or white space in UTF-16.
+// declared charset. A byte order mark overrides the charset. So does a page
+// that begins with "<", or with white space in UTF-16.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {

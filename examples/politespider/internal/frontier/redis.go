@@ -19,6 +19,7 @@ import (
 
 // Redis is a frontier in Redis or Valkey that any number of processes share.
 // OpenRedis makes one. It is safe for concurrent use.
+//
 // Each host has a stream. The crawl has one consumer group, and each process is
 // a consumer of it. A page that is handed out is a pending entry of its
 // process. Until it is given back, no other process gets a page of that host.

@@ -41,8 +41,8 @@ const (
 	MaxText  = 16 << 20  // bytes
 )
 
-// maxExamples is how many URLs are listed as examples of pages that say the
-// same.
+// maxExamples is how many URLs at most are listed as examples of pages that say
+// the same, and how many links with rel=nofollow of each such page.
 const maxExamples = 20
 
 // Crawl collects what the report shows. New makes one. It is not safe for

@@ -1,8 +1,8 @@
 package match
 
 // RFC 9309 §2.2.2 compares paths byte by byte after both sides have been
-// brought to one form. We call it canonical. In it each byte is written in one
-// way:
+// brought to one form. We call this form canonical. It has one way to write
+// each byte:
 //
 //   - a printable ASCII byte as itself: "%7E" is "~", "%3A" is ":";
 //   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because a "/"
@@ -87,8 +87,9 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// isPlain reports whether a byte of a target is in canonical form already,
-// whatever bytes are around it.
+// isPlain reports whether a byte of a target is sure to be in canonical form
+// already, whatever bytes are around it. It is false for a few that are, such
+// as "!".
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {
