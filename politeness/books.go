@@ -107,8 +107,9 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy removes the files of days that are over even if a clock is a day behind.
-// What cannot be removed today is removed tomorrow.
+// tidy removes the files of all days before yesterday. It keeps yesterday's,
+// because the clock of another process may be behind. If a file cannot be
+// removed, the tidy of the next day tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

@@ -70,8 +70,8 @@ const (
 func (p *Hold) Host() string { return p.key }
 
 // Own tells the Hold that the host is owned from now on. State is what the last
-// owner left; nil if nothing is known. It is at least ago old. If clean is
-// false, the time of the last request to the host is unknown, but it is at
+// owner left; nil if nothing is known. The state is at least ago old. If clean
+// is false, the time of the last request to the host is unknown, but it is at
 // least ago in the past.
 //
 // For a Hold that is owned already, Own only makes the waiting requests look
@@ -103,9 +103,10 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	}
 }
 
-// Wait tells the Hold why the host is not owned yet. Until is when it can be
-// had at the earliest; the zero time if nobody knows. State, if not nil, is
-// what the host's owner has told about it. It is at least ago old.
+// Wait tells the Hold why the host is not owned yet. Until is the earliest time
+// at which this Limiter can own the host; the zero time if nobody knows. State,
+// if not nil, is what the host's owner has told about the host. The state is at
+// least ago old.
 func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error) {
 	l := p.limiter
 	l.mu.Lock()
@@ -299,8 +300,8 @@ func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	return v
 }
 
-// sentAway notes that a request to h was refused and may come again at that
-// time.
+// sentAway notes that a request to h was refused, and when it may come back. If
+// that is within maxRest, the Hold expects the request until a turn later.
 func (h *host) sentAway(again, now time.Duration) {
 	if p := h.hold; p != nil && again <= now+maxRest {
 		p.hope = max(p.hope, again+turn)
@@ -529,8 +530,10 @@ func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Dur
 	return state, max(a.untilEnd(), 0)
 }
 
-// inheritBudget takes over what others have taken. Their clocks may be ahead,
-// so the later day counts.
+// inheritBudget takes over what other members have taken from h's Budget on a
+// day. If h's account is of an earlier day, the later one counts, because other
+// clocks may be ahead. A day after tomorrow is ignored. If both days are the
+// same, the larger numbers count.
 func (l *Limiter) inheritBudget(h *host, day int64, taken purse) {
 	if !l.Budget.limits() {
 		return

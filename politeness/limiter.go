@@ -15,7 +15,8 @@ import (
 
 // A Limiter decides when the next request to a host may start. One Limiter
 // serves all the hosts of a crawl. Each host has its own queue and its own
-// pace, and requests to one never wait for another.
+// pace. A request waits for requests to other hosts only if Within,
+// GlobalConcurrency or GlobalRate is set.
 //
 // The zero value is polite: each host gets one request per second, one at a
 // time. The fields must not be changed after the first use, and a Limiter must
@@ -125,9 +126,9 @@ type Limiter struct {
 	// several. nil: nobody is told.
 	Observer *Observer
 
-	// Logger logs the few things that the user should know: a response body
-	// that nobody reads, a Crawl-delay that was cut, and at debug level each
-	// back-off. nil: [slog.Default].
+	// Logger gets warnings about a response body that nobody reads, a
+	// Crawl-delay that was cut, and a Budget.Dir that cannot be used. At debug
+	// level it gets each back-off. nil: [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once
@@ -364,7 +365,8 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 	return 0, false
 }
 
-// wait sleeps until g may start. It looks again whenever that may have changed.
+// wait sleeps until g has started, is refused, or ctx ends. It looks again when
+// g is woken and when the time that the last look named has come.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer

@@ -138,7 +138,7 @@ func (q *quota) add(left int64, reset time.Duration) {
 	}
 }
 
-// addAll adds another quota.
+// addAll adds another quota. The longer pause and the longer spread count.
 func (q *quota) addAll(other quota) {
 	q.pause = max(q.pause, other.pause)
 	if other.spread > q.spread {

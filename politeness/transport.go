@@ -16,8 +16,8 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. So close every body: an open one delays its host. If a
-// request waits for nothing else, the log says so once, with the URL of the
-// open body.
+// request waits only for an open body and nobody reads that for 5 s, the log
+// names the body's URL once.
 //
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. It must not be copied, nor its fields be changed, after

@@ -89,11 +89,12 @@ type Options struct {
 	Store Store
 
 	// MaxOrigins and MaxBytes bound the records in memory. The least recently
-	// used record is dropped first, but that of an unreachable origin never
-	// before its next try. Fetches that wait or run also count for MaxOrigins.
-	// If all places are taken, a new origin is refused with a
-	// *politeness.DelayError: see "How long a file is kept" in the package doc.
-	// 0: 100,000 origins and 128 MiB.
+	// used record is dropped first. The record of an unreachable origin stays
+	// until its next try if there is other room. Otherwise, unreachable origins
+	// of the domain that has the most of them give way to one entry for the
+	// domain, or a new origin is refused with a *politeness.DelayError: see
+	// "How long a file is kept" in the package doc. Fetches that wait or run
+	// also count for MaxOrigins. 0: 100,000 origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 
@@ -137,8 +138,10 @@ type Options struct {
 	// Observer of several. Nil: none.
 	Observer *Observer
 
-	// Logger gets warnings (a foreign User-Agent, a failing Store) and, at
-	// debug level, fetches and blocked requests. Nil: slog.Default().
+	// Logger gets errors (a panic in Base or the Observer), warnings (a foreign
+	// User-Agent, a failing Store), at info level the requests that only DryRun
+	// allows, and at debug level fetches and blocked requests. Nil:
+	// slog.Default().
 	Logger *slog.Logger
 }
 

@@ -775,7 +775,7 @@ func (r reader) text(i int) string {
 	return ""
 }
 
-// bytes returns nil if there is no text.
+// bytes returns the text of element i, or nil if it is not a text.
 func (r reader) bytes(i int) []byte {
 	if i < len(r) {
 		if s, ok := r[i].(string); ok {

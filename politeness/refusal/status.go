@@ -22,8 +22,9 @@ type fieldSigns struct {
 // anyStatus stands for all statuses that no sign names.
 const anyStatus = 0
 
-// byStatus has the signs that count with each status that some sign names. The
-// first element is that of anyStatus: the signs that count with every status.
+// byStatus has an element for each status that a sign names: the signs that
+// count with this status. The first element is for anyStatus: it has only the
+// signs that count with every status.
 var byStatus = func() []statusSigns {
 	statuses := []int{anyStatus}
 	for _, s := range headerSigns {

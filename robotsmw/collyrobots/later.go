@@ -52,7 +52,8 @@ func (m *member) delayed(r *colly.Request, delay *politeness.DelayError) {
 	m.park(&again, delay.Until)
 }
 
-// throttled repeats a request that was answered 429 or 503.
+// throttled repeats a GET or HEAD that was answered 429 or 503, up to
+// RetryThrottled times.
 func (m *member) throttled(r *colly.Response) {
 	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
 		return

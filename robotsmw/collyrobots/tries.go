@@ -61,8 +61,8 @@ func (t *tries) find(header http.Header, method string, u *url.URL) *try {
 	return t.known[keyOf(header, method, u)]
 }
 
-// failed notes that a request of colly's failed. sent reports whether it was
-// sent before that.
+// failed notes that root, a request that colly made, failed with err. sent says
+// whether its last hop was sent.
 func (t *tries) failed(root *http.Request, sent bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// pace returns the observer of a Limiter. limiter is its number, and own its
-// Delay.
+// pace returns the observer of a Limiter. limiter is the Limiter's number in
+// the record, and own is its Delay.
 func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	line := func(k kind, e *politeness.Event, members func([]byte, *politeness.Event) []byte) {
 		now := time.Now()

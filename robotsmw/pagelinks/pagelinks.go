@@ -17,7 +17,8 @@
 //   - the page says nofollow or none, in a header or a meta. Then none of its
 //     links is followed, nor its refresh;
 //   - the link says rel="nofollow", unless [Options.FollowRelNoFollow] is set;
-//   - robots.txt disallows it, if there is a [Options.Checker].
+//   - robots.txt disallows it, or cannot be checked now. Without an
+//     [Options.Checker], robots.txt is not asked.
 //
 // rel="ugc" and rel="sponsored" do not: they only say who placed the link. A
 // crawler that wants to skip such links checks [Link].UGC and Sponsored.

@@ -94,13 +94,14 @@ func cloned(value string) string {
 }
 
 // CrawlDelay returns the Crawl-delay for the robot: how long the site wants it
-// to wait between two requests. ok is false if there is none, and true with 0
-// if it is "0". Of several lines the greatest delay counts.
+// to wait between two requests. ok is false if the file has none for the robot.
+// For the value "0", delay is 0 and ok is true. If several lines are for the
+// robot, the greatest delay counts.
 //
 // No standard defines the field. A line belongs to the user-agent lines since
 // the previous Crawl-delay of its group. If there are no such lines, it belongs
-// to the same ones as the previous Crawl-delay. So robots that share a group,
-// and all its rules, may each have a delay of their own. The value is plain
-// decimal seconds, also with a fraction ("0.5", "10"). A line with another
-// value ("1e3", "0x10", "-1", "soon") asks for no delay.
+// to the same user-agent lines as the previous Crawl-delay. So robots that
+// share a group, and all its rules, may each have a delay of their own. The
+// value is plain decimal seconds, also with a fraction ("0.5", "10"). A line
+// with another value ("1e3", "0x10", "-1", "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

@@ -91,7 +91,8 @@ func (x *exchanges) emit(i int, each func(*event)) {
 	each(&e.event)
 }
 
-// named reports whether one of two halves names the other.
+// named reports whether e and other are a request and an answer that have a
+// record ID in common: their own, or one that they name in WARC-Concurrent-To.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }

@@ -36,8 +36,9 @@ type Flight struct {
 	RobotsURL string
 	Prev      *record.Record // the record before it; nil: none
 
-	// Depth is how many flights stand before this one, each begun for a
-	// redirect of the one before. The caller that begins the flight sets it.
+	// Depth is how many flights have led to this one: a flight that meets a
+	// redirect may begin another, whose Depth is one greater. The caller that
+	// begins the flight sets it.
 	Depth int
 
 	// After, if not nil, is closed when the flight that was dropped before this
@@ -143,8 +144,9 @@ func (f *Flight) leave(refresh bool) {
 	f.settle()
 }
 
-// settle drops the flight if nobody needs the slot that it waits for. f.mu is
-// held.
+// settle drops the flight if it waits for a slot and nobody waits for the
+// flight. It keeps a flight that has begun, and a refresh, unless the slot is
+// further away than longWait. f.mu is held.
 func (f *Flight) settle() {
 	if f.waiting > 0 || f.dropped || f.until.IsZero() {
 		return
@@ -222,8 +224,8 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 // queues record which flight waits for which, so that none waits for itself.
 type queues struct{ mu sync.Mutex }
 
-// Queue notes that f waits for other and returns true. It returns false if
-// other already waits for f.
+// Queue notes that f waits for other and returns true. It returns false if f is
+// other, or if other already waits for f, directly or through further flights.
 func (q *queues) Queue(f, other *Flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

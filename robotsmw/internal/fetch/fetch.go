@@ -50,9 +50,10 @@ type Question struct {
 	// one. An error cancels the question. May be nil.
 	Granted func() error
 
-	// Answered is called with the response, whose Body is closed, with the part
-	// of the body that was read, and with the error if there is no answer or no
-	// whole one. The body is decoded, except for an error page that is not 4xx.
+	// Answered is called at the end with the response, the part of its body
+	// that was read, and the error that Ask returns. The response's Body is
+	// closed. Without an answer, the response has only its Request. The body is
+	// decoded if the status is 2xx, or 4xx except 429; else it is as received.
 	// May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }

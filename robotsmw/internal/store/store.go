@@ -156,8 +156,9 @@ func (k *Keeper) report(op string, err error) {
 
 var errStorePaused = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
-// try calls the Store in a goroutine. So a call that hangs and ignores its
-// context, or that panics, costs no more than its time limit.
+// try calls the Store in a goroutine and waits for the result up to timeout. A
+// panic becomes an error. After a call that took too long, even one that
+// ignores its context, the Store is not called again until pauseAfter is over.
 func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()

@@ -20,10 +20,10 @@
 // which strangers write into the body.
 //
 // Comments, <script>, <style>, <title>, <textarea>, <xmp>, <iframe>,
-// <plaintext> and <template> contain text, not elements. <noscript> contains
-// elements, because a crawler runs no scripts. If an attribute is given twice,
-// the first counts. A tag that is cut off by the end of the page does not
-// count.
+// <noframes>, <noembed> and <plaintext> contain text, not elements. Elements in
+// a <template> do not count. Those in <noscript> count, because a crawler runs
+// no scripts. If an attribute is given twice, the first counts. A tag that is
+// cut off by the end of the page does not count.
 //
 // # How a page is searched
 //

@@ -6,12 +6,15 @@ import (
 	"math/bits"
 )
 
-// nextM returns the first i >= from at which b[i:] begins with "<m" or "<M", or
-// is a "<" at the end of b, which may go on so. It returns len(b) if there is
-// none. Nearly all of a page is skipped here. Where tags are rare, as in text
-// or a script, it jumps from "<" to "<". Where they are near to each other, it
-// compares words of eight bytes for a stretch, which costs a third of looking
-// at each "<". A stretch that follows another is twice as long.
+// nextM returns the first i >= from at which b[i:] begins with "<m" or "<M". A
+// "<" at the end of b counts too, because an "m" may follow in the next piece.
+// If there is none, nextM returns len(b).
+//
+// Nearly all of a page is skipped here. Where tags are rare, as in text or a
+// script, nextM jumps from "<" to "<". Where tags are near each other, it
+// compares words of eight bytes for a stretch. That costs a third of a look at
+// each "<". Of successive stretches each is twice as long as the one before, up
+// to maxStretch.
 func nextM(b []byte, from int) int {
 	stretch := 32
 	for i := from; ; {

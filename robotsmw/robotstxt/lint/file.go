@@ -38,7 +38,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 	return !isHTML
 }
 
-// looksLikeUTF16 reports whether every second one of the first bytes is NUL.
+// looksLikeUTF16 looks at up to 64 bytes from the beginning. It reports whether
+// at least four fifths of those at even places are NUL and none at odd places,
+// or the other way round. For less than 8 bytes it reports false.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int

@@ -172,9 +172,10 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 	return known.lower
 }
 
-// isNear reports whether two names differ by one added, missing or changed
-// byte, by two swapped bytes, by endings such as "ed", or by blanks, "_" and
-// "-".
+// isNear reports whether a looks like a misspelling of b. The two may differ in
+// blanks, "_" and "-". Otherwise, if a has at least four bytes, it may have one
+// byte added, missing or changed, two neighbouring bytes swapped, or an ending
+// such as "ed" added. The first byte may be neither missing nor changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -323,9 +324,10 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether checks for two paths without a blank between them. It leaves
-// out a "//" at the beginning, at the end, or after a colon as in
-// "/http://example.com", and more than two slashes in a row.
+// checkRunTogether checks for two paths without a blank between them: for the
+// first "//" before any "?". It ignores a "//" at the beginning, at the end, or
+// after a colon as in "/http://example.com". It also ignores more than two
+// slashes in a row.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")

@@ -41,8 +41,8 @@ type Request struct {
 	Status    int // of the answer
 }
 
-// A Site is the demo's hosts and their log. [New] and [Start] make one. It is
-// safe for concurrent use.
+// A Site is the demo's hosts and their log. [New], [Copies] and [Start] make
+// one. It is safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server

@@ -27,7 +27,8 @@ func (d *discovery) start(urls []*url.URL) {
 }
 
 // follow queues the links that are new and in scope, and returns how many it
-// queued. Each page is a copy of such with the URL of the link.
+// queued. The parameter such is the page to queue without its URL: each link
+// gets a copy. If such is deeper than maxDepth, nothing is queued.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0

@@ -53,7 +53,8 @@ func (v *Visit) End(ctx context.Context, err error) {
 	}
 }
 
-// giveBack queues the page as it was. Other workers may go on with its host.
+// giveBack queues the page again, unchanged. Its host may be asked again one
+// interval after the request, if one was sent.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
 // done reports the record and marks the page as finished.

@@ -98,8 +98,8 @@ func (f *surveyed) countRules(is func(pattern string) bool, kinds ...robotstxt.K
 	return n
 }
 
-// robot reports whether the function accepts the value of some user-agent line.
-// It leaves out lines for "*".
+// robot reports whether the function accepts the value of at least one
+// user-agent line. It skips empty values and "*".
 func (f *surveyed) robot(is func(value string) bool) bool {
 	for _, g := range f.groups {
 		for _, a := range g.UserAgents {

@@ -92,8 +92,8 @@ func (f *front) isShut(robot string) bool {
 	return says == shut
 }
 
-// firstSight returns what rules say about "/", as far as a look at each one
-// shows.
+// firstSight returns what rules say about "/". It looks at each rule by itself
+// and compares none. If that is not enough, it returns unclear.
 func firstSight(rules []robotstxt.Rule) verdict {
 	says := open
 	for _, r := range rules {

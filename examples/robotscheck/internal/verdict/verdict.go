@@ -18,8 +18,9 @@ type Verdict struct {
 	Rule    string          `json:"rule,omitempty"` // the line that decided, as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // its number, counted from 1
 
-	// Resolved is the other name of the target that the rule disallows, as in
-	// robotsmw.Decision; "": the target was judged as it is written.
+	// Resolved is the path and query that the rule disallows, if it is another
+	// name of the target, as in robotsmw.Decision. "": the target was judged as
+	// it is written.
 	Resolved string `json:"resolved,omitempty"`
 }
 

@@ -9,7 +9,8 @@ import (
 // MaxDelay stands for any longer delay: nobody waits that long.
 const MaxDelay = time.Duration(1<<63 - 2)
 
-// ParseDelay parses decimal seconds.
+// ParseDelay parses plain decimal seconds, such as "10" or "0.5". It returns
+// MaxDelay for any longer delay, and false for text of another form.
 func ParseDelay(s string) (time.Duration, bool) {
 	if s == "" || s == "." || strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 {
 		return 0, false
