@@ -259,14 +259,16 @@ func (l *Limiter) now() time.Duration { return time.Since(l.epoch) }
 func at(wait time.Duration) time.Time { return time.Now().Add(max(wait, 0)) }
 
 // Acquire waits until a request to u's host may start, and takes its slot.
-// Requests to one host start in the order of their calls. Make the request at
-// once, and call [Grant.Done] when it is over.
+// Requests to one host start in the order of their calls, but an [Exempt] one
+// may overtake others. Make the request at once, and call [Grant.Done] when it
+// is over.
 //
-// The error is a [*DelayError] as soon as the wait is known to outlast the
-// context's deadline or MaxWait, or to be impossible. It is the context's error
-// if the context ends first. Otherwise it says what is wrong with u or with the
-// Limiter's fields. After an error nothing has been consumed: the next in the
-// queue moves up.
+// Acquire returns a [*DelayError] as soon as it knows that the request cannot
+// wait: the wait would outlast the context's deadline or MaxWait, or there is
+// another cause that DelayError lists. If the context is cancelled first, the
+// error wraps the context's error. Any other error says what is wrong with u or
+// with the Limiter's fields. After an error nothing has been consumed, and the
+// next request in the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {

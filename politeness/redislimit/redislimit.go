@@ -28,8 +28,8 @@ type Options struct {
 	// half Leases. 0: 10 s. The least is 5 s.
 	Lease time.Duration
 
-	// Timeout is how long a call may take. Requests do not wait for it. 0: 1 s.
-	// At most a third of Lease.
+	// Timeout is how long one call to Redis may take. Requests to hosts that
+	// this member owns need no call. 0: 1 s. At most a third of Lease.
 	Timeout time.Duration
 
 	// Logger receives a line when Redis stops answering and when it answers

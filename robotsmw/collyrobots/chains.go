@@ -60,7 +60,9 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// of returns the URLs through which the cached page came, without the first.
+// of returns the redirect targets that led to the page that colly has cached
+// under the URL first, in order. dir is colly's cache directory. It returns nil
+// if none are stored.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

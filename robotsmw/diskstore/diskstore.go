@@ -192,8 +192,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// TryLock locks the key for the processes that share the directory. The lock is
-// a file with its expiry time and a random mark of its owner.
+// TryLock locks the key against all others that use the directory, including
+// other processes. The lock is a file. It holds the time at which the lock
+// expires and a random number that identifies the owner.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

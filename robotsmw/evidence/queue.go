@@ -248,5 +248,6 @@ func begin(b []byte, k kind, at time.Time) []byte {
 	return append(appendRFC3339(b, at), '"')
 }
 
-// buffers have room for lines, which the queue then copies.
+// buffers is a pool of buffers in which lines are built. The queue copies each
+// line, so its buffer can be used again.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

@@ -60,9 +60,9 @@ type Options struct {
 	// hint. False: they are left out.
 	FollowRelNoFollow bool
 
-	// MaxBytes is how many bytes Read takes of a body, to protect a crawler
-	// from servers that it does not know. The rest is left unread, and
-	// Page.Truncated is true. 0: 16 MiB. Negative: no limit.
+	// MaxBytes is the most bytes of a body that Read uses. It protects a
+	// crawler from servers that it does not know. If a body is longer, the rest
+	// is left unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
 	MaxBytes int
 }
 

@@ -25,8 +25,8 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields is how many fields of one name are read in a robots.txt. Real files
-// have a handful.
+// maxFields is the most fields of one kind that are read in a robots.txt, and
+// the most entries of a result. Real files have a handful.
 const maxFields = 256
 
 // inForce returns the fields of our group that apply to the target: those with

@@ -120,9 +120,10 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// isForeign reports whether a request already carries a signature. A second
-// signature beside it could not be told from the first, and changing its fields
-// would break it.
+// isForeign reports whether a request already has a Signature, Signature-Input
+// or Signature-Agent field, and logs the first such request. Such a request is
+// not signed here, because a change to these fields would break the signature
+// that it has.
 func (t *Transport) isForeign(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
 		if _, ok := req.Header[name]; !ok {

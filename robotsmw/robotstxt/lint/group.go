@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// checkGroups checks groups, and rules against each other.
+// checkGroups checks the groups of a file, and the rules of each group against
+// each other. It also reports rules that are in no group.
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
@@ -171,8 +172,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
-		// The rule is an exception for the page from its directory, or the
-		// other way round. That is intended.
+		// The preferred rule has the same pattern with a "$" added, such as
+		// "Allow: /a/$" beside "Disallow: /a/". It is an exception for one
+		// page, and intended.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:

@@ -110,8 +110,9 @@ func Sent(target string) string {
 
 func escaped(r rune) bool { return r <= ' ' || r >= 0x7f }
 
-// Governs returns an error if the target names a host that has another
-// robots.txt.
+// Governs returns an error if the target is a URL of another origin than the
+// robots.txt: each scheme, host and port has a robots.txt of its own. It does
+// not check a robots.txt that did not come from a URL.
 func (s *Source) Governs(target string) error {
 	if s.Decision == nil || !command.IsURL(target) {
 		return nil

@@ -37,8 +37,9 @@ func (s *byteSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 // change as long as the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stackBuffer is how many bytes nearly all targets take at most in canonical
-// form. Longer ones use buffers from a pool.
+// stackBuffer is the size in bytes of a buffer on the stack. It is enough for
+// nearly all targets in canonical form. A target or pattern that might not fit
+// uses a buffer from a pool.
 const stackBuffer = 512
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
