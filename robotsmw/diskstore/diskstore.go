@@ -236,8 +236,10 @@ func (s *Store) breakLock(name string) bool {
 	switch {
 	case err == nil:
 		return ended(mark) && s.take(name, mark)
-	case errors.Is(err, fs.ErrNotExist): // the file is gone, or never was a lock
+	case errors.Is(err, errOdd): // it never was a lock
 		return s.take(name, nil)
+	case errors.Is(err, fs.ErrNotExist): // its owner has just freed it
+		return true
 	}
 	return false
 }
@@ -359,6 +361,10 @@ const (
 	maxMark = 16
 )
 
+// errOdd says that something else stands where a file of the store should. That
+// is a miss, as a file that is not there.
+var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
+
 // readFile returns the content of a regular file of at most so many bytes.
 // Anything else in its place is a miss.
 func readFile(name string, most int64) ([]byte, error) {
@@ -369,7 +375,7 @@ func readFile(name string, most int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has grown beyond %d bytes: %w", name, most, fs.ErrNotExist)
+		err = fmt.Errorf("%s has grown beyond %d bytes: %w", name, most, errOdd)
 	}
 	return data, err
 }
@@ -385,9 +391,9 @@ func openFile(name string, most int64) (*os.File, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file: %w", name, fs.ErrNotExist)
+		err = fmt.Errorf("%s is not a regular file: %w", name, errOdd)
 	case info.Size() > most:
-		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), most, fs.ErrNotExist)
+		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), most, errOdd)
 	}
 	if err != nil {
 		f.Close()
