@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A challenge with status 202 is no content, whatever its status says.
+// An answer with a good status can be a challenge. This one has status 202.
 func ExampleOf() {
 	resp := &http.Response{StatusCode: 202, Header: http.Header{"Sg-Captcha": {"challenge"}}}
 	if r, ok := refusal.Of(resp); ok {
@@ -19,7 +19,7 @@ func ExampleOf() {
 	// 202, sg-captcha: challenge
 }
 
-// Some walls answer 200 and say nothing in the header.
+// Some walls answer 200 and leave no sign in the header. Their page has one.
 func ExampleOfPage() {
 	resp := &http.Response{StatusCode: 200}
 	page := []byte(`<!doctype html><script id="anubis_challenge" type="application/json">{}</script>`)
@@ -29,7 +29,7 @@ func ExampleOfPage() {
 	// Anubis challenge false true
 }
 
-// What a site wants to be paid is a value.
+// A refusal can name its price, and where its terms are.
 func ExampleRefusal_price() {
 	resp := &http.Response{StatusCode: 402, Header: http.Header{
 		"Crawler-Price": {"USD 0.01"},

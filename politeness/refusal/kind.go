@@ -2,17 +2,17 @@ package refusal
 
 import "fmt"
 
-// Kind says what a refusal asks for.
+// Kind says what kind of refusal an answer is.
 type Kind uint8
 
 const (
-	Challenge Kind = iota + 1 // a test that a browser passes by itself
-	Captcha                   // a test for a person
-	Block                     // a plain no
-	Payment                   // a price
-	License                   // a licence
-	Legal                     // no, for legal reasons (RFC 7725)
-	RateLimit                 // fewer requests (RFC 6585 §4)
+	Challenge Kind = iota + 1 // the visitor must pass a test that a browser passes by itself
+	Captcha                   // the visitor must pass a test for persons
+	Block                     // the visitor is refused, and no condition is named
+	Payment                   // the page has a price
+	License                   // the page needs a licence
+	Legal                     // the page is withheld for legal reasons (RFC 7725)
+	RateLimit                 // the visitor must send fewer requests (RFC 6585 §4)
 )
 
 var kindNames = [...]string{
@@ -25,7 +25,8 @@ var kindNames = [...]string{
 	RateLimit: "rate limit",
 }
 
-// String returns the kind in a word or two, such as "rate limit".
+// String returns the kind in a word or two, such as "rate limit". For the zero
+// value and unknown kinds it returns "none".
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -36,8 +37,8 @@ func (k Kind) String() string {
 // MarshalText returns what String returns.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote, so that a program can read the
-// refusals in a log.
+// UnmarshalText sets k from what MarshalText returned. So a program can read
+// the refusals in a log.
 func (k *Kind) UnmarshalText(text []byte) error {
 	for known := range kindNames {
 		if string(text) == Kind(known).String() {

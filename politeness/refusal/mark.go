@@ -34,7 +34,7 @@ func marks(texts ...string) (all []mark) {
 }
 
 // isIn reports whether text contains the mark. It searches for the mark's
-// rarest byte. For a mark that begins with a byte as common as "<" this is some
+// rarest byte. If the mark begins with a byte as common as "<", that is some
 // ten times as fast as bytes.Contains.
 func (m mark) isIn(text []byte) bool {
 	for at := m.rare; at < len(text); at++ {

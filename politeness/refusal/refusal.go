@@ -1,24 +1,24 @@
 // Package refusal recognizes answers that say "no" in place of the page.
 //
-// In front of many sites stands a wall: a service that answers in the site's
-// place when it takes a visitor for a robot. Its answer is a challenge, a
-// captcha, a block, a price or a demand for a licence. Some walls send it with
-// status 200 or 202. A crawler that looks at the status alone then keeps the
-// wall's page as content, or reads it as a robots.txt without rules.
+// Many sites are behind a wall: a service that answers in the site's place if
+// it takes the visitor for a robot. The answer is a challenge, a captcha, a
+// block, a price or a demand for a licence. Some walls send it with status 200
+// or 202. A crawler that looks at the status alone then keeps the wall's page
+// as content, or reads it as a robots.txt without rules.
 //
 //	if r, ok := refusal.Of(resp); ok && r.Sure {
 //		return fmt.Errorf("%s refused: %s (%s)", r.By, r.Kind, r.Evidence)
 //	}
 //
 // [Of] looks at status and header alone. [OfPage] also looks for the marks that
-// walls leave in the first 16 KiB of a page. A mark is a guess: ordinary pages
-// quote such pages, embed captchas and load the scripts of walls. So a refusal
-// found by a mark is never Sure.
+// walls leave in the first 16 KiB of a page. A mark proves nothing, because
+// ordinary pages quote the pages of walls, embed captchas and load the scripts
+// of walls. So a refusal found by a mark is never Sure.
 //
 // The signs are a table, in table.go. Each row names its source.
 //
 // Nothing here solves a challenge, retries one, or gets round it. A polite
-// crawler reports a refusal, rests the host, and comes back later.
+// crawler reports a refusal, lets the host rest, and comes back later.
 package refusal
 
 import (
@@ -38,13 +38,12 @@ type Refusal struct {
 	// say.
 	By string `json:"by,omitempty"`
 
-	// Kind says what the refusal asks for. The zero value is no refusal.
+	// Kind is the kind of the refusal. The zero value is no refusal.
 	Kind Kind `json:"kind"`
 
 	// Sure reports whether the sign is certain: a status or header field that
-	// its maker documents, or that many sites have shown. Signs that ordinary
-	// answers may have too, such as some cookies and all marks in a page, are
-	// not Sure.
+	// is documented, or that many sites have shown. Signs that ordinary answers
+	// may have too, such as some cookies and all marks in a page, are not Sure.
 	Sure bool `json:"sure"`
 
 	// Evidence is what was found, for a log: the status, and the header field
@@ -57,13 +56,14 @@ type Refusal struct {
 	Currency string `json:"currency,omitempty"`
 
 	// License is the address of the terms of a Payment or License: the target
-	// of a Link field with rel="license", as written (RSL 1.0), cut to 300
-	// bytes of printable ASCII. It is empty if there is none.
+	// of a Link field with rel="license" (RSL 1.0). It is as written, but cut
+	// to 300 bytes of printable ASCII. It is empty if there is none.
 	License string `json:"license,omitempty"`
 }
 
 // String returns the refusal in one line, such as "Cloudflare: challenge (403,
-// cf-mitigated: challenge)". If it is not Sure, "likely" precedes the kind.
+// cf-mitigated: challenge)". If the refusal is not Sure, "likely" precedes the
+// kind.
 func (r Refusal) String() string {
 	by := r.By
 	if by == "" {
@@ -114,8 +114,8 @@ func findHeader(resp *http.Response) (sign *headerSign, value string) {
 }
 
 // OfPage is like [Of]. If Of finds nothing, OfPage also looks for the marks of
-// walls in begin, the decoded beginning of the body. It reads at most [Window]
-// bytes of it. A refusal found by a mark is not Sure.
+// walls in begin, the decoded beginning of the body. OfPage reads at most
+// [Window] bytes of begin. A refusal found by a mark is not Sure.
 //
 // A mark counts only in a body that begins as the wall's page does, mostly as
 // HTML. So a robots.txt that names a wall's paths is not taken for the wall's
@@ -136,7 +136,7 @@ func OfPage(resp *http.Response, begin []byte) (Refusal, bool) {
 // with begin. length is its Content-Length, or -1.
 func findPage(status int, begin []byte, length int64) *pageSign {
 	text := begin[:min(len(begin), Window)]
-	if len(text) > 0 && text[0] != '<' { // nearly always it is
+	if len(text) > 0 && text[0] != '<' { // nearly every page begins with "<"
 		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
 	}
 	of := signsOf(status)
@@ -183,13 +183,13 @@ func (s *headerSign) refusal(resp *http.Response, value string) Refusal {
 	return r
 }
 
-// is reports whether value is that of the sign. White space around it does not
-// count.
+// is reports whether a field with this value makes the sign. White space around
+// the value does not count.
 func (f *field) is(value string) bool {
 	if f.how == present {
 		return true
 	}
-	// For most cookies, the first letter is already different.
+	// This is quick for most cookies: their first letter already differs.
 	if value == "" || isVisible(value[0]) && value[0]|' ' != f.value[0]|' ' {
 		return false
 	}
@@ -200,7 +200,8 @@ func (f *field) is(value string) bool {
 	return strings.EqualFold(value, f.value)
 }
 
-// isVisible reports whether c is ASCII and neither white space nor control.
+// isVisible reports whether c is ASCII, but neither white space nor a control
+// character.
 func isVisible(c byte) bool { return '!' <= c && c <= '~' }
 
 // isIn reports whether a body shows the sign. text is the body without the
@@ -229,7 +230,7 @@ func (s *pageSign) evidence(status int) string {
 }
 
 // price reads a currency and an amount, as in "USD 0.01". For any other form it
-// returns nothing.
+// returns two empty texts.
 func price(value string) (currency, amount string) {
 	currency, amount, ok := strings.Cut(strings.TrimSpace(value), " ")
 	amount = strings.TrimSpace(amount)
@@ -245,8 +246,8 @@ func price(value string) (currency, amount string) {
 	return strings.Clone(strings.ToUpper(currency)), strings.Clone(amount)
 }
 
-// linkTo returns the target of the first link with the relation in a Link field
-// (RFC 8288 §3), or nothing.
+// linkTo returns the target of the first link with the relation in the Link
+// fields (RFC 8288 §3), or "".
 func linkTo(h http.Header, relation string) string {
 	for _, line := range h["Link"] {
 		for line != "" {
@@ -302,7 +303,7 @@ func hasRelation(params, relation string) bool {
 }
 
 // printable returns s as printable ASCII of at most 300 bytes. The result
-// shares no memory with s, which may be a part of a header of megabytes.
+// shares no memory with s, which may be part of a header of megabytes.
 func printable(s string) string {
 	const most = 300
 	cut := len(s) > most

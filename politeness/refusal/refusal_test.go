@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// answer is a response with the header lines of a text: "Name: value".
+// answer returns a response with the header lines, each "Name: value".
 func answer(status int, header ...string) *http.Response {
 	h := make(http.Header)
 	for _, line := range header {
@@ -158,7 +158,7 @@ func TestOfPage(t *testing.T) {
 	}
 }
 
-// Pages and answers that look like a refusal and are none.
+// These pages and answers look like refusals, but are none.
 func TestLookAlikes(t *testing.T) {
 	long := "<html><body>" + strings.Repeat("<p>words</p>", 400) + "</body></html>"
 	tests := []struct {
@@ -196,7 +196,7 @@ func TestLookAlikes(t *testing.T) {
 		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
 		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
 		{"a page behind DataDome, with its cookie", answer(200, "set-cookie: datadome=x; Path=/"), "<html>hello</html>"},
-		// What it asks for is package webbotauth's part. The 403 is the site's.
+		// The site asks for a signature, which is no sign of a wall.
 		{"forbidden by the site, which asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), "<html><h1>Forbidden</h1></html>"},
 		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
 		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
@@ -252,7 +252,7 @@ func TestEvidenceIsShortAndPrintable(t *testing.T) {
 	}
 }
 
-// Whoever keeps a Refusal keeps nothing else of the answer's header.
+// A Refusal that a program keeps does not keep the answer's header in memory.
 func TestARefusalHoldsNoHeader(t *testing.T) {
 	for name, line := range map[string]func(filler string) *http.Response{
 		"a price":     func(f string) *http.Response { return answer(402, "crawler-price: USD 0.01"+f) },
@@ -291,7 +291,7 @@ func printables() string {
 	return b.String()
 }
 
-// A response that is no refusal costs nothing but the look at it.
+// Of and OfPage allocate nothing for a response that is no refusal.
 func TestGoodAnswersAllocateNothing(t *testing.T) {
 	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "link: </style.css>; rel=preload")
 	page := []byte("<html>" + strings.Repeat("<p>words</p>", 1000))
@@ -316,7 +316,7 @@ func TestMarksAreFoundAnywhere(t *testing.T) {
 	}
 }
 
-// What a program writes it can read.
+// A Refusal and each Kind are read back as they were written.
 func TestJSON(t *testing.T) {
 	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1", Price: "1", Currency: "USD", License: "/license.xml"}
 	text, err := json.Marshal(want)
@@ -366,7 +366,8 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// findHeaderSlowly tries the signs one after the other.
+// findHeaderSlowly is findHeader without its index: it tries all signs in
+// order.
 func findHeaderSlowly(resp *http.Response) *headerSign {
 	for i := range headerSigns {
 		s := &headerSigns[i]

@@ -2,38 +2,39 @@ package refusal
 
 import "encoding/binary"
 
-// A sieve tells quickly that a text contains none of its marks, as is true of
-// nearly every text. It looks at only eight bytes in each stride, which costs a
-// fraction of a search for every mark. A mark that is at least seven bytes
-// longer than the stride cannot lie between two looks.
+// A sieve tells quickly that a text contains none of its marks, which is true
+// of nearly every text. It looks at eight bytes of the text and goes on to the
+// next look, one stride further. That costs a fraction of a search for every
+// mark. It misses no mark, because each is at least seven bytes longer than the
+// stride, so at least one look falls wholly into it.
 type sieve struct {
 	stride int
 	at     slots
-	places [][]place // by slot; the first is empty, since slot 0 means no mark
+	places [][]place // by slot; the first is empty, because slot 0 means no mark
 }
 
-// slots map the hash of eight bytes to a slot: an index in sieve.places, or 0
+// slots maps the hash of eight bytes to a slot: an index in sieve.places, or 0
 // if no mark has bytes with this hash.
 type slots [1 << slotBits]uint8
 
 const slotBits = 14
 
-// A place is a position in a mark: its eight bytes from the index at.
+// A place is a position in a mark, and the eight bytes of the mark from there.
 type place struct {
 	eight uint64
 	mark  string
 	at    int
 }
 
-// The two strides. Each is a constant and has a loop of its own. One loop for a
-// variable stride takes twice the time.
+// These are the two strides, in bytes. Each is a constant with a loop of its
+// own, because one loop for a variable stride takes twice the time.
 const (
 	shortStride = 14
 	longStride  = 32
 )
 
-// newSieve returns the sieve of marks. It panics if one is too short for the
-// stride, or if there are too many.
+// newSieve returns the sieve of marks. It panics if a mark is too short for the
+// stride, or if there are too many marks.
 func newSieve(stride int, marks []string) *sieve {
 	s := &sieve{stride: stride, places: [][]place{nil}}
 	for _, m := range marks {
@@ -83,7 +84,7 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	for i := range s.places[slot] {
 		p := &s.places[slot][i]
 		if eight(text[at:]) != p.eight {
-			continue // nearly always: only the hashes are equal
+			continue // nearly always: only the hashes are equal, not the bytes
 		}
 		if begin := at - p.at; begin >= 0 && len(text)-begin >= len(p.mark) && string(text[begin:begin+len(p.mark)]) == p.mark {
 			return true
@@ -92,9 +93,9 @@ func (s *sieve) stands(text []byte, at int, slot uint8) bool {
 	return false
 }
 
-// skipShort skips text from i on, eight short strides at a time. It returns the
-// index where it stops: one of the next four looks may find a mark, or the rest
-// of text is too short for eight looks.
+// skipShort goes through text from i on, eight looks at a time, a short stride
+// apart. It returns the index at which it stops: one of the next four looks may
+// find a mark, or the rest of text is too short for eight looks.
 func (t *slots) skipShort(text []byte, i int) int {
 	const looks = 7*shortStride + 8
 	for ; i+looks <= len(text); i += 8 * shortStride {
@@ -109,7 +110,7 @@ func (t *slots) skipShort(text []byte, i int) int {
 	return i
 }
 
-// skipLong is like skipShort, with long strides.
+// skipLong is like skipShort, but with the long stride.
 func (t *slots) skipLong(text []byte, i int) int {
 	const looks = 7*longStride + 8
 	for ; i+looks <= len(text); i += 8 * longStride {

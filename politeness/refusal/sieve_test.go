@@ -22,8 +22,8 @@ func findPageSlowly(status int, begin []byte, length int64) *pageSign {
 	return nil
 }
 
-// Wherever a mark stands, the sieve sees it: at each byte of a text of several
-// strides, up to its very end.
+// The sieve finds a mark wherever it is in a text: after any number of bytes,
+// up to twenty strides, and also at the very end of the text.
 func TestSieve_MissesNoMark(t *testing.T) {
 	for name, s := range map[string]*sieve{"short": shortMarks, "long": longMarks} {
 		marks := make(map[string]bool)
@@ -55,7 +55,8 @@ func TestSieve_MissesNoMark(t *testing.T) {
 	}
 }
 
-// What table.go says of the signs that count with any status.
+// The signs that count with any status are as table.go says. For a status that
+// no page sign names, there are only such signs.
 func TestSieve_HasAllThatCountsWithAnyStatus(t *testing.T) {
 	for i := range pageSigns {
 		s := &pageSigns[i]
@@ -89,7 +90,7 @@ func FuzzFindPage(f *testing.F) {
 	f.Add(200, uint8(4), uint16(3), uint16(1500), int64(0), []byte(`<meta http-equiv="refresh" content="0;/x">`))
 	f.Add(403, uint8(9), uint16(3), uint16(90), int64(20_000), []byte(`<div id="x">`))
 	f.Fuzz(func(t *testing.T, status int, mark uint8, at, after uint16, length int64, filler []byte) {
-		// The filler over and over, with two marks in it.
+		// page is the filler over and over, with two marks in it.
 		var page []byte
 		if len(filler) > 0 {
 			page = bytes.Repeat(filler, (int(at%Window)+int(after%Window))/len(filler)+1)

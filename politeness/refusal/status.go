@@ -2,12 +2,13 @@ package refusal
 
 import "slices"
 
-// statusSigns are the signs that count with a status, in the order in which
-// they are tried. So for most answers only a handful of fields are looked up.
+// statusSigns are the signs that count with one status, in the order in which
+// they are tried. Each status has its own list, so that only a handful of
+// fields are looked up for most answers.
 type statusSigns struct {
 	status int
 	fields []fieldSigns
-	alone  *headerSign // the sign that the status itself is, if no field is one; nil: none
+	alone  *headerSign // the status itself is this sign, if no field shows one; nil: it is none
 	pages  []*pageSign
 	sieved bool // all of pages are signs that count with any status
 }
@@ -22,9 +23,9 @@ type fieldSigns struct {
 // anyStatus stands for all statuses that no sign names.
 const anyStatus = 0
 
-// byStatus has an element for each status that a sign names: the signs that
-// count with this status. The first element is for anyStatus: it has only the
-// signs that count with every status.
+// byStatus has an element for each status that a sign names, with the signs
+// that count with this status. The first element is for anyStatus: it has only
+// the signs that count with every status.
 var byStatus = func() []statusSigns {
 	statuses := []int{anyStatus}
 	for _, s := range headerSigns {
@@ -42,14 +43,14 @@ var byStatus = func() []statusSigns {
 }()
 
 // shortMarks has a mark of each sign that counts with any status. longMarks has
-// only those of the signs that a page longer than shortPage may show.
+// only the marks of those signs that a page longer than shortPage may show.
 var (
 	shortMarks = newSieve(shortStride, sievedMarks(0))
 	longMarks  = newSieve(longStride, sievedMarks(shortPage))
 )
 
 // sievedMarks returns the longest mark of each sign that counts with any status
-// and with pages of more than more bytes.
+// and has an atMost above more.
 func sievedMarks(more int) (all []string) {
 	for _, s := range pageSigns {
 		if len(s.statuses) > 0 || s.atMost <= more {

@@ -1,7 +1,7 @@
 package refusal
 
-// A headerSign is a refusal that shows in the status and header. It counts only
-// with one of the statuses; an empty list means any status.
+// A headerSign is a sign of a refusal in an answer's status and header. It
+// counts only with one of the statuses; an empty list means any status.
 type headerSign struct {
 	by       string
 	kind     Kind
@@ -11,7 +11,7 @@ type headerSign struct {
 	source   string // where the sign is documented, or was seen
 }
 
-// A field is the header field that makes a headerSign. If its name is empty,
+// A field is the header field that shows a headerSign. If its name is empty,
 // the status alone is the sign.
 type field struct {
 	name  string // in canonical form
@@ -27,7 +27,7 @@ const (
 	begins             // the value's beginning, in any case of letters
 )
 
-// A pageSign is a refusal that shows in the beginning of a body. It counts only
+// A pageSign is a sign of a refusal in the beginning of a body. It counts only
 // with one of the statuses; an empty list means any status.
 type pageSign struct {
 	by       string
@@ -59,7 +59,7 @@ var headerSigns = [...]headerSign{
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
 	{"DataDome", Block, true, []int{301, 302, 401, 403}, field{"X-Dd-B", equal, "2"},
 		"docs.datadome.co, Protection API, for the statuses; the field was seen"},
-	// Good pages have this field too. So it is a sign only with these statuses.
+	// Good pages have this field too, so it is a sign only with these statuses.
 	{"DataDome", Challenge, true, []int{401, 403}, field{"X-Datadome", equal, "protected"},
 		"docs.datadome.co, Protection API"},
 	{"DataDome", Challenge, true, []int{401, 403}, field{"Server", equal, "DataDome"},
@@ -84,11 +84,12 @@ var headerSigns = [...]headerSign{
 		"rslstandard.org/guide/web-crawlers"},
 	{"", Legal, true, []int{451}, field{},
 		"RFC 7725 §3"},
-	// This cookie says that a challenge begins. A site can rename it, so it is
-	// a guess.
+	// Anubis sets this cookie when it begins a challenge. A site can give the
+	// cookie another name.
 	{"Anubis", Challenge, false, []int{200, 401, 403, 503}, field{"Set-Cookie", begins, "techaro.lol-anubis-cookie-verification="},
 		"TecharoHQ/anubis, lib/anubis.go"},
-	// A site behind DataDome also gets this cookie on a 403 of its own.
+	// A 403 of the site itself also has this cookie if DataDome protects the
+	// site.
 	{"DataDome", Challenge, false, []int{401, 403}, field{"Set-Cookie", begins, "datadome="},
 		"docs.datadome.co, Protection API"},
 	{"Fastly", Challenge, false, []int{200, 401, 403, 406, 503}, field{"Set-Cookie", begins, "_fs_ch_st_"},
@@ -104,8 +105,8 @@ var headerSigns = [...]headerSign{
 // shortPage and longPage are lengths of pages in bytes. They bound the search
 // for the marks of signs that count with any status. A page up to shortPage is
 // searched for all of these marks. A page up to longPage is searched only for
-// marks that are long enough for a cheap search. A longer page is not such a
-// wall's page.
+// marks that are long enough for a cheap search. A longer page is not searched:
+// the walls' own pages are shorter.
 const (
 	shortPage = 2 << 10
 	longPage  = 9 << 10
@@ -113,16 +114,15 @@ const (
 
 // pageSigns are tried from the first to the last. Some walls also put scripts
 // on good pages: Cloudflare's /cdn-cgi/challenge-platform/, HUMAN's _pxAppId,
-// Imperva's _Incapsula_Resource. These are signs only with the status, or the
-// length, of a page that has nothing else.
+// Imperva's _Incapsula_Resource. Such a script is a sign only with the status
+// of a refusal, or in a page too short for other content.
 //
 // The marks of signs that count with any status are in the sieves. Such a sign
 // begins with "<", has an atMost of at most longPage, and has a mark of at
 // least 21 bytes, or of at least 39 if atMost is above shortPage.
 //
-// By the templates of Anubis, its pages have some 4 to 5 KiB, and more only if
-// the site adds to them. Every page that has its script also has the script's
-// type.
+// By the templates of Anubis, its pages have 4 to 5 KiB, and more only if the
+// site adds to them. Every page with its script also has the script's type.
 var pageSigns = [...]pageSign{
 	{"Anubis", Challenge, nil, "<", marks(`<script id="anubis_challenge"`), shortPage,
 		"TecharoHQ/anubis, web/index.templ"},
