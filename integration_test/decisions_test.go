@@ -135,7 +135,7 @@ var decisions = []decision{
 		[]string{"politeness.TestAttemptTimeout", "politeness.TestClientTimeoutShorterThanTheWait"}},
 	{"replays by net/http", "politeness", "sends a request again by itself",
 		[]string{"politeness.TestReplayKeepsThePace_RealConnections", "politeness.TestReplayKeepsThePace_RefusedStream"}},
-	{"the fetch of robots.txt and Crawl-delay", "politeness", "waits neither for a Crawl-delay nor behind requests that do",
+	{"the fetch of robots.txt and Crawl-delay", "politeness", "waits neither for a Crawl-delay nor behind requests that wait for one",
 		[]string{"politeness.TestExemptFetchOfRobotsTxt"}},
 
 	{"quotas that a server tells", "politeness", "A spent quota pauses the host until it is renewed",

@@ -6,14 +6,14 @@ import (
 )
 
 // Adaptive lets a host's response times set its pace: the delay between
-// requests is Factor times the host's last response time. It rises at once. It
-// falls by half of the difference with each further answer, as in Scrapy's
-// AutoThrottle. Heritrix uses a Factor of 5. Only a 2xx answer lets the delay
-// fall, because many servers answer errors fastest.
+// requests is Factor times the host's last response time. The delay rises at
+// once. It falls only after a 2xx answer, because many servers answer errors
+// fastest. Each such answer lowers it by half of the difference, as in Scrapy's
+// AutoThrottle. Heritrix uses a Factor of 5.
 type Adaptive struct {
 	Factor float64       // 0: off
-	Min    time.Duration // the floor, besides Delay and Crawl-delay. 0 or negative: none
-	Max    time.Duration // the ceiling. 0: 60 s. Negative: none
+	Min    time.Duration // the least adaptive delay. 0 or negative: none
+	Max    time.Duration // the greatest adaptive delay. 0: 60 s. Negative: no maximum
 }
 
 func (a Adaptive) check() error {
@@ -28,8 +28,8 @@ func (a Adaptive) check() error {
 
 func (a Adaptive) ceiling() time.Duration { return orDefault(a.Max, time.Minute, forever) }
 
-// next returns the delay after an answer that took latency. ok says that the
-// answer may lower it.
+// next returns the delay after an answer that took latency. ok says whether the
+// answer may lower the delay.
 func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	want := a.ceiling()
 	if product := a.Factor * float64(latency); product < float64(want) {
@@ -44,8 +44,8 @@ func (a Adaptive) next(delay, latency time.Duration, ok bool) time.Duration {
 	return delay
 }
 
-// adapt sets the pace of g's host by o's latency and reports whether the host
-// got slower. Call it only if Adaptive is on.
+// adapt sets the adaptive delay of g's host by o's latency, and reports whether
+// the delay rose. Call it only if Adaptive is on.
 func (l *Limiter) adapt(g *Grant, o Outcome) (slower bool) {
 	if o.Latency <= 0 {
 		return false

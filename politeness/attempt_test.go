@@ -15,16 +15,16 @@ import (
 	"weak"
 )
 
-// hanging is a Base that answers when its request's time is over, or not at
-// all.
+// hanging is a Base that never answers. It returns an error when the request's
+// context ends.
 var hanging = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, context.Cause(r.Context())
 })
 
-// One timer serves all attempts of a Transport, and still each attempt gets its
-// own time: attempts that began together, one after the other, or after all
-// others were over.
+// One timer serves all attempts of a Transport. Still, each attempt ends at its
+// own time, whether attempts begin together, one after the other, or after all
+// others are over.
 func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -37,7 +37,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 				return hanging(r)
 			})}
 		random := rand.New(rand.NewPCG(1, 2))
-		var begins []time.Duration // since the test began
+		var begins []time.Duration // when each attempt begins, since the test began
 		for range 200 {
 			begins = append(begins, time.Duration(random.IntN(60_000))*time.Millisecond)
 		}
@@ -76,14 +76,15 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 
 var errFed = errors.New("has enough pages")
 
-// Seen from outside, an attempt's context is the caller's with a deadline.
+// An attempt's context behaves as a context that derives from the caller's,
+// with AttemptTimeout as its deadline.
 func TestAttemptIsAContext(t *testing.T) {
 	type key struct{}
 	const timeout = 10 * time.Second
 	tests := []struct {
 		name     string
 		caller   func(context.Context) (context.Context, context.CancelFunc)
-		after    time.Duration // 0: no AttemptTimeout
+		after    time.Duration // AttemptTimeout; negative: none
 		deadline time.Duration // 0: none
 		ends     time.Duration
 		err      error
@@ -165,8 +166,8 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 }
 
 // A caller's context may live as long as a whole crawl, and AttemptTimeout may
-// be as long. They do not keep an attempt that is over in memory, even if
-// nobody closes the body.
+// be as long. An attempt that is over is freed all the same, even if nobody
+// closes the body.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -215,8 +216,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// An attempt drops the functions to call at its end once it has ended, or once
-// they are taken back.
+// An attempt drops a function that AfterFunc got once the attempt has ended, or
+// once the function is taken back.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -254,8 +255,7 @@ func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// A request costs this many allocations beyond those of Base. Each page of a
-// crawl costs as many.
+// A request makes at most this many allocations, besides those of Base.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -282,7 +282,8 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 
 // Attempts end in all ways at once: their time is over, their caller leaves,
 // their body is read, closed or abandoned, and Base derives contexts, fails or
-// panics. No slot is lost, and nobody waits for a context that has ended.
+// panics. No slot is lost, and nobody goes on waiting for a context that has
+// ended.
 func TestAttemptsEndAtOnce(t *testing.T) {
 	for _, timeout := range []time.Duration{1, 300 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
 		tr := &Transport{AttemptTimeout: timeout, Limiter: &Limiter{Delay: -1, Concurrency: 1000},
@@ -330,7 +331,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for busy(tr.Limiter) != 0 && timeout < time.Hour {
-			time.Sleep(time.Millisecond) // AttemptTimeout ends abandoned bodies whose callers never leave
+			time.Sleep(time.Millisecond) // AttemptTimeout ends attempts whose bodies were abandoned
 		}
 		if n := busy(tr.Limiter); n != 0 {
 			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)
@@ -338,7 +339,8 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 	}
 }
 
-// attemptAndEnd makes a request and deals with its body in one way or another.
+// attemptAndEnd makes a request. At random it reads, closes or abandons the
+// body.
 func attemptAndEnd(ctx context.Context, tr *Transport) {
 	defer func() { recover() }()
 	req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
@@ -349,7 +351,7 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	switch rand.IntN(3) {
 	case 0:
 		if tr.AttemptTimeout < time.Hour {
-			return // abandoned
+			return // the body is abandoned
 		}
 	case 1:
 		io.Copy(io.Discard, resp.Body)
@@ -357,7 +359,8 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that cancels a context, as bodies of net/http do.
+// cancelling is a body that cancels a context when it ends or is closed, as
+// bodies of net/http do.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// visit is a request as somebody saw it.
+// visit is a request as the client or the server saw it. The client notes no
+// end.
 type visit struct{ start, end time.Time }
 
 // logbook notes visits by host.
@@ -33,9 +34,10 @@ func (b *logbook) note(host string, v visit) {
 	b.visits[host] = append(b.visits[host], v)
 }
 
-// TestAuditOverLoopback has eight workers for each host crawl a real server on
-// loopback, as fast as they may. It checks the pace from both sides. By default
-// it is short; COURTESY_AUDIT=200 makes it 200 hosts of 40 pages.
+// TestAuditOverLoopback lets eight workers for each host crawl a real server on
+// loopback, as fast as the Limiter allows. It checks the pace at the client and
+// at the server. By default it has 20 hosts of 10 pages. COURTESY_AUDIT=200
+// makes it 200 hosts of 40 pages.
 func TestAuditOverLoopback(t *testing.T) {
 	const workers, delay = 8, 50 * time.Millisecond
 	hosts, pages := 20, 10
@@ -107,7 +109,7 @@ func TestAuditOverLoopback(t *testing.T) {
 					closest = min(closest, mine[i].start.Sub(mine[i-1].start))
 					gap = min(gap, theirs[i].start.Sub(theirs[i-1].end))
 				}
-				for i := range theirs { // at most n+1 starts in any n intervals
+				for i := range theirs { // any n+2 starts are at least n intervals apart
 					for n := 1; i+n+1 < len(theirs); n++ {
 						if theirs[i+n+1].start.Sub(theirs[i].start) < time.Duration(n)*delay {
 							t.Errorf("%s: %d starts within %d intervals", host, n+2, n)

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// learnFrom updates what is known of g's host by the outcome of a request. s is
-// the sign of that outcome, and limited says that its header has quota fields.
+// learnFrom updates what is known of g's host after a request with outcome o. s
+// is the sign of o, and limited says whether the header of o has quota fields.
 // The event is nil unless a pause began or was prolonged.
 func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
@@ -33,7 +33,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	if limited && !l.obeysRetryAfter(o, s) {
 		spent, spread := l.heed(g, o, l.now())
 		if spent != nil {
-			event = spent // a non-nil event means that this pause is the longer
+			event = spent // spent is non-nil only if its pause is the longer
 		}
 		slower = slower || spread
 	}
@@ -43,8 +43,9 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	return event
 }
 
-// signOf returns what an outcome says about the host. It is clean if its status
-// and header were looked at and are no refusal. signOf needs no lock.
+// signOf returns what an outcome says about the host. clean says that the
+// outcome's status and header were looked at and are no refusal. signOf needs
+// no lock.
 func signOf(o Outcome) (s sign, clean bool) {
 	if o.Status == http.StatusTooManyRequests {
 		return plain, false
@@ -64,15 +65,16 @@ func signOf(o Outcome) (s sign, clean bool) {
 }
 
 // isWall reports whether the answer surely came from a bot wall instead of the
-// site: a challenge or a block.
+// site: a challenge, a captcha or a block.
 func isWall(r refusal.Refusal) bool {
 	return r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
 }
 
-// recall prepares g's host to learn from a request whose lease has expired.
-// Such a host may have been forgotten meanwhile, and then g gets the host that
-// took its place. Or it may be filed under its old time, and then it is filed
-// anew.
+// recall prepares g's host to learn from a request whose lease has expired. If
+// the Limiter has forgotten the host meanwhile, g gets the host that took its
+// place, or a new one if there is room. If the host is in Limiter.resting,
+// recall moves it to Limiter.idle, because the time at which it is due may
+// change.
 func (l *Limiter) recall(g *Grant, now time.Duration) {
 	if g.host.gone {
 		if h, _ := l.find(g.key, now); h != nil {
@@ -86,9 +88,9 @@ func (l *Limiter) recall(g *Grant, now time.Duration) {
 }
 
 // backOff pauses g's host. All refusals of requests that had started before the
-// first refusal was heard are one incident. An incident escalates once, however
-// many requests were in flight. Each refusal may still ask for a longer pause
-// by Retry-After.
+// first refusal was heard are one incident. The incident escalates once,
+// however many requests were in flight. Each refusal may still ask for a longer
+// pause by Retry-After.
 func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event {
 	k := g.host.learn()
 	wait, asked := l.retryAfter(o)
@@ -97,7 +99,7 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 	case fresh && s == doubtful && k.latest < doubtful:
 		own = l.intervalMore(g, now)
 		k.latest, k.incident = doubtful, now
-	case fresh, s == plain && k.latest == doubtful: // the 429 confirms what the doubtful refusal was
+	case fresh, s == plain && k.latest == doubtful: // or a 429 confirms a doubtful refusal
 		k.level = max(k.level, k.level+1)
 		own = l.exponential(k.level)
 		k.latest, k.incident = plain, now
@@ -109,7 +111,8 @@ func (l *Limiter) backOff(g *Grant, o Outcome, s sign, now time.Duration) *Event
 }
 
 // pause keeps all requests from g's host until wait is over. The event is nil
-// if the host is paused for longer already.
+// if that changes nothing, because the host is paused for as long already or
+// wait is 0.
 func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 	k := g.host.learn()
 	until := later(now, wait)
@@ -124,15 +127,15 @@ func (l *Limiter) pause(g *Grant, o Outcome, wait, now time.Duration) *Event {
 }
 
 // retryAfter returns how long the host asks to be left alone, at most
-// MaxRetryAfter.
+// MaxRetryAfter. It returns false if o has no usable Retry-After.
 func (l *Limiter) retryAfter(o Outcome) (time.Duration, bool) {
 	wait, ok := RetryAfter(o.Header, time.Now())
 	return min(wait, l.set.maxRetryAfter), ok
 }
 
-// heed applies the quota that a response tells. The event is nil unless that
-// began or prolonged a pause; slower says that the quota lengthens the
-// interval.
+// heed applies the quotas that a response tells. The event is nil unless they
+// began or prolonged a pause. slower says whether the host has a new interval
+// that makes its quota last.
 func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, slower bool) {
 	h := g.host
 	others := int64(h.inFlight)
@@ -150,14 +153,14 @@ func (l *Limiter) heed(g *Grant, o Outcome, now time.Duration) (event *Event, sl
 	}
 	k, until := h.learn(), later(now, q.until)
 	if k.spreadUntil > now && h.quotaDue() >= min(later(h.last, q.spread), until) {
-		return event, false // an earlier quota is stricter and still holds
+		return event, false // an earlier quota still holds and is as strict
 	}
 	k.spread, k.spreadUntil = q.spread, until
 	return event, true
 }
 
-// obeysRetryAfter reports whether o has a Retry-After that sets the host's
-// pause. s is o's sign.
+// obeysRetryAfter reports whether o has a Retry-After that pauses the host. s
+// is o's sign.
 func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	if s < doubtful && o.Status/100 != 3 {
 		return false
@@ -166,8 +169,8 @@ func (l *Limiter) obeysRetryAfter(o Outcome, s sign) bool {
 	return ok
 }
 
-// intervalMore returns the wait until one interval after the next request could
-// start.
+// intervalMore returns the wait until one interval after the time at which the
+// next request could start. It returns 0 if back-off is off.
 func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	if l.set.backOff == 0 {
 		return 0
@@ -175,15 +178,15 @@ func (l *Limiter) intervalMore(g *Grant, now time.Duration) time.Duration {
 	h := g.host
 	interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, g)))
 	next := max(now, l.due(h, g))
-	if l.EndToStart { // the request before ends now
+	if l.EndToStart { // the interval counts from the end of g, which is now
 		next = later(now, interval)
 	}
 	return later(next, interval) - now
 }
 
-// exponential returns the pause after the n-th incident in a row. It is up to a
-// tenth longer at random, so that crawlers that were refused together do not
-// come back together.
+// exponential returns the pause after the n-th incident in a row, at most
+// MaxBackOff. The pause is up to a tenth longer at random, so that crawlers
+// that were refused together do not come back together.
 func (l *Limiter) exponential(n uint8) time.Duration {
 	wait := l.set.backOff
 	for ; n > 1 && wait < l.set.maxBackOff; n-- {
@@ -193,8 +196,8 @@ func (l *Limiter) exponential(n uint8) time.Duration {
 	return min(later(wait, time.Duration(float64(wait)/10*rand.Float64())), l.set.maxBackOff)
 }
 
-// recovered undoes one step of escalation after a good answer. A request that
-// had started before the pause does not count.
+// recovered undoes one step of escalation after a good answer. The answer does
+// not count if its request had started before the latest incident.
 func (g *Grant) recovered() {
 	k := g.host.learnt
 	if k == nil || g.since <= k.incident {

@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// What pauses a host, and for how long. An answer takes no time here, so
-// without a pause the next request starts a Delay of 1 s after the one before.
+// Each row shows what pauses a host, and for how long. An answer takes only 1
+// ns, so without a pause the next request starts a Delay of 1 s after the one
+// before.
 func TestWhatRestsAHost(t *testing.T) {
 	const s = time.Second
 	type step struct {
-		answer string        // the status, and header fields
-		least  time.Duration // until the next request, without the random tenth
+		answer string        // the status, then header fields
+		least  time.Duration // from this request's start to the next, without the random tenth
 		chance bool          // it may be a tenth longer
 	}
 	tests := []struct {
@@ -93,7 +94,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // after the answer was heard
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // this request starts after the last answer was heard
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -113,14 +114,14 @@ func TestWhatRestsAHost(t *testing.T) {
 	}
 }
 
-// All requests that were under way when the first refusal was heard are refused
-// for the same reason.
+// If several requests were under way when the first refusal was heard, all
+// their refusals are one incident.
 func TestRefusalsOfOneMoment(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
 		name        string
 		statuses    []int
-		least, most time.Duration // of the rest
+		least, most time.Duration // of the pause
 	}{
 		{"503s are one", []int{503, 503, 503, 503}, 1 * s, 1 * s},
 		{"a 429 among them makes it sure", []int{503, 429, 503, 429}, 5 * s, 5500 * time.Millisecond},
@@ -150,7 +151,8 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A slow 503 costs an interval from its end, and a Crawl-delay is an interval.
+// A 503 costs one more interval, which begins at its end if it was slow. A
+// Crawl-delay is an interval too.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -176,7 +178,8 @@ func TestOneIntervalMore(t *testing.T) {
 	})
 }
 
-// A host that was refused once is not forgotten while it may be refused again.
+// A host that has refused a request is not forgotten, so its next refusal is
+// the second in a row.
 func TestFirstRefusalIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -201,8 +204,8 @@ func TestFirstRefusalIsRemembered(t *testing.T) {
 	})
 }
 
-// Crawlers that were refused together do not come back together, because up to
-// a tenth of the pause is random.
+// Crawlers that were refused together do not come back together, because each
+// pause is up to a tenth longer at random.
 func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")

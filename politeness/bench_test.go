@@ -60,7 +60,8 @@ func hostURL(i int) *url.URL {
 	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example.com", i)}
 }
 
-// BenchmarkIdleHosts remembers a million hosts in their interval.
+// BenchmarkIdleHosts makes a Limiter remember a million hosts whose interval
+// goes on. It reports the memory of each.
 func BenchmarkIdleHosts(b *testing.B) {
 	const n = 1_000_000
 	for b.Loop() {
@@ -80,8 +81,8 @@ func BenchmarkIdleHosts(b *testing.B) {
 	}
 }
 
-// BenchmarkDueTimes runs 10,000 hosts, each at a pace of its own between half a
-// second and one and a half. It reports how late their requests start.
+// BenchmarkDueTimes asks 10,000 hosts, each with a Crawl-delay of its own
+// between 0.5 s and 1.5 s. It reports how late their requests start.
 func BenchmarkDueTimes(b *testing.B) {
 	const hosts, starts = 10_000, 5
 	for b.Loop() {

@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-// books keep a Budget in a directory, one file a day. All processes append
-// their claims to it, one line each: how many requests and bytes, which
-// process, which host. A line is granted what the lines before it have left of
-// the Budget. So every process that reads the file knows what each has, without
-// a lock.
+// books keep the count of a Budget in a directory, in one file for each day.
+// All processes append their claims to that file, one line for each claim: how
+// many requests and bytes, which process, which host. A claim gets no more than
+// the lines before it have left of the Budget. So every process that reads the
+// file knows how much each of them has, and no lock is needed.
 type books struct {
 	dir string
-	me  string // how this process signs its lines
+	me  string // how this process signs its lines; guarded by Limiter.mu
 
 	// The next fields are guarded by Limiter.mu.
 	claims  []string // hosts with a claim to write
 	writing bool
-	failing bool // a write failed, and the log says so
+	failing bool // the last write failed, and the log says so
 
 	// The next fields belong to the goroutine that writes.
 	day int64
-	as  string // me when this goroutine last wrote
+	as  string // the value of me at the last write
 	at  int64  // how many bytes of the file have been read
 }
 
 const (
 	booksSuffix = ".budget"
-	bookRetry   = 5 * time.Second // after a failure
+	bookRetry   = 5 * time.Second // how soon after a failed write a host may claim again
 )
 
-// A purse is a part of a Budget.
+// A purse is an amount of a Budget.
 type purse struct{ requests, bytes int64 }
 
 func (p purse) plus(q purse) purse { return purse{sum(p.requests, q.requests), sum(p.bytes, q.bytes)} }
@@ -59,9 +59,10 @@ func (b *books) path(day int64) string {
 	return filepath.Join(b.dir, time.Unix(day*86400, 0).UTC().Format(time.DateOnly)+booksSuffix)
 }
 
-// write appends lines to the file of the day and syncs it, so that a loss of
-// power does not lose them. It returns the entries that were not read before,
-// which include those of lines.
+// write appends lines to the day's file and syncs the file, so that a power
+// failure does not lose them. It returns the entries that were added since it
+// last read the file, including those of lines. If day or me has changed since,
+// it reads the file from the beginning.
 func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 		return nil, err
 	}
 	n := info.Size()
-	if n < b.at { // another file: somebody has cleared the directory
+	if n < b.at { // a new file: somebody has cleared the directory
 		b.at = 0
 	}
 	if n > 0 {
@@ -92,7 +93,7 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 			lines = append([]byte{'\n'}, lines...)
 		}
 	}
-	if _, err := file.Write(lines); err != nil { // in one write, because others append too
+	if _, err := file.Write(lines); err != nil { // one Write call, so that lines of other processes cannot come between
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -107,9 +108,9 @@ func (b *books) write(day int64, me string, lines []byte) (_ []entry, err error)
 	return entriesOf(text), nil
 }
 
-// tidy removes the files of all days before yesterday. It keeps yesterday's,
-// because the clock of another process may be behind. If a file cannot be
-// removed, the tidy of the next day tries again.
+// tidy removes the files of all days before yesterday; day is today. It keeps
+// yesterday's, because the clock of another process may be behind. If a file
+// cannot be removed, the tidy of the next day tries again.
 func (b *books) tidy(day int64) {
 	files, _ := os.ReadDir(b.dir)
 	for _, f := range files {

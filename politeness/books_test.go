@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whatever the books contain, nobody gets more than the Budget, and what was
-// written is read again.
+// Whatever the books contain, nobody gets more than the Budget, and a line that
+// was written is read back.
 func FuzzBooks(f *testing.F) {
 	f.Add("4 0 me \"shop.example\"\n9223372036854775807 9223372036854775807 me \"shop.example\"\n", "shop.example", int64(3), int64(0))
 	f.Add("1 1 you \"a\"\n\n1 1 me\n-1 2 me \"a\"\n1 1 me \"a", "a", int64(1)<<62, int64(1)<<62)
@@ -43,7 +43,7 @@ func FuzzBooks(f *testing.F) {
 }
 
 // A state from another member may contain anything. It never makes a request
-// start sooner, and never allows more requests.
+// start sooner, and never says that less than nothing was taken of the Budget.
 func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
@@ -93,8 +93,8 @@ func (f stateFleet) Look(h *Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-// A clock was a year ahead when the process began, and is then set right. That
-// does not close a host for a year. What was claimed today before that counts.
+// A clock that was a year ahead is set right. That does not close a host for a
+// year. What the books have for today still counts.
 func TestBudget_ClockSetBack(t *testing.T) {
 	for name, dir := range map[string]string{"in memory": "", "in a directory": t.TempDir()} {
 		synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestBudget_ClockSetBack(t *testing.T) {
 				}
 			}
 			today := use()
-			l.mu.Lock() // as if the clock had been a year ahead
+			l.mu.Lock() // as if the clock were a year ahead
 			l.day += 365
 			l.accounts["shop.example"] = &account{day: l.day, taken: purse{requests: 3}}
 			l.accounts["fleet.example"] = &account{day: l.day - 364, taken: purse{requests: 3}}

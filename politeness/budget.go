@@ -8,25 +8,26 @@ import (
 
 // A Budget limits what each host is asked for in one UTC day, by the wall
 // clock. When it is spent, further requests to the host are refused at once
-// with a [*DelayError] whose Reason is "budget", until the day is over. The
-// fetch of robots.txt ([Exempt]) counts and is never refused.
+// with a [*DelayError] whose Reason is "budget", until the day is over. A fetch
+// of robots.txt ([Exempt]) counts too, but is never refused for the Budget.
 //
-// A process reserves a 32nd of the Budget at a time and uses it up before it
-// reserves more. So a process that is killed wastes at most that much. The host
-// is never asked for more than the Budget.
+// Processes share a Budget by Dir or by Limiter.Fleet. Each reserves a 32nd of
+// the Budget at a time, or 1 if that is more, and uses it up before it reserves
+// again. So a process that is killed wastes at most that much for each host.
+// Only fetches of robots.txt and bodies in flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or
 	// negative: no limit.
 	Requests int64
 
-	// Bytes is the number of body bytes, as Transport.Base returns them, that
-	// may be read from a host in a day. A request may start while any are left,
-	// and its body is read to the end, so the bodies in flight may exceed the
-	// limit. 0 or negative: no limit.
+	// Bytes is how many bytes of response bodies may be read from a host in a
+	// day, as Transport.Base returns them. A request may start while any bytes
+	// are left. Its body is then read to the end, so the bodies in flight may
+	// exceed the limit. 0 or negative: no limit.
 	Bytes int64
 
-	// Dir is a directory that keeps the count for the next run and for all
-	// processes of the machine that name the same directory. It is made if it
+	// Dir is a directory in which the count is kept for the next run, and for
+	// all processes of the machine that have the same Dir. It is made if it
 	// does not exist. "": the count is forgotten when the process ends. With
 	// Limiter.Fleet, Dir must be "": the fleet keeps one count for all its
 	// members.
@@ -40,7 +41,7 @@ type account struct {
 	left  purse         // our part of taken that is not used yet; negative if we used more
 	claim purse         // our reservation under way; zero: none
 	err   error         // why the last reservation failed
-	retry time.Duration // when to try again
+	retry time.Duration // after err: when to try again
 }
 
 func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
@@ -50,7 +51,8 @@ func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
-// isSpent reports whether the host may get no more requests that day.
+// isSpent reports whether nothing is left for us: we have used up our part, and
+// all of the Budget is reserved.
 func (b Budget) isSpent(a *account) bool {
 	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
 		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
@@ -65,10 +67,10 @@ func block(limit, taken, left int64) int64 {
 	if limit <= 0 || left > 0 {
 		return 0
 	}
-	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // plus what was used beyond the reservation
+	return sum(min(max(limit/32, 1), max(limit-taken+left, 0)), -left) // -left: what was used beyond the reservation
 }
 
-// grant returns how much of a claim the Budget still has.
+// grant returns the part of a claim that the Budget still covers.
 func (b Budget) grant(taken, claim purse) purse {
 	return purse{min(claim.requests, max(b.Requests-taken.requests, 0)), min(claim.bytes, max(b.Bytes-taken.bytes, 0))}
 }
@@ -81,8 +83,8 @@ func (a *account) used() purse {
 	return a.taken.plus(purse{-a.left.requests, -a.left.bytes})
 }
 
-// checkBudget returns an error if the Budget does not fit the Limiter's other
-// fields.
+// checkBudget returns an error if the fields of the Budget do not fit each
+// other or the Limiter's other fields.
 func (l *Limiter) checkBudget() error {
 	switch {
 	case l.Budget.Dir != "" && l.Fleet != nil:
@@ -95,9 +97,11 @@ func (l *Limiter) checkBudget() error {
 	return nil
 }
 
-// accountOf returns the account of a host for today, or nil. It forgets the
-// accounts of past days. It also forgets those of impossible future days, left
-// by a wrong clock: they would close a host until then.
+// accountOf returns the present account of a host, or nil. When the day
+// changes, it forgets the accounts of past days. It also forgets those of days
+// after tomorrow, which a wrong clock has left: they would close a host until
+// then. It keeps those of tomorrow, because another process may have a clock
+// that is ahead.
 func (l *Limiter) accountOf(key string) *account {
 	if today := dayOf(time.Now()); today > l.day || today < l.day-1 {
 		if today < l.day && l.books != nil {
@@ -138,8 +142,8 @@ func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	return 0, false
 }
 
-// afford reports whether the Budget lets g start. If not, v says how long g
-// waits or is refused.
+// afford reports whether the Budget lets g start. If not, v says that g waits
+// for a reservation, or until when it is refused.
 func (l *Limiter) afford(g *Grant, h *host, now time.Duration) (v look, ok bool) {
 	if !l.Budget.limits() {
 		return look{}, true
@@ -175,7 +179,8 @@ func (l *Limiter) affords(g *Grant, h *host, now time.Duration) bool {
 	return ok
 }
 
-// claim reserves more of the Budget for h.
+// claim begins to reserve more of the Budget for h, unless a reservation is
+// under way or another Limiter owns h.
 func (l *Limiter) claim(a *account, h *host) {
 	if a.claim != (purse{}) {
 		return // a reservation is under way
@@ -191,16 +196,17 @@ func (l *Limiter) claim(a *account, h *host) {
 	}
 }
 
-// spend subtracts used from the account of g's host. The Limiter has a Budget.
+// spend subtracts used from the account of g's host. Call it only if the
+// Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used purse) {
 	if l.accountOf(g.key) == nil && len(l.accounts) >= l.set.maxHosts {
-		return // g is a fetch of robots.txt, for whose account there was no room
+		return // no room for an account: g is Exempt, or the day has changed
 	}
 	a := l.openAccount(g.key)
 	a.left.requests -= used.requests
 	a.left.bytes -= used.bytes
 	if l.Budget.Bytes > 0 && a.left.bytes < 0 && !l.Budget.isSpent(a) {
-		l.claim(a, g.host) // report what was overspent at once, in case we stop
+		l.claim(a, g.host) // report at once what was overspent, in case this process ends
 	}
 }
 
@@ -214,7 +220,7 @@ func (g *Grant) read(n int) {
 	}
 }
 
-// book queues the claim of a host for writing.
+// book queues the claim of a host to be written to the books.
 func (l *Limiter) book(key string) {
 	b := l.books
 	b.claims = append(b.claims, key)
@@ -255,7 +261,9 @@ func (l *Limiter) keepBooks() {
 	}
 }
 
-// booked applies the entries that were read after claims were written.
+// booked applies the entries that were read after the claims of the hosts in
+// keys were written. err is why the write failed, or nil. tell is err if the
+// log does not say so yet.
 func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries []entry, err error) (tell error) {
 	for _, e := range entries {
 		if a := l.openAccount(e.host); a.day == day {
@@ -284,7 +292,7 @@ func (l *Limiter) booked(day int64, keys []string, claimed []*account, entries [
 	return tell
 }
 
-// tellUnbooked logs that the Budget cannot be kept.
+// tellUnbooked logs that the count of the Budget cannot be written.
 func (l *Limiter) tellUnbooked(err error) {
 	l.logger().Warn("politeness: what is used of Limiter.Budget cannot be kept: hosts that need more of it are not asked; see to the directory",
 		"dir", l.Budget.Dir, "error", err)

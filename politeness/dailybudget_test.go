@@ -24,11 +24,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A synctest bubble begins at midnight UTC.
+// newDay is when the first day of a synctest bubble is over. A bubble begins at
+// midnight UTC.
 var newDay = time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 
 // crawlUntilSpent makes requests until one is refused, and returns how many
-// there were. The refusal has to say that the Budget is spent.
+// started. The refusal has to say that the Budget is spent.
 func crawlUntilSpent(t *testing.T, l *politeness.Limiter, o politeness.Outcome) (n int) {
 	t.Helper()
 	for {
@@ -122,8 +123,8 @@ func TestBudget_Exempt(t *testing.T) {
 	})
 }
 
-// Bytes are counted in bodies as Base returns them. The last body is read to
-// its end.
+// Budget.Bytes counts the bytes of bodies as Base returns them. The last body
+// is read to its end.
 func TestBudget_Bytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 1000)
@@ -161,15 +162,15 @@ func TestBudget_Bytes(t *testing.T) {
 	})
 }
 
-// A directory keeps what was used, except for at most one reserved block: for
-// the next run, and for other processes that use the directory at the same
-// time.
+// A directory keeps the count for the next run, and for other processes that
+// use it at the same time. A process that is killed wastes at most the block
+// that it has reserved.
 func TestBudget_Dir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320, Bytes: 64_000, Dir: filepath.Join(t.TempDir(), "budget")}
 		var limiters []*politeness.Limiter
 		n := 0
-		for range 20 { // each is stopped in the middle, as by kill -9
+		for range 20 { // each just stops, as if it were killed
 			l := &politeness.Limiter{Delay: -1, Budget: b}
 			limiters = append(limiters, l)
 			for range 7 {
@@ -181,7 +182,7 @@ func TestBudget_Dir(t *testing.T) {
 				n++
 			}
 		}
-		for _, l := range limiters[:10] { // others are still running
+		for _, l := range limiters[:10] { // these go on
 			n += crawlUntilSpent(t, l, politeness.Outcome{Status: 200, Bytes: 150})
 		}
 		n += crawlUntilSpent(t, &politeness.Limiter{Delay: -1, Budget: b}, ok)
@@ -204,7 +205,7 @@ func TestBudget_Dir(t *testing.T) {
 	})
 }
 
-// The next run knows what the last body used beyond the Budget.
+// The next run knows what a body used beyond what was reserved.
 func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Bytes: 1000, Dir: t.TempDir()}
@@ -221,8 +222,8 @@ func TestBudget_DirKnowsTheOvershoot(t *testing.T) {
 	})
 }
 
-// A line that is broken, because its writer was stopped in the middle, costs
-// nothing.
+// A line that is broken, because its writer was stopped in the middle, takes
+// nothing from the Budget.
 func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 10, Dir: t.TempDir()}
@@ -240,8 +241,8 @@ func TestBudget_DirWithABrokenEnd(t *testing.T) {
 	})
 }
 
-// If the directory cannot be written, no request is made that would not be
-// counted, and the error says why. robots.txt is still fetched.
+// If the directory cannot be written, requests are refused, because they would
+// not be counted. The error says why. robots.txt is still fetched.
 func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
@@ -275,8 +276,8 @@ func TestBudget_DirThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// In a fleet, a host's Budget moves with it. What is reserved is stored before
-// it is used, and what was not used is handed over.
+// In a fleet, the count of a host's Budget moves with the host. What is
+// reserved is stored before it is used, and what was not used is handed over.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -284,7 +285,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.ask(t.Context(), shop)
 		h := f.fleet.one(t)
 		h.Own(nil, 0, true)
-		f.started() // not before the fleet has stored it
+		f.started() // nothing starts before the fleet has stored the claim
 		if f.fleet.one(t) != h {
 			t.Fatal("it is not told")
 		}
@@ -340,7 +341,8 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
-// What the fleet was told about yesterday is not a claim of today.
+// At midnight, the fleet has stored a claim of yesterday and not yet one of
+// today. So nothing starts before it has stored the claim of today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
@@ -391,8 +393,8 @@ func TestBudget_None(t *testing.T) {
 	})
 }
 
-// The number of hosts whose day must be remembered is limited. A further host
-// is refused until the day is over.
+// MaxHosts limits for how many hosts a day's count is kept. A further host is
+// refused until the day is over.
 func TestBudget_MaxHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 2}}
@@ -407,8 +409,8 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
-// A Limiter with a Budget keeps count in a directory, so that a crawl that
-// starts again does not begin the day anew.
+// With Budget.Dir, a Limiter keeps the count in a directory. So a crawl that is
+// started again goes on with what is left of the day's Budget.
 func ExampleBudget() {
 	dir, err := os.MkdirTemp("", "budget")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Requests that were granted an interval apart reach the host an interval
-// apart, however long each takes to get there.
+// Requests reach their host at least an interval apart, however long each takes
+// to get there.
 func TestSlowDialsKeepThePace(t *testing.T) {
 	const s = time.Second
 	refused := errors.New("connection refused")
@@ -127,15 +127,15 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server, want 4", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may see one late; without the wait, the gap was 1 ms
+		if gap < delay/2 { // a busy machine may delay a request; without the wait, the gap was 1 ms
 			t.Errorf("the server saw requests %v apart, want %v", gaps, delay)
 		}
 	}
 }
 
 // A request that never reaches its host holds up the others until its attempt
-// is over. Nothing of it is left after that. A request that cannot wait for so
-// long is refused.
+// is over. Then nothing is left of it. A request that cannot wait for so long
+// is refused.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -183,7 +183,7 @@ func TestDialThatHangs(t *testing.T) {
 	})
 }
 
-// A Base that does not report when requests are sent can use all slots.
+// If Base does not report when requests are sent, requests can use all slots.
 func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &Transport{Limiter: &Limiter{Concurrency: 3}, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
@@ -242,7 +242,7 @@ func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 				}
 			} else {
 				time.Sleep(6 * time.Second)
-				get("http://other.example/") // takes its place
+				get("http://other.example/") // takes the place of example.com
 				time.Sleep(2 * time.Second)
 				get("http://example.com/next")
 				want = "[7.9s 8.9s]"

@@ -5,51 +5,56 @@
 //
 //	client := &http.Client{Transport: &politeness.Transport{}}
 //
-// Requests to one host now start a second apart, one at a time, however many
-// goroutines make them. Hosts do not wait for each other. A host that answers
-// 429 or 503 is left alone for as long as it asks. All settings are fields of
-// [Limiter]; the client above uses its zero value.
+// Requests to one host now start at least a second apart, one at a time,
+// however many goroutines make them. Hosts do not wait for each other. A host
+// that answers 429 or 503 with a Retry-After is left alone for that time, up to
+// 24 hours. The settings of the pace are fields of [Limiter]. The client above
+// uses a zero Limiter.
 //
 // # When a request may start
 //
-// Each host has a queue, first come first served. Only the first request in it
-// has a start time. So what is learnt about the host moves all requests that
-// wait: none starts too early after a 429, and one that gives up leaves no gap.
-// The first may start when
+// Each host has a queue, first come first served. Only the first request in the
+// queue has a start time. So whatever is learnt about the host moves all
+// requests that wait: none starts too early after a 429, and a request that
+// gives up leaves no gap. The first request may start when
 //
-//   - the interval since the latest start is over. It is the greatest of Delay,
-//     the host's Crawl-delay and the adaptive delay, lengthened by Jitter;
-//   - the host's pause is over (see Back-off), and its quota lasts (see
-//     Quotas);
+//   - the interval since the latest start is over. The interval is the greatest
+//     of Delay, the host's Crawl-delay and the adaptive delay, lengthened by
+//     Jitter;
+//   - the host's pause is over (see Back-off);
+//   - the host's quota allows another request (see Quotas);
 //   - fewer than Concurrency requests to the host are in flight;
+//   - the host's Budget is not spent;
+//   - in a fleet, this Limiter owns the host;
 //   - the limits on all hosts together allow it: GlobalConcurrency, GlobalRate
 //     and the Limiter Within.
 //
-// The interval counts from the start of the previous request, or from its end
-// with EndToStart. For the Transport, a request starts when its header goes
-// onto the wire. Until then no other request to the host starts, whatever
-// Concurrency says, so a slow dial does not bring two requests together.
-// http.Transport reports that moment by httptrace. With a Base that does not, a
-// request starts when it is granted.
+// The interval counts from the start of the previous request or, with
+// EndToStart, from its end. For the Transport, a request starts when its header
+// is sent. Until then no other request to the host starts, whatever Concurrency
+// says, so a slow dial does not bring two requests together. http.Transport
+// reports that moment by httptrace. If Base does not report it, a request
+// starts when it is granted.
 //
 // # Hosts
 //
-// All spellings of a host are one host, at whatever port: upper case, a final
-// dot, letters that IDNA maps to the same name, an IPv6 address in full, an
-// IPv4 address in an IPv6 one. [HostKey] has the precise rules. A host that is
-// too long for a DNS name is an error at once. So is a request whose target, in
-// absolute form, names another host than its URL or its Host header.
+// All spellings of a host are one host, whatever the port. Such spellings are
+// upper case, a final dot, letters that IDNA maps to the same name, an IPv6
+// address in full, and an IPv4 address in an IPv6 one. [HostKey] has the
+// precise rules. A host that is too long for a DNS name is an error at once. A
+// request target in absolute form is an error if it names neither the host of
+// the URL nor that of the Host header.
 //
 // # Why did my request wait?
 //
 // A [Reason] is the answer: the interval ("delay", "adaptive delay",
 // "crawl-delay"), a "back-off", a "rate limit", earlier requests in the
 // "queue", a busy "slot", the "fleet", a spent "budget", or a limit on all
-// hosts. The Granted, Refused and Cancelled events of an [Observer] have it,
-// and a [DelayError] does. While the request still waits, the [Trace] in its
-// context gets it.
+// hosts. It is in the Granted, Refused and Cancelled events of an [Observer]
+// and in a [DelayError]. While a request still waits, the [Trace] in its
+// context is told the Reason.
 //
-// Under package robotsmw, the first request to an origin also waits for its
+// With package robotsmw, the first request to an origin also waits for its
 // robots.txt. That fetch is a request of its own, and its events are marked
 // Exempt.
 //
@@ -57,12 +62,13 @@
 //
 // A wait can be long. A request whose wait would outlast the context's deadline
 // is refused at once with a [*DelayError], which says when to come again.
-// Nothing is consumed, so do other hosts first. Requests that wait already when
-// the host backs off are refused in the same way.
+// Nothing is consumed, so the crawler can ask other hosts first. If a back-off
+// makes the wait of a queued request too long, that request is refused in the
+// same way.
 //
-// http.Client.Timeout includes the wait, so do not set it. Limit each attempt
-// by Transport.AttemptTimeout, which begins after the wait, and the wait by
-// Limiter.MaxWait:
+// http.Client.Timeout includes the wait, so do not set it. Transport has an
+// AttemptTimeout instead, which begins after the wait. Limiter.MaxWait limits
+// the wait:
 //
 //	client := &http.Client{Transport: &politeness.Transport{
 //		AttemptTimeout: 10 * time.Second,
@@ -70,86 +76,90 @@
 //	}}
 //
 // A crawler with a queue for each host should not wait at all. [Limiter.Next]
-// tells it which host is due first; see the example.
+// tells it when a host is due, so it can ask first the host that is due first.
+// The example of Next shows such a crawler.
 //
 // # Replays
 //
-// net/http sends a request again by itself when a reused connection was closed
-// under it, or the server refused an HTTP/2 stream. Such a replay keeps the
-// pace too: the Transport ends it before anything is sent, and sends the
+// net/http sends a request again by itself if the server closed a reused
+// connection without an answer or refused an HTTP/2 stream. Such a replay keeps
+// the pace too: the Transport ends it before anything is sent, and sends the
 // request again when the host is due.
 //
 // # Slots
 //
-// A request holds its slot to the end of its response's body: until that is
+// A request holds its slot to the end of its response's body: until the body is
 // read to EOF or closed, until the request fails, or until its context or
-// AttemptTimeout ends. An open body therefore delays its host. If the next
-// request waits for nothing else, the log names the body's URL once.
+// AttemptTimeout ends. If AttemptTimeout is negative, the slot is freed after
+// Limiter.Lease at the latest. An open body therefore delays its host. If a
+// request waits only for an open body that nobody reads, the log names the
+// body's URL once.
 //
 // # Crawl-delay
 //
 // The Crawl-delay of robots.txt comes with the request's context, by
-// [WithCrawlDelay]. Package robotsmw puts it there, so any layers may lie
-// between it and the Limiter. A host with a Crawl-delay gets one request at a
-// time. Even an absurd Crawl-delay is obeyed: if it is longer than
-// MaxCrawlDelay, requests do not wait but are refused with a DelayError until
-// it is over.
+// [WithCrawlDelay]. Package robotsmw puts it there, so other layers may lie
+// between robotsmw and the Limiter. A host with a Crawl-delay gets one request
+// at a time. Even an absurd Crawl-delay is obeyed, unless ClampCrawlDelay is
+// set: if it is longer than MaxCrawlDelay, requests do not wait but are refused
+// with a DelayError until it is over.
 //
 // The fetch of robots.txt itself, marked [Exempt], waits neither for a
-// Crawl-delay nor behind requests that do. No other request overtakes one that
-// came before.
+// Crawl-delay nor behind requests that wait for one. Otherwise requests to a
+// host start in the order in which they came.
 //
 // # Back-off
 //
 // These pause a host:
 //
-//   - A Retry-After with 429, 503 or 3xx, for as long as it says, in seconds or
-//     as a date (RFC 9110 §10.2.3) by the server's own clock, up to
-//     MaxRetryAfter.
+//   - A Retry-After with 429, 503 or 3xx, for as long as it says, up to
+//     MaxRetryAfter. It may be in seconds or a date (RFC 9110 §10.2.3), which
+//     is compared with the server's own clock.
 //   - A 429 without a usable Retry-After, for BackOff and up to a tenth more at
 //     random. The pause doubles with each incident in a row, up to MaxBackOff.
-//   - A 503, or an answer that is surely a challenge or block (package refusal,
-//     by status and header), for one more interval at first. From the second in
-//     a row on it counts as a 429, and so does one after a 429. Its Retry-After
-//     is obeyed.
+//   - A 503, or an answer that is surely a challenge, a captcha or a block
+//     (package refusal, by status and header), for one more interval. The
+//     second such incident in a row counts as a 429, and so does one that
+//     follows a 429. A Retry-After of such an answer is obeyed.
 //
-// Any other status below 500 is a good answer and undoes one step. A 500 and
-// the like are neither good nor bad. So one broken page among good ones costs
-// almost no time. All refusals of requests that had started before the first
-// refusal was heard are one incident.
+// All refusals of requests that had started before the first refusal was heard
+// are one incident. Any other answer with a status below 500 is good, and
+// undoes one step. A 500 and the like are neither good nor bad. So one 503
+// among good answers costs only one more interval.
 //
 // # Quotas
 //
-// Servers that count requests say in each response how many they still take:
-// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and
-// the forms of its earlier versions), X-RateLimit-Remaining with X-RateLimit-
-// Reset or -Reset-After, and X-Rate-Limit-Remaining. These fields can only
-// lengthen an interval:
+// Servers that count requests say in each response how many they still take.
+// The fields are RateLimit and RateLimit-Policy
+// (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier
+// versions), X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and
+// X-Rate-Limit-Remaining. These fields can only lengthen an interval:
 //
 //   - A spent quota pauses the host until it is renewed, and one second more,
 //     because most servers count in whole seconds.
-//   - Otherwise the requests left are spread over the time until then. Requests
-//     in flight count as made. RateLimit-Policy counts only if RateLimit does
-//     not say what is left of that policy; then the quota is spread over its
-//     window. A quota of something else than requests counts only when it is
-//     spent.
-//   - Of several quotas the strictest counts. What a response says holds until
-//     its time is over, whatever later responses say.
-//   - A Retry-After that is obeyed overrides quotas. MaxRetryAfter limits both.
+//   - If requests are left, they are spread over the time until the quota is
+//     renewed. Requests in flight count as made.
+//   - RateLimit-Policy counts only if RateLimit does not say what is left of
+//     that policy. Then its quota is spread over its window.
+//   - A quota that does not count requests matters only when it is spent.
+//   - Of several quotas the strictest counts. It holds until its time is over
+//     or a later response tells a stricter one.
+//   - If a Retry-After is obeyed, the quotas of its response are ignored.
+//     MaxRetryAfter limits both.
 //   - A malformed field is ignored, and so is one without a time.
 //   - A response from a cache tells the quota of Age seconds ago. A quota that
 //     has been renewed since is ignored.
 //
-// X-RateLimit-Remaining: 0, 1500 with X-RateLimit-Reset: 1, 1419704 are two
-// quotas, each with its time. X-RateLimit-Reset below 1,000,000,000 is a number
-// of seconds from now. A larger number is a time since 1970, in seconds or
-// milliseconds. It may also be a date. Times are by the server's own clock,
-// which the Date field tells.
+// "X-RateLimit-Remaining: 0, 1500" with "X-RateLimit-Reset: 1, 1419704" tells
+// two quotas, each with its time. An X-RateLimit-Reset below 1,000,000,000 is a
+// number of seconds from now. A larger number is a time since 1970, in seconds
+// or milliseconds. The field may also be a date. Times are by the server's own
+// clock, which the Date field tells.
 //
 // # Budgets
 //
 // [Limiter.Budget] limits the requests to a host in a UTC day and the bytes of
-// their bodies, however slowly they come. When it is spent, requests are
+// the response bodies, however slowly they come. When it is spent, requests are
 // refused with a [DelayError] that says when the day is over. Budget.Dir keeps
 // the count across restarts and for all processes of a machine. A fleet keeps
 // the count for its members.
@@ -162,17 +172,21 @@
 //
 // # A fleet
 //
-// Ten polite processes are one rude crawler. Limiters with a [Limiter.Fleet]
-// hand each host to one of them at a time, and that one paces it as if alone.
-// Package redislimit makes Fleets in Redis or Valkey.
+// Ten processes that keep this pace, each for itself, ask a host ten times as
+// often. Limiters with a [Limiter.Fleet] hand each host to one of them at a
+// time, and that one paces the host as if it were alone. Package redislimit
+// makes Fleets in Redis or Valkey.
 //
 // # What it costs
 //
 // Acquire and Done take about 300 ns and one allocation. A host costs under 200
-// bytes and is forgotten once its pace has been kept. There is no goroutine and
-// no ticker: a request that waits sleeps in its own call, and an idle Limiter
-// does nothing. The pace of a host is two points in time.
-// golang.org/x/time/rate is not used for it, because its reservations cannot be
-// moved once they are made. It serves only as GlobalRate, of which one request
-// at a time holds a reservation.
+// bytes. It is forgotten some time after its pace has been kept, unless the
+// Limiter has learnt something about it. No goroutine and no ticker run in the
+// background: a request that waits sleeps in its own call, and an idle Limiter
+// does nothing.
+//
+// The pace of a host is two points in time. golang.org/x/time/rate is not used
+// for it, because its reservations cannot be moved once they are made. That
+// package serves only for GlobalRate. There, only one waiting request at a time
+// holds a reservation.
 package politeness

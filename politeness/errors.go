@@ -8,15 +8,16 @@ import (
 
 // A DelayError says that a request may not start yet and cannot wait: its wait
 // would outlast the context's deadline or MaxWait, the host's Crawl-delay is
-// longer than MaxCrawlDelay, its Budget is spent, or too many hosts are waiting
-// already. It comes at once and nothing was consumed, so the caller can do
-// other hosts first and come back at Until.
+// longer than MaxCrawlDelay, the host's Budget is spent or cannot be kept, or
+// MaxHosts leaves no room for the host. The error comes as soon as that is
+// known, and nothing was consumed. So the caller can ask other hosts first and
+// come back at Until.
 //
 // Through an http.Client it arrives inside a *url.Error; find it with errors.As
 // or errors.AsType.
 type DelayError struct {
 	Host  string    // the key of the host, as Limiter.Key names it
-	Until time.Time // when to ask again; no promise: other requests may come first
+	Until time.Time // when to ask again; even then, other requests may come first
 
 	// Reason is what the request would have had to wait for.
 	Reason Reason
@@ -39,16 +40,17 @@ func (e *DelayError) Error() string {
 // Unwrap returns Err.
 func (e *DelayError) Unwrap() error { return e.Err }
 
-// Timeout returns true, because time ran out.
+// Timeout returns true, because a DelayError is a kind of timeout.
 func (e *DelayError) Timeout() bool { return true }
 
-// Temporary returns true. It makes DelayError a net.Error.
+// Temporary returns true. With this method, DelayError is a net.Error.
 func (e *DelayError) Temporary() bool { return true }
 
 // Is makes errors.Is(err, context.DeadlineExceeded) hold.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// cancelError says that the context of a request was cancelled while it waited.
+// cancelError says that the context of a request ended while the request
+// waited.
 type cancelError struct {
 	host       string
 	err, cause error // the context's error and cause
@@ -63,7 +65,7 @@ func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }
 // timeoutError says that an attempt took longer than Transport.AttemptTimeout.
 type timeoutError struct {
 	after time.Duration
-	err   error // what Base returned; nil: just the timeout
+	err   error // what Base returned; nil: context.DeadlineExceeded
 }
 
 func (e *timeoutError) Error() string {

@@ -12,7 +12,8 @@ import (
 )
 
 // With robots.txt, robotsmw is outermost and tells the Limiter each site's
-// Crawl-delay. In this example it is longer than the crawl would wait.
+// Crawl-delay. In this example the Crawl-delay is longer than MaxCrawlDelay, so
+// the second page is refused until it is over.
 func ExampleTransport_robots() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Put a Transport under any http.Client, and requests to a host keep their
-// distance.
+// A Transport under an http.Client keeps the requests to a host an interval
+// apart.
 func Example() {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
@@ -47,8 +47,8 @@ func ExampleDelayError() {
 	defer srv.Close()
 
 	client := &http.Client{Transport: &politeness.Transport{
-		AttemptTimeout: 10 * time.Second,                          // of the request alone
-		Limiter:        &politeness.Limiter{MaxWait: time.Minute}, // of the wait before it
+		AttemptTimeout: 10 * time.Second,                          // limits the request alone
+		Limiter:        &politeness.Limiter{MaxWait: time.Minute}, // limits the wait before it
 	}}
 	resp, err := client.Get(srv.URL)
 	if err != nil {
@@ -90,7 +90,8 @@ func fetchSomehow(*url.URL) (int, http.Header, error) {
 	return http.StatusServiceUnavailable, http.Header{"Retry-After": {"30"}}, nil
 }
 
-// hostQueue is what one worker still has to fetch from a host.
+// hostQueue is what is still to be fetched from a host, and when the host is
+// due.
 type hostQueue struct {
 	due   time.Time
 	pages []*url.URL
@@ -110,8 +111,9 @@ func (h *hosts) Pop() any {
 	return x
 }
 
-// A scheduler keeps a queue for each host and asks Next which of them is due
-// first, so that a slow host never keeps a worker waiting.
+// A scheduler keeps a queue for each host, and asks Next when the host is due
+// again. So it always takes the host that is due first, and a slow host holds
+// up no other.
 func ExampleLimiter_Next() {
 	limiter := &politeness.Limiter{Delay: 100 * time.Millisecond, MaxWait: -1}
 	page := func(s string) *url.URL { u, _ := url.Parse(s); return u }
@@ -121,7 +123,7 @@ func ExampleLimiter_Next() {
 	}
 	for queue.Len() > 0 {
 		host := heap.Pop(queue).(*hostQueue)
-		time.Sleep(time.Until(host.due)) // no host is due before
+		time.Sleep(time.Until(host.due)) // no other host is due earlier
 		next := host.pages[0]
 		grant, err := limiter.Acquire(context.Background(), next)
 		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
@@ -146,8 +148,8 @@ func ExampleLimiter_Next() {
 	// fetch http://b.example/2
 }
 
-// Two limits at once: a second for each host, and no more than five requests a
-// second to any one machine, however many hosts it serves.
+// This Limiter sets two limits: at most one request a second to each host, and
+// at most five a second to each machine, however many hosts it serves.
 func ExampleIPKey() {
 	limiter := &politeness.Limiter{
 		Delay: time.Second,
@@ -161,8 +163,8 @@ func ExampleIPKey() {
 	// Output: <nil>
 }
 
-// Use a metrics library's Observer beside your own: each sets the functions
-// that it needs.
+// Join combines the Observer of a metrics library with one of your own. Each
+// sets the functions that it needs.
 func ExampleObserver() {
 	var granted int
 	metrics := &politeness.Observer{
@@ -188,8 +190,8 @@ func ExampleObserver() {
 	// 1 request started
 }
 
-// Why did my request wait? A Trace in its context is told while it waits. The
-// Observer is told about all requests once they start.
+// A Trace in a request's context is told why the request waits. The Observer is
+// told about all requests, once they start.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {
@@ -217,13 +219,13 @@ func ExampleWithTrace() {
 	// www.example.com: waited for "crawl-delay"
 }
 
-// A crawler of small sites can be very gentle: it rests for five times as long
-// as the server took to answer, at irregular intervals, and for long after a
-// refusal.
+// A crawler of small sites can be very gentle: it rests for at least five times
+// as long as the server took to answer, but no longer than 5 min. Its intervals
+// are irregular, and its pauses after refusals are long.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
 		Delay:         2 * time.Second,
-		EndToStart:    true, // the server rests after each answer, however long that took
+		EndToStart:    true, // the interval begins when the server has finished its answer
 		Jitter:        0.5,
 		Adaptive:      politeness.Adaptive{Factor: 5, Min: 3 * time.Second, Max: 5 * time.Minute},
 		MaxCrawlDelay: -1, // wait for a Crawl-delay of any length
@@ -239,10 +241,10 @@ func ExampleLimiter_gentle() {
 // from holding it up.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
-		GlobalConcurrency: 2000,                      // the machine's sockets
-		GlobalRate:        rate.NewLimiter(500, 500), // the line: 500 requests a second
+		GlobalConcurrency: 2000,                      // the machine has sockets for no more
+		GlobalRate:        rate.NewLimiter(500, 500), // 500 requests a second in all
 		MaxHosts:          5_000_000,
-		MaxWait:           10 * time.Second, // a worker has other hosts to do
+		MaxWait:           10 * time.Second, // a worker can ask other hosts instead
 		MaxCrawlDelay:     20 * time.Second,
 		ClampCrawlDelay:   true,        // this disobeys; the log and the Observer are told
 		Lease:             time.Minute, // a lost Grant must not block its host for long
@@ -251,7 +253,7 @@ func ExampleLimiter_bounds() {
 	// Output: <nil>
 }
 
-// All the hosts that an owner has below one registered name share a pace.
+// With DomainKey, all hosts of one registrable domain share a pace.
 func ExampleDomainKey() {
 	limiter := &politeness.Limiter{Key: politeness.DomainKey}
 	for _, s := range []string{"http://www.example.co.uk/", "http://shop.example.co.uk/", "http://example.org/"} {
@@ -285,8 +287,8 @@ func ExampleLimiter_Stats() {
 	// 1 host backs off
 }
 
-// A server that says how many more requests it takes is asked at a pace that
-// lasts until its quota is renewed. Nothing has to be set for that.
+// If a server says how many more requests it takes, the Limiter spreads them
+// over the time until the quota is renewed. Nothing has to be set for that.
 func ExampleTransport_rateLimit() {
 	left := 60
 	server := roundTrip(func(r *http.Request) (*http.Response, error) {

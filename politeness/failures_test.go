@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What goes wrong on the way to a host, and must not harm the crawl. Each
-// situation has a test.
+// The tests of this file are about things that go wrong between a crawl and a
+// host and must not harm the crawl.
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
@@ -83,8 +83,8 @@ func TestFailure429WithFiftyQueuedAndTenInFlight(t *testing.T) {
 	}
 }
 
-// The pause doubles with each incident, up to MaxBackOff, and each success
-// undoes one step, unless it had started before the refusal.
+// The pause doubles with each incident, up to MaxBackOff, and each good answer
+// undoes one step, unless its request had started before the refusal.
 func TestFailureEscalationAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 60 * time.Second}
@@ -108,9 +108,9 @@ func TestFailureEscalationAndRecovery(t *testing.T) {
 			{429, 32 * time.Second, 35200 * time.Millisecond},
 			{429, 60 * time.Second, 60 * time.Second},
 			{200, 0, 0}, // level 3
-			{404, 0, 0}, // 2
+			{404, 0, 0}, // level 2
 			{500, 0, 0}, // neither better nor worse
-			{200, 0, 0}, // 1
+			{200, 0, 0}, // level 1
 			{429, 16 * time.Second, 17600 * time.Millisecond},
 		}
 		for i, s := range steps {
@@ -197,8 +197,8 @@ func TestFailureRetryAfterIsCapped(t *testing.T) {
 	}
 }
 
-// Requests that a refusal makes too late are refused at once, and the others
-// learn their new time.
+// If a pause makes a waiting request too late, the request is refused at once.
+// The others are told their new time.
 func TestFailureBackOffRefusesWaitersWhoCannotMakeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -264,7 +264,7 @@ func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
 			})
 			synctest.Wait() // so that they queue in this order
 		}
-		for _, i := range []int{1, 3, 4, 8, 9} { // first, middle, last
+		for _, i := range []int{1, 3, 4, 8, 9} { // the first that waits, some in the middle, the last
 			cancels[i]()
 		}
 		wg.Wait()
@@ -276,7 +276,8 @@ func TestFailureCancelledWaiterLeavesNoHole(t *testing.T) {
 	})
 }
 
-// If a caller is cancelled with a cause of its own, the error has both.
+// If a request's context is cancelled with a cause, the error wraps both the
+// cause and context.Canceled.
 func TestFailureCancelledWithACause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -336,8 +337,9 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	})
 }
 
-// A million hosts pass by. Hosts that still have to wait are remembered,
-// however many come after them, and the others are forgotten.
+// A crawl asks a million hosts, one after the other. Hosts that still have to
+// wait are remembered, however many come after them, and the others are
+// forgotten.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() || raceEnabled {
@@ -375,7 +377,7 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 }
 
 // When every remembered host must still wait, a new one is refused, until the
-// first of them is done.
+// first of them is due.
 func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
@@ -435,8 +437,8 @@ func TestFailureFullOfHostsThatMustWait(t *testing.T) {
 	})
 }
 
-// Hosts are forgotten after their interval even if there is room, and even
-// behind one that is paused for a day.
+// Hosts are forgotten after their interval even if there is room, and even if
+// the hosts before them are paused for a day.
 func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -449,7 +451,7 @@ func TestFailureHostsAreForgottenBehindALongBackOff(t *testing.T) {
 				g.Done(Outcome{Status: 429, Header: retryIn("86400")})
 			}
 			g.Done(Outcome{Status: 200})
-			time.Sleep(10 * time.Millisecond) // a hundred hosts at any moment
+			time.Sleep(10 * time.Millisecond) // so a hundred hosts are in their interval at any moment
 		}
 		if s := l.Stats(); s.Hosts > 200 || s.BackedOff != 5 {
 			t.Errorf("%+v, want the hundred hosts of the last second and the five that back off", s)
@@ -477,7 +479,8 @@ func TestFailureLate429OfAForgottenHost(t *testing.T) {
 	})
 }
 
-// With EndToStart, the end of a slow request may make a waiting one too late.
+// With EndToStart, the end of a slow request may make a waiting request too
+// late. That one is refused at once.
 func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
@@ -494,7 +497,8 @@ func TestFailureEndOfASlowRequestRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// Next does not make a remembered host lose its place.
+// Next does not forget a remembered host to make room for the one that it is
+// asked about.
 func TestFailureNextForgetsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1}
@@ -511,8 +515,8 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 	})
 }
 
-// After a late refusal, a host that was filed by its old time has to wait
-// longer. It must not hide a host that may be forgotten before it.
+// A late refusal makes a resting host wait longer. That host must then not hide
+// another one that may be forgotten earlier.
 func TestFailureLate429OfARestingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 2, Lease: time.Second, Delay: 10 * time.Minute}

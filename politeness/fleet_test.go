@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// handFleet is a Fleet whose test decides what it does.
+// handFleet is a Fleet that only notes its Holds. The test calls their methods.
 type handFleet struct {
 	mu       sync.Mutex
 	holds    []*politeness.Hold
@@ -39,8 +39,8 @@ func (f *handFleet) trust(yes bool) {
 	f.distrust = !yes
 }
 
-// looks returns the Holds that have been shown since the last call, when
-// nothing happens any more.
+// looks waits until nothing happens any more. It returns the Holds that Look
+// got since the last call.
 func (f *handFleet) looks() (holds []*politeness.Hold) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -49,7 +49,7 @@ func (f *handFleet) looks() (holds []*politeness.Hold) {
 	return holds
 }
 
-// one returns the latest Hold that was shown.
+// one returns the latest Hold that Look got.
 func (f *handFleet) one(t *testing.T) *politeness.Hold {
 	t.Helper()
 	holds := f.looks()
@@ -111,7 +111,8 @@ func (f *fleetTest) end(o politeness.Outcome) {
 	f.flying = nil
 }
 
-// seen returns what has become of the requests.
+// seen returns when requests started, counted from the test's beginning, and
+// the errors that other requests got.
 func (f *fleetTest) seen() (starts []time.Duration, errs []error) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -138,8 +139,8 @@ func give(t *testing.T, h *politeness.Hold, others, want bool) []byte {
 	return state
 }
 
-// A request to a host that is not owned waits for the host. Further requests
-// need not ask for it.
+// A request waits until the Limiter owns its host. Further requests do not ask
+// the Fleet again.
 func TestFleet_WaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -166,7 +167,8 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 	})
 }
 
-// If nobody knows when a host was last asked, it rests first.
+// If nobody knows when a host was last asked, the host rests for an interval
+// first.
 func TestFleet_UncleanHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -178,7 +180,8 @@ func TestFleet_UncleanHostRests(t *testing.T) {
 	})
 }
 
-// A Limiter keeps to what another has left, to the microsecond.
+// A new owner keeps the rest of the interval that the last owner has left, to
+// the microsecond.
 func TestFleet_StateIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newFleetTest(t, &politeness.Limiter{})
@@ -210,11 +213,12 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	})
 }
 
-// Of two Crawl-delays the one that was told last counts, whoever was told.
+// Of two Crawl-delays the one that was told last counts, whichever member was
+// told.
 func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			told bool // while another member owned the host
+			told bool // a Crawl-delay was told here while another member owned the host
 			want time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})
@@ -230,7 +234,7 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
 			f.ask(ctx, shop)
-			f.fleet.one(t).Own([]byte{}, 0, true) // robots.txt has no Crawl-delay any more
+			f.fleet.one(t).Own([]byte{}, 0, true) // the last owner was told that there is no Crawl-delay any more
 			f.started(0, 40*time.Second)
 			f.done()
 			f.ask(t.Context(), shop)
@@ -241,8 +245,8 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
-// While others wait, an owner goes on for a turn. It gives the host away when
-// nothing is in flight.
+// While other members wait, an owner makes requests for a turn of 2 s. It gives
+// the host away when none of them is in flight any more.
 func TestFleet_Turn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 800 * time.Millisecond, Concurrency: 2})
@@ -268,7 +272,7 @@ func TestFleet_Turn(t *testing.T) {
 		}
 		give(t, h, true, true)
 		f.done()
-		next := f.fleet.one(t) // others ask for the host again
+		next := f.fleet.one(t) // requests that still wait ask for the host again
 		if next == h {
 			t.Fatal("the Hold is over")
 		}
@@ -282,7 +286,7 @@ func TestFleet_Turn(t *testing.T) {
 }
 
 // An owner makes at least one request, however long the host has to rest before
-// it.
+// that.
 func TestFleet_TurnHasOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 10 * time.Second})
@@ -307,7 +311,8 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 	})
 }
 
-// A limit of this process does not keep the host from other members.
+// If a limit of this process holds up its requests, it does not keep the host
+// from other members.
 func TestFleet_HeldUpElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{GlobalConcurrency: 1})
@@ -333,8 +338,8 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 	})
 }
 
-// Nothing starts while the session is not trusted. After that it goes on, or
-// asks for the host again.
+// Nothing starts while the Fleet is not trusted. After that the Limiter goes
+// on. If it has lost the host, it asks for the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -416,7 +421,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		give(t, h, false, true)
 
-		f.ask(t.Context(), shop) // it never comes again
+		f.ask(t.Context(), shop) // this request never comes again
 		f.fleet.looks()
 		time.Sleep(time.Minute)
 		holds := f.fleet.looks()
@@ -427,7 +432,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// A Hold that is no longer needed is withdrawn.
+// If no request needs the host any more, the Hold is withdrawn.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -439,15 +444,15 @@ func TestFleet_CancelledAsk(t *testing.T) {
 			t.Error("another Hold")
 		}
 		give(t, h, false, true)
-		h.Own(nil, 0, true) // too late
+		h.Own(nil, 0, true) // too late: the Hold is over
 		if s := f.limiter.Stats(); s.Owned != 0 || s.Unowned != 0 || s.Hosts != 1 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// An idle host is kept while its rest is short, and given back if its rest is
-// longer.
+// An idle host is kept until its interval is over. If it has to rest for more
+// than 30 s, it is given back at once.
 func TestFleet_IdleHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -478,8 +483,8 @@ func TestFleetWithinIsAnError(t *testing.T) {
 	}
 }
 
-// While the host is not owned, the Limiters within are only asked whether they
-// are ready: none of them starts the request alone.
+// While the host is not owned, a request is in no queue of the Limiter within,
+// and takes no slot there.
 func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}

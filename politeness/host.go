@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// A host is what a Limiter knows about one key. It is kept small because a
-// crawl meets millions of hosts: what few of them need is in learnt. The
-// Limiter's lock guards it.
+// A host is what a Limiter knows about one key. Limiter.mu guards it. A crawl
+// meets millions of hosts, so this struct is small: what only few hosts need is
+// in learnt.
 type host struct {
 	key     string
 	last    time.Duration // the latest start (or end, with EndToStart)
 	counted time.Duration // the latest start that counts for Crawl-delay
 	learnt  *learnt       // nil: nothing
-	queue   grantRing     // requests that wait, first come first served
-	robots  grantRing     // Exempt requests that wait
+	queue   grantRing     // requests that wait and are not Exempt, oldest first
+	robots  grantRing     // Exempt requests that wait, oldest first
 	flight  grantRing     // requests that hold a slot, oldest first
 
 	waiting, inFlight int32
@@ -29,19 +29,19 @@ type host struct {
 	hold       *Hold   // in a fleet: the claim to the host, asked for or owned; nil: none
 }
 
-// learnt is what a host's answers and robots.txt have taught us.
+// learnt is what a host's answers and its robots.txt have taught the Limiter.
 type learnt struct {
 	crawl    time.Duration // the Crawl-delay last told; 0: none
 	adaptive time.Duration // the delay that its response times ask for
-	until    time.Duration // no request starts before; never: no pause
+	until    time.Duration // the end of the latest pause; never: there was none
 	incident time.Duration // when the latest incident began
-	level    uint8         // incidents in a row, less those recovered from
+	level    uint8         // how often the back-off escalated, less the steps undone
 	latest   sign          // the sign of the latest incident; good once recovered
 	clamped  bool          // the cut of a Crawl-delay has been reported
 
-	// What the host says about its quota. All are 0 without one.
+	// What the host says about its quotas. All are 0 if it says nothing.
 	limited     time.Duration // the end of a pause for a spent quota
-	spread      time.Duration // interval that makes the quota last
+	spread      time.Duration // the interval that makes the quota last
 	spreadUntil time.Duration // when the quota is renewed and spread ends
 }
 
@@ -50,10 +50,10 @@ type learnt struct {
 type sign uint8
 
 const (
-	silent   sign = iota // no answer, or an error of the page's own
-	good                 // an answer
-	doubtful             // a refusal, perhaps of one page only
-	plain                // a refusal of this crawler
+	silent   sign = iota // no answer, or a 5xx other than 503
+	good                 // an answer that is neither a refusal nor a 5xx
+	doubtful             // a 503 or a bot wall's answer, perhaps for one page only
+	plain                // a 429
 )
 
 func (h *host) busy() bool { return h.waiting > 0 || h.inFlight > 0 }
@@ -66,7 +66,7 @@ func (h *host) learn() *learnt {
 	return h.learnt
 }
 
-// anyone stands for any request to a host.
+// anyone stands for a request that was told no Crawl-delay.
 var anyone = new(Grant)
 
 // kept reports whether h is idle and has no interval or pause left to wait for.
@@ -74,7 +74,8 @@ func (h *host) kept(l *Limiter, now time.Duration) bool {
 	return !h.busy() && l.due(h, anyone) <= now
 }
 
-// blank reports whether nothing is lost if h is forgotten after its interval.
+// blank reports whether the Limiter knows nothing of h that still matters after
+// h's interval, pause and quota.
 func (h *host) blank() bool {
 	return h.learnt == nil || h.learnt.crawl == 0 && h.learnt.adaptive == 0 && h.learnt.level == 0 && h.learnt.latest < doubtful
 }
@@ -99,10 +100,10 @@ func (l *Limiter) find(key string, now time.Duration) (*host, time.Duration) {
 	return h, 0
 }
 
-// sweep forgets up to two idle hosts whose interval is over and that are blank.
-// It runs once for each new host. So the hosts of a long crawl do not pile up,
-// except those about which the Limiter has learnt something, and nothing runs
-// in the background.
+// sweep forgets up to two hosts that are idle and blank and whose interval and
+// pause are over. It runs once for each new host. So the hosts of a long crawl
+// do not pile up, except those about which the Limiter has learnt something,
+// and nothing has to run in the background.
 func (l *Limiter) sweep(now time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		l.resting.remove(h)
@@ -115,9 +116,9 @@ func (l *Limiter) sweep(now time.Duration) {
 			return
 		case !h.kept(l, now):
 			if l.due(h, anyone)-now < 2*max(l.set.delay, time.Minute) {
-				return // the others are no older
+				return // as a rule, the hosts behind it were used later
 			}
-			// A long pause must not hide the hosts behind it.
+			// A host with a long pause must not hide the hosts behind it.
 			l.idle.remove(h)
 			l.resting.push(l, h)
 		case h.blank():
@@ -130,9 +131,9 @@ func (l *Limiter) sweep(now time.Duration) {
 }
 
 // room returns the host to forget for a new one: an idle host whose interval
-// and pause are over. A resting host whose time has come is the first choice.
-// Next is the first such host in idle. If there is none, room returns nil and
-// the time at which there may be one.
+// and pause are over. It takes a resting host whose time has come, or else the
+// first such host in idle. If there is neither, room returns nil and the time
+// at which there may be one.
 func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil && h.kept(l, now) {
 		return h, now
@@ -141,12 +142,12 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 		if h.kept(l, now) {
 			return h, now
 		}
-		// h moves so that not every new host checks it again.
+		// h moves to resting, so that not every new host checks it again.
 		l.idle.remove(h)
 		l.resting.push(l, h)
 	}
 	if now >= l.reaped+time.Minute {
-		// Some requests in flight may have been abandoned.
+		// Some requests in flight may have been abandoned: free their slots.
 		l.reaped = now
 		for _, h := range l.hosts {
 			l.reap(h, now)
@@ -156,11 +157,11 @@ func (l *Limiter) room(now time.Duration) (*host, time.Duration) {
 	if h := l.resting.top(); h != nil {
 		return nil, l.due(h, anyone)
 	}
-	return nil, later(now, max(l.set.delay, time.Millisecond)) // all hosts have requests at this moment
+	return nil, later(now, max(l.set.delay, time.Millisecond)) // every host has requests at this moment
 }
 
-// engage removes h from the idle hosts, before a request waits for it or
-// starts.
+// engage takes h out of the idle and resting hosts. It is called before a
+// request starts or waits for h, and before h is forgotten.
 func (l *Limiter) engage(h *host) {
 	if h.hold != nil {
 		h.hold.idle = never
@@ -173,7 +174,9 @@ func (l *Limiter) engage(h *host) {
 	}
 }
 
-// settle puts h back among the idle hosts when no request needs it any more.
+// settle puts h back among the idle hosts if no request needs it any more. In a
+// fleet, the Hold on h must be over first: until then, settle only lets the
+// fleet look whether h can be given away.
 func (l *Limiter) settle(h *host) {
 	if h.hold != nil {
 		l.review(h.hold)
@@ -219,9 +222,9 @@ func (r *hostRing) remove(h *host) {
 	h.prev, h.next = nil, nil
 }
 
-// restHeap holds idle hosts with a long wait ahead, the one that is free first
-// on top. A host gets there when a new host needs room and this one cannot be
-// forgotten yet.
+// restHeap holds idle hosts that still have to wait. The host that is due first
+// is on top. A host gets there when the Limiter looks for hosts to forget and
+// cannot forget this one yet.
 type restHeap struct{ items restItems }
 
 type restItem struct {

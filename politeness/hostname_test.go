@@ -172,13 +172,14 @@ func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	}
 }
 
-// closeFunc is an empty body.
+// closeFunc is an empty body that calls the function when it is closed.
 type closeFunc func()
 
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }
 func (f closeFunc) Close() error             { f(); return nil }
 
-// HostKey allocates nothing for a host that already has its one form.
+// HostKey allocates nothing for a host that is in its one form already, but for
+// a port or brackets.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

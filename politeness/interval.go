@@ -6,7 +6,7 @@ import (
 )
 
 // later returns t + d, or forever if that overflows: a Crawl-delay may be of
-// any length. later of never is never.
+// any length. If t is never, so is the result.
 func later(t, d time.Duration) time.Duration {
 	switch {
 	case t == never:
@@ -17,7 +17,7 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// lengthen returns the interval with the jitter added.
+// lengthen returns the interval with h's present jitter added.
 func (h *host) lengthen(interval time.Duration) time.Duration {
 	if h.jitter == 0 {
 		return interval
@@ -30,7 +30,7 @@ func (h *host) lengthen(interval time.Duration) time.Duration {
 }
 
 // pace returns the interval that every request to h keeps: the delay or the
-// adaptive delay.
+// adaptive delay, whichever is longer.
 func (l *Limiter) pace(h *host) time.Duration {
 	if h.learnt == nil {
 		return l.set.delay
@@ -38,10 +38,10 @@ func (l *Limiter) pace(h *host) time.Duration {
 	return max(l.set.delay, h.learnt.adaptive)
 }
 
-// crawlDelay returns the Crawl-delay in force for g: its own, or one that
-// another request was told since, if that is longer. The one told last also
-// holds for requests that were told none, such as those that queued before
-// robots.txt was read.
+// crawlDelay returns the Crawl-delay in force for g: the one that g was told,
+// or the one that was told last for its host, whichever is longer. So a request
+// that was told none, because it queued before robots.txt was read, keeps the
+// host's. An Exempt request has none.
 func (l *Limiter) crawlDelay(h *host, g *Grant) time.Duration {
 	if g.exempt {
 		return 0
@@ -70,8 +70,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start so that h's quota lasts
-// until it is renewed.
+// quotaDue returns when the next request may start if h's quota is to last
+// until it is renewed; never if h has told no such quota.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -95,8 +95,8 @@ func (l *Limiter) whyDue(h *host, g *Grant) why {
 	return whyDelay
 }
 
-// slots returns how many requests may be in flight to h. While one is granted
-// and not sent yet, no other may start.
+// slots returns how many requests to h may be in flight. It returns 0 while one
+// is granted and not sent yet, because no other may start then.
 func (l *Limiter) slots(h *host, g *Grant) int32 {
 	if h.leaving > 0 {
 		return 0
@@ -122,8 +122,8 @@ func (l *Limiter) drawJitter(h *host) {
 	}
 }
 
-// tell notes the Crawl-delay that g was told. If it cuts that Crawl-delay, for
-// the first time at this host, it returns a notice.
+// tell notes the Crawl-delay that g was told. If ClampCrawlDelay cuts it, and
+// no cut was reported for this host yet, tell returns a notice.
 func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	if !g.told || g.exempt {
 		return nil
@@ -143,13 +143,14 @@ func (l *Limiter) tell(h *host, g *Grant, now time.Duration) (cut *notice) {
 	}
 	h.learn().crawl = g.crawl
 	l.retimeLine(h, &h.queue, now)
-	h.pokeHeads() // the first of robots may have let one of queue go first
+	h.pokeHeads() // the first of robots may have yielded to the first of queue
 	return cut
 }
 
-// estimate returns when g can start if ahead requests start before it, the
-// first of them at first, and nothing changes. The true time is no earlier: the
-// estimate leaves out how long these requests take.
+// estimate returns when g can start if nothing changes. ahead is the number of
+// requests before it, and first is when the first of its queue can start. The
+// true time is no earlier: the estimate leaves out how long the requests ahead
+// take.
 func (l *Limiter) estimate(h *host, g *Grant, first time.Duration, ahead int) time.Duration {
 	interval := max(l.pace(h), l.crawlDelay(h, g))
 	return max(later(first, times(interval, ahead)), l.due(h, g))
@@ -162,7 +163,7 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// joining returns when g could start if it queued for h now.
+// joining returns the estimate for g if it queued for h now.
 func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	head := h.line(g).first
 	if head == nil {
@@ -171,9 +172,9 @@ func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	return l.estimate(h, g, max(now, l.due(h, head), h.unownedUntil()), h.ahead(g))
 }
 
-// refuses reports whether g should be refused rather than wait. Est is the
-// earliest time at which it can start, and ahead the number of requests before
-// it.
+// refuses reports whether g should be refused instead of waiting. est is the
+// earliest time at which g can start, and ahead is the number of requests
+// before it.
 func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now time.Duration) bool {
 	if est > now && est >= g.limit {
 		return true
@@ -181,17 +182,18 @@ func (l *Limiter) refuses(h *host, g *Grant, est time.Duration, ahead int, now t
 	return l.crawlDelay(h, g) > l.set.maxCrawl && (ahead > 0 || l.crawlDue(h, g) > now)
 }
 
-// retime tells all requests that wait for h that its times have changed.
-// Requests that can no longer start in time are refused. The others get their
-// new estimate.
+// retime tells the requests that wait for h that its times have changed.
+// Requests that can no longer start in time are refused. The first of each
+// queue, and any with a Trace, get their new estimate.
 func (l *Limiter) retime(h *host, now time.Duration) {
 	l.retimeLine(h, &h.queue, now)
 	l.retimeLine(h, &h.robots, now)
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
-	// Only the first has to know, unless others heed their estimate. So a long
-	// queue is not walked for nothing.
+	// Only the first request has to know, unless others heed their estimate or
+	// have to be refused for a long Crawl-delay. So a long queue is seldom
+	// walked.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

@@ -37,8 +37,9 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
 	if len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname())) {
-		// This comes before Key, because net/http would convert the name too.
-		// That takes half a minute for a long one.
+		// Such a URL is refused before Key is asked: whatever Key says,
+		// net/http would convert the name too, and that takes half a minute for
+		// a very long one.
 		return "", fmt.Errorf("politeness: no pace for %q: %w", abbreviated(u.Host), errHostTooLong)
 	}
 	key, err := l.set.key(ctx, u)
@@ -54,7 +55,7 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 // HostKey returns the URL's host in a form that is the same for all its
 // spellings.
 //
-// A name is in lower case and in ASCII (IDNA), without port and final dot. A
+// A name is in lower case and in ASCII (IDNA), without port and final dots. A
 // name that IDNA forbids is put in lower case but not converted, because
 // net/http does not convert it either when it dials.
 //
@@ -87,7 +88,7 @@ func HostKey(_ context.Context, u *url.URL) (string, error) {
 
 // DomainKey returns the host's registrable domain: example.co.uk for
 // www.example.co.uk. It follows publicsuffix.org. A host without one, such as
-// an IP address, is returned as HostKey does.
+// an IP address, is returned as HostKey returns it.
 func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 	host, err := HostKey(ctx, u)
 	if err != nil {
@@ -106,7 +107,8 @@ func DomainKey(ctx context.Context, u *url.URL) (string, error) {
 // hosts of one machine share a pace. If r is nil, it uses net.DefaultResolver.
 // Of several addresses the lowest counts, so their order does not matter.
 // Answers are remembered for five minutes, for up to 100,000 hosts. A host that
-// cannot be looked up is its own key: no request will reach it anyway.
+// cannot be looked up is its own key, because requests to it will mostly fail
+// anyway.
 func IPKey(r *net.Resolver) func(context.Context, *url.URL) (string, error) {
 	if r == nil {
 		r = net.DefaultResolver
@@ -165,11 +167,12 @@ func (c *addressCache) key(ctx context.Context, u *url.URL) (string, error) {
 	return a.key, nil
 }
 
-// canonicalHost returns the one form of all spellings of a host. No other
-// function does this: packages that need to know which host a URL names call
-// HostKey. IDNA maps a non-ASCII name as net/http does to dial, and leaves a
-// name that IDNA forbids as it is. An ASCII name is only lower-cased, because
-// real hosts contain what IDNA forbids ("foo_bar", "r3---sn-x").
+// canonicalHost returns the one form of all spellings of a host. Only this
+// function does that: packages that need to know which host a URL names call
+// HostKey. A name with non-ASCII letters is mapped by IDNA, as net/http maps it
+// to dial. If IDNA forbids the name, it is not mapped. An ASCII name is not
+// mapped either, because real hosts contain what IDNA forbids ("foo_bar",
+// "r3---sn-x").
 func canonicalHost(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil
@@ -178,7 +181,8 @@ func canonicalHost(host string) (string, error) {
 		return "", errHostTooLong
 	}
 	// One step may expose work for another: an address behind a final dot, or a
-	// capital letter that IDNA forbids where it allows the small one.
+	// name that IDNA forbids with a capital letter and allows with the small
+	// one.
 	for {
 		next := nextForm(host)
 		if !isName(next) {
@@ -191,8 +195,8 @@ func canonicalHost(host string) (string, error) {
 	}
 }
 
-// nextForm takes one step towards the host's one form, which it returns
-// unchanged.
+// nextForm takes one step from a host's spelling towards its one form. The one
+// form itself is returned unchanged.
 func nextForm(host string) string {
 	if strings.IndexByte(host, ':') >= 0 {
 		if addr, err := netip.ParseAddr(host); err == nil {
@@ -207,8 +211,8 @@ func nextForm(host string) string {
 	return canonicalIPv4(strings.TrimRight(strings.ToLower(host), "."))
 }
 
-// isPlain reports whether a host is surely in its one form already. It may say
-// false for one that is.
+// isPlain reports whether a host is surely in its one form already. For some
+// hosts it returns false although they are.
 func isPlain(host string) bool {
 	if host == "" || len(host) > maxLabel || host[len(host)-1] == '.' {
 		return false
@@ -221,9 +225,9 @@ func isPlain(host string) bool {
 	return !endsInNumber(host)
 }
 
-// endsInNumber reports whether the last label of a host begins with a digit and
-// the host ends in a digit or hexadecimal digit. That is true of all IPv4
-// addresses.
+// endsInNumber reports whether a host may be an IPv4 address: its last label
+// begins with a digit, and its last byte is not above 'f'. That is true of all
+// IPv4 addresses in lower case.
 func endsInNumber(host string) bool {
 	if host == "" || host[len(host)-1] > 'f' { // as .com and .org do
 		return false
@@ -234,9 +238,9 @@ func endsInNumber(host string) bool {
 
 // canonicalIPv4 returns an IPv4 address in dotted decimal form, and any other
 // host unchanged. It reads what inet_aton reads, because the resolvers of most
-// systems do and net/http dials what they return. That is one to four numbers,
-// each decimal, octal or hexadecimal. The last number fills all remaining
-// bytes.
+// systems read it too, and net/http dials what they return: one to four
+// numbers, each decimal, octal or hexadecimal. The last number fills all
+// remaining bytes.
 func canonicalIPv4(host string) string {
 	if !endsInNumber(host) {
 		return host
@@ -277,9 +281,9 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// canonicalAddr returns the one form of addr, which is written as host. A zone
-// says over which link a link-local address is reached. The kernel ignores it
-// with any other address.
+// canonicalAddr returns the one form of addr, which the URL writes as host. A
+// zone stays only with a link-local address, where it says over which link that
+// is reached. The kernel ignores the zone of any other address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {
@@ -292,8 +296,8 @@ func canonicalAddr(host string, addr netip.Addr) string {
 	return host
 }
 
-// isTooLong reports whether a host has more characters than any name. It is
-// fast even for a very long host.
+// isTooLong reports whether a host has more characters than a DNS name can. It
+// is fast even for a very long host.
 func isTooLong(host string) bool {
 	switch host = strings.TrimSuffix(host, "."); {
 	case len(host) <= maxName:
@@ -317,9 +321,10 @@ func isName(host string) bool {
 	return len(host) <= maxName
 }
 
-// checkTarget returns an error if the request's target names another host than
-// the URL that it is paced by. A target in absolute form (RFC 9112 §3.2.2)
-// overrides the Host header, and a proxy follows it.
+// checkTarget returns an error if the request's target is in absolute form and
+// names another host than the URL and the Host header do. The request is paced
+// by its URL. But a target in absolute form overrides the Host header (RFC 9112
+// §3.2.2), and a proxy follows it.
 func checkTarget(req *http.Request) error {
 	if u := req.URL; u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
 		return nil

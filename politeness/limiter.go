@@ -18,12 +18,13 @@ import (
 // pace. A request waits for requests to other hosts only if Within,
 // GlobalConcurrency or GlobalRate is set.
 //
-// The zero value is polite: each host gets one request per second, one at a
-// time. The fields must not be changed after the first use, and a Limiter must
-// not be copied. All methods are safe for concurrent use.
+// The zero value is polite: each host gets at most one request per second, one
+// at a time. The fields must not be changed after the first use, and a Limiter
+// must not be copied. All methods are safe for concurrent use.
 type Limiter struct {
 	// Delay is the least time between the starts of two requests to one host.
-	// 0: 1 s. Negative: none, and only Concurrency limits the host.
+	// 0: 1 s. Negative: none, but Concurrency, Crawl-delays and pauses still
+	// hold.
 	Delay time.Duration
 
 	// Concurrency is how many requests to one host may be in flight, from their
@@ -31,19 +32,21 @@ type Limiter struct {
 	// 0: 1. Negative: no limit.
 	Concurrency int
 
-	// MaxCrawlDelay is the longest Crawl-delay that is waited for. Under a
-	// longer one, the first request starts and further ones are refused with a
-	// [*DelayError] until the delay is over. 0: 60 s. Negative: no maximum.
+	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. With a
+	// longer one, the first request starts, and further ones are refused with a
+	// [*DelayError] until the Crawl-delay is over. 0: 60 s. Negative: no
+	// maximum.
 	MaxCrawlDelay time.Duration
 
-	// ClampCrawlDelay cuts any longer Crawl-delay to MaxCrawlDelay instead.
-	// That disobeys the host, so it is logged and reported to the Observer,
-	// once per host.
+	// ClampCrawlDelay cuts each longer Crawl-delay to MaxCrawlDelay, so that
+	// requests wait instead of being refused. That disobeys the host. So the
+	// cut is logged and reported to the Observer, once for each host.
 	ClampCrawlDelay bool
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
-	// can cause. A longer one is cut to it, so that a slip of a server's
-	// operator does not end a crawl. 0: 24 h. Negative: no maximum.
+	// can cause. A longer one is cut, so that a mistake of a server's operator
+	// does not end a crawl. The pause for a quota may be one second longer. 0:
+	// 24 h. Negative: no maximum.
 	MaxRetryAfter time.Duration
 
 	// EndToStart counts every interval from the end of a request (Grant.Done)
@@ -60,14 +63,14 @@ type Limiter struct {
 	Adaptive Adaptive
 
 	// BackOff is the pause after the first 429 without a usable Retry-After. It
-	// doubles with every further incident. A 503, or an answer that is surely a
-	// challenge or block, costs one more interval at first; from the second in
-	// a row on it counts as a 429. 0: 5 s. Negative: none, and only a
-	// Retry-After pauses a host.
+	// doubles with every further incident in a row. A 503, or an answer that is
+	// surely a challenge, a captcha or a block, costs one more interval at
+	// first. From the second in a row on, it counts as a 429. 0: 5 s. Negative:
+	// none, and only a Retry-After or a spent quota pauses a host.
 	BackOff time.Duration
 
-	// MaxBackOff is the longest pause that this doubling reaches. 0: 1 h.
-	// Negative: no maximum.
+	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0:
+	// 1 h. Negative: no maximum.
 	MaxBackOff time.Duration
 
 	// MaxWait is the longest time that Acquire waits. A request that would wait
@@ -76,37 +79,39 @@ type Limiter struct {
 	MaxWait time.Duration
 
 	// Lease is the time after which the slot of a grant is freed although Done
-	// was not called. It has to be longer than the longest request. 0: 10 min.
-	// Negative: never.
+	// was not called. It has to be longer than the longest request. A Transport
+	// prolongs it to AttemptTimeout if that is longer. 0: 10 min. Negative:
+	// never.
 	Lease time.Duration
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
 	// same key share one pace. If Key returns an error or an empty name,
-	// Acquire returns an error. Many goroutines call it at once. nil:
+	// Acquire returns an error. Many goroutines call Key at once. nil:
 	// [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
 	// it. Give it another Key, such as [IPKey], to be gentle with a machine
-	// that serves many hosts. It has its own Delay, Jitter, Concurrency,
-	// MaxWait, Lease and MaxHosts. Crawl-delay, back-off and adaptive pace
-	// apply only in the first Limiter, whose Observer and Logger serve both.
-	// Several Limiters may share one Within.
+	// that serves many hosts. The second Limiter keeps its own Delay,
+	// EndToStart, Jitter, Concurrency, MaxWait, Lease, MaxHosts, global limits
+	// and Within. It must have neither Fleet nor Budget. Crawl-delay, back-off,
+	// quotas and adaptive pace apply only in the first Limiter, whose Observer
+	// and Logger serve both. Several Limiters may share one Within.
 	Within *Limiter
 
 	// GlobalConcurrency is how many requests may be in flight to all hosts
 	// together. 0 or negative: no limit.
 	GlobalConcurrency int
 
-	// GlobalRate, if not nil, must yield a token for each request to any host.
-	// Other users of the same line may share it.
+	// GlobalRate, if not nil, must give a token for each request, to whatever
+	// host. Other parts of the program may take tokens from it too.
 	GlobalRate *rate.Limiter
 
 	// Fleet, if not nil, hands each host to one of many Limiters at a time, so
 	// that the processes of a fleet keep one pace together. Give all of them
 	// the same fields. A request to a host that another Limiter owns waits
 	// until the owner gives the host away. The owner does that after 2 s of its
-	// own requests, or as soon as it has none. A Fleet serves one Limiter,
+	// own requests, or soon after it has none left. A Fleet serves one Limiter,
 	// which cannot be the Within of another. nil: this process paces alone.
 	Fleet Fleet
 
@@ -114,16 +119,18 @@ type Limiter struct {
 	// limit.
 	Budget Budget
 
-	// MaxHosts is how many hosts are remembered. A host is forgotten soon after
-	// its interval is over. One with a Crawl-delay, an adaptive pace or a
-	// history of refusals is forgotten only when its room is needed. One whose
-	// interval or pause goes on is never forgotten. If there are only such
-	// hosts, a further host is refused with a [*DelayError] until the first of
-	// them is free. 0: 1,000,000. Negative: no limit.
+	// MaxHosts is how many hosts are remembered. A host is forgotten when new
+	// ones come and its interval and pause are over. One with a Crawl-delay, an
+	// adaptive pace or a history of refusals is forgotten only when its room is
+	// needed. One that has requests, or whose interval or pause goes on, is
+	// never forgotten. If there are only such hosts, a further host is refused
+	// with a [*DelayError] until the first of them is free. With a Budget,
+	// MaxHosts also limits how many hosts are asked in one day, because their
+	// counts are kept all day. 0: 1,000,000. Negative: no limit.
 	MaxHosts int
 
 	// Observer is told what happens to requests and hosts. [Join] combines
-	// several. nil: nobody is told.
+	// several Observers. nil: nobody is told.
 	Observer *Observer
 
 	// Logger gets warnings about a response body that nobody reads, a
@@ -134,14 +141,14 @@ type Limiter struct {
 	once    sync.Once
 	invalid error
 	set     settings
-	epoch   time.Time // all times below count from here: monotonic, 8 bytes
-	whole   *Limiter  // the gate of GlobalConcurrency and GlobalRate
+	epoch   time.Time // points in time count from here: monotonic, and 8 bytes
+	whole   *Limiter  // limits all hosts together; nil: no global limit is set
 	gate    *rate.Limiter
 
 	mu      sync.Mutex // held for moments, never during a wait
 	hosts   map[string]*host
-	idle    hostRing           // hosts with nobody waiting or in flight, least recently used first
-	resting restHeap           // idle hosts that a search for room found still waiting
+	idle    hostRing           // hosts that no request needs, least recently used first
+	resting restHeap           // hosts like those in idle, found with a wait ahead
 	backed  map[*host]struct{} // hosts in a pause, or in one lately
 	tickets uint64             // requests that have queued
 	starts  uint64             // requests that have started
@@ -153,7 +160,7 @@ type Limiter struct {
 	books    *books              // nil: Budget.Dir is ""
 }
 
-// settings are the fields with their defaults filled in.
+// settings are the fields that have defaults, with these filled in.
 type settings struct {
 	delay, maxCrawl, maxRetryAfter time.Duration
 	backOff, maxBackOff, lease     time.Duration
@@ -210,8 +217,8 @@ func (l *Limiter) setUp() {
 	}
 }
 
-// orDefault returns v if it is positive, zero if it is 0, and negative if it is
-// below 0.
+// orDefault returns v if v is positive, the argument zero if v is 0, and the
+// argument negative if v is below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:
@@ -329,7 +336,8 @@ func (l *Limiter) ask(ctx context.Context, u *url.URL, g *Grant) error {
 	return nil
 }
 
-// chain appends a Grant for each other Limiter that must agree.
+// chain appends a Grant for each other Limiter that must agree. It returns the
+// least of patience and the waits that these Limiters allow.
 func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (time.Duration, error) {
 	g.wake = make(chan struct{}, 1)
 	last := g
@@ -356,7 +364,8 @@ func (g *Grant) chain(ctx context.Context, u *url.URL, patience time.Duration) (
 	}
 }
 
-// maxWait returns the shortest wait that MaxWait refuses.
+// maxWait returns the shortest wait that MaxWait refuses, or false if MaxWait
+// limits nothing.
 func (l *Limiter) maxWait() (time.Duration, bool) {
 	switch {
 	case l.MaxWait < 0:
@@ -367,8 +376,8 @@ func (l *Limiter) maxWait() (time.Duration, bool) {
 	return 0, false
 }
 
-// wait sleeps until g has started, is refused, or ctx ends. It looks again when
-// g is woken and when the time that the last look named has come.
+// wait sleeps until g starts, is refused, or ctx ends. It looks again when g is
+// woken and when the time that the last look named has come.
 func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 	asked := time.Now()
 	var timer *time.Timer
@@ -431,9 +440,10 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}
 }
 
-// Next returns when a request to u's host could start if it were made now; the
-// present if at once. It assumes that requests in flight will be over by then.
-// A scheduler can sort its hosts by it. Next takes no slot and does not wait,
+// Next returns the earliest time at which a request to u's host could start if
+// it were made now; the present if at once. That may be too early: Next takes
+// no account of GlobalRate, and assumes that slots will be free in time. A
+// scheduler can sort its hosts by it. Next takes no slot and does not wait,
 // except for a Key that looks names up, such as [IPKey]. A URL without a usable
 // host, which Acquire would refuse, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {

@@ -21,8 +21,8 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// startsOf makes n requests at once. Each takes work. It returns when they
-// started, counted from now.
+// startsOf makes n requests at once, each of which takes the time work. It
+// returns when they started, counted from the call.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()
 	u := mustURL(t, "http://example.com/")
@@ -64,7 +64,7 @@ func TestPace(t *testing.T) {
 	tests := []struct {
 		name    string
 		limiter *Limiter
-		crawl   time.Duration // -1: nothing is told
+		crawl   time.Duration // the Crawl-delay that is told; -1: nothing is told
 		work    time.Duration
 		want    []time.Duration
 	}{
@@ -97,8 +97,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The fetch of robots.txt waits for Delay, and the page after it waits for
-// Delay alone.
+// The fetch of robots.txt waits for Delay alone, and a page waits for Delay
+// after it. No Crawl-delay counts from it.
 func TestExemptFetchOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -121,7 +121,7 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 		step(robots, 12*time.Second)
 		step(page, 21*time.Second)
 		step(robots, 22*time.Second)
-		step(t.Context(), 31*time.Second) // nothing is told: the host keeps what it was told last
+		step(t.Context(), 31*time.Second) // nothing is told, so the last Crawl-delay still holds
 		step(WithCrawlDelay(t.Context(), 0), 32*time.Second)
 	})
 }

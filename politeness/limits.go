@@ -6,7 +6,7 @@ import (
 )
 
 // A limit is an item of RateLimit or RateLimit-Policy
-// (draft-ietf-httpapi-ratelimit-headers-11). Missing numbers are -1.
+// (draft-ietf-httpapi-ratelimit-headers-11). A missing number is -1.
 type limit struct {
 	name     string // as written
 	left     int64  // r: units left of the quota
@@ -17,14 +17,14 @@ type limit struct {
 	bad      bool   // the field is malformed, and all of it is ignored
 }
 
-// maxLimits is how many bytes of a field are read. A longer field is no help to
-// a client.
+// maxLimits is the greatest length of a field in bytes. A longer one counts as
+// malformed.
 const maxLimits = 4 << 10
 
-// limits parses a List of Structured Fields (RFC 9651 §3.1) whose members are
-// Items. If the field is malformed, the last limit is bad. A line in the form
-// of versions before 08, "limit=100, remaining=50, reset=5", is one item
-// without a name.
+// limits parses a field whose value is a List of Items (RFC 9651 §3.1). If the
+// field is malformed, the last limit is bad. A line in the form of the draft's
+// versions before 08, "limit=100, remaining=50, reset=5", is one item without a
+// name.
 //
 // It parses as it goes and stores nothing, because it runs for each response.
 func limits(lines []string) iter.Seq[limit] {
@@ -56,7 +56,8 @@ func limits(lines []string) iter.Seq[limit] {
 	}
 }
 
-// parseOld parses a line in the old form, a Dictionary of Integers.
+// parseOld parses a line in the old form, a Dictionary of Integers. It returns
+// false if the line has another form.
 func parseOld(line string) (limit, bool) {
 	old := limit{left: -1, resets: -1, quota: -1, window: -1, requests: true}
 	r := fieldReader{rest: strings.Trim(line, " \t")}
@@ -86,7 +87,8 @@ func parseOld(line string) (limit, bool) {
 }
 
 // A fieldReader holds the unread rest of a Structured Field. Each method takes
-// from its front what the method's name says, or sets bad.
+// from the front what its name says. If a part of an Item is malformed, the
+// method sets bad.
 type fieldReader struct {
 	rest string
 	bad  bool
@@ -154,7 +156,7 @@ func (r *fieldReader) skip(c byte) bool {
 func (r *fieldReader) skipSpace() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
 // isAtEnd takes the white space after a comma, and reports whether nothing
-// follows. That is a fault.
+// follows. A comma at the end makes the field malformed.
 func (r *fieldReader) isAtEnd() bool {
 	r.skipSpace()
 	return r.rest == ""
@@ -217,7 +219,8 @@ func (r *fieldReader) bareItem() (n int64, isInteger bool) {
 	return 0, false
 }
 
-// number takes an Integer or a Decimal (RFC 9651 §4.2.4).
+// number takes an Integer or a Decimal (RFC 9651 §4.2.4). n is its integer
+// part.
 func (r *fieldReader) number() (n int64, isInteger bool) {
 	negative := r.skip('-')
 	whole := r.span(isDigit)
@@ -238,8 +241,9 @@ func (r *fieldReader) number() (n int64, isInteger bool) {
 	return n, isInteger
 }
 
-// quoted takes a String (RFC 9651 §4.2.5) with its escape character, or the
-// part of a Display String after "%", which has no escape.
+// quoted takes a quoted text: a String (RFC 9651 §4.2.5) with its escape
+// character, or the part of a Display String after "%", with the escape 0,
+// which means none.
 func (r *fieldReader) quoted(escape byte) {
 	if !r.skip('"') {
 		r.bad = true

@@ -11,92 +11,96 @@ import (
 // An Observer is told what happens to requests and hosts, for metrics and logs.
 // Each function is optional. A nil one costs nothing.
 //
-// The functions are called during requests, by many goroutines at once, with no
-// lock held. They must return quickly. A panic in one reaches the caller of the
-// Limiter or Transport.
+// Many goroutines call the functions at once, with no lock held: those that
+// make requests, and in a fleet those of the Fleet. The functions must return
+// quickly. A panic in one reaches the caller of the Limiter, Transport or Hold.
 //
 // The context is the request's, and may have ended. Answered, Ended and
 // BackedOff may get a background context instead: [Grant.Done] has no context,
 // and only a [Transport] knows the request's.
 type Observer struct {
-	// Granted: a request may start, at At. Wait is how long it waited. Delay
-	// and CrawlDelay are the intervals that the host's starts keep. Until is
-	// the end of the host's latest pause, if it had one.
+	// Granted is called when a request may start, at the time At. Wait is how
+	// long it waited. Delay and CrawlDelay are the intervals that the host's
+	// starts keep. Until is the end of the host's latest pause, if it had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered: a response came, at At, with Status and RetryAfter. Wait is
-	// what RetryAfter asks for, even if it is not obeyed with this status.
+	// Answered is called when a response has come, at the time At, with Status
+	// and RetryAfter. Wait is what RetryAfter asks for, even if that is not
+	// obeyed with this Status.
 	Answered func(ctx context.Context, e Event)
 
-	// Ended: a request is over, at At: its body was read or closed, or it
-	// failed. Wait is how long it took. Status is 0 if no response came.
+	// Ended is called when a request is over, at the time At: its body was read
+	// or closed, it failed, or its context or timeout ended. Wait is how long
+	// it took from its start. Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused: a request got a [*DelayError] with this Until. Wait is how long
-	// it had waited.
+	// Refused is called when a request gets a [*DelayError] with this Until.
+	// Wait is how long it had waited.
 	Refused func(ctx context.Context, e Event)
 
-	// Cancelled: a request's context was cancelled while it waited. Wait is how
-	// long it had waited.
+	// Cancelled is called when a request's context is cancelled while it waits.
+	// Wait is how long it had waited.
 	Cancelled func(ctx context.Context, e Event)
 
-	// BackedOff: a host is left alone for Wait, until Until, because it
-	// answered with Status, at At: 429, 503, 3xx, a bot wall's status, or any
-	// with a spent quota.
+	// BackedOff is called when a host is left alone for Wait, until Until,
+	// because of its answer at the time At. Status is the answer's: 429, 503,
+	// 3xx, that of a bot wall, or any status with a spent quota.
 	BackedOff func(ctx context.Context, e Event)
 
-	// Clamped: a Crawl-delay of Wait was cut to MaxCrawlDelay.
+	// Clamped is called when a Crawl-delay of Wait is cut to MaxCrawlDelay, for
+	// the first time at this host.
 	Clamped func(ctx context.Context, e Event)
 
-	// Unread: a request waits only for a response body that has been neither
-	// read nor closed for Wait.
+	// Unread is called once for a response body that has been neither read nor
+	// closed for Wait, while a request waits for nothing else.
 	Unread func(ctx context.Context, e Event)
 
-	// Owned: in a fleet, this Limiter owns the host from now on. Wait is how
-	// long it had to ask. The context of Owned, HandedOver and Lost is a
-	// background one.
+	// Owned is called when this Limiter, as part of a fleet, begins to own the
+	// host. Wait is how long it had to ask. The context of Owned, HandedOver
+	// and Lost is a background one.
 	Owned func(ctx context.Context, e Event)
 
-	// HandedOver: this Limiter has given the host to members of the fleet that
-	// waited for it.
+	// HandedOver is called when this Limiter has given the host away while
+	// other members of the fleet waited for it.
 	HandedOver func(ctx context.Context, e Event)
 
-	// Lost: this Limiter no longer owns the host, because the Fleet has lost
-	// its session.
+	// Lost is called when this Limiter no longer owns the host, because the
+	// Fleet has lost its session.
 	Lost func(ctx context.Context, e Event)
 }
 
-// An Event is something that happened to a request or a host. The function of
-// the [Observer] that gets it says what happened and which fields are set. The
-// others are zero.
+// An Event is something that happened to a request or a host. The comment of
+// the [Observer] function that gets the Event says what happened and what Wait,
+// Until and At are. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
-	Wait   time.Duration // how long
-	Until  time.Time     // until when
-	Status int           // of the response
-	Reason Reason        // Granted, Refused, Cancelled: what the request waited for longest
-	Exempt bool          // whether the request is the fetch of robots.txt
+	Wait   time.Duration // how long; the function's comment says what
+	Until  time.Time     // the end; the function's comment says of what
+	Status int           // the response's status
+	Reason Reason        // Granted, Cancelled: what it waited for longest; Refused: as in DelayError
+	Exempt bool          // the request is a fetch of robots.txt
 
-	// These are set once a request was granted. Request is its number among the
-	// Limiter's starts. At is when it started, was answered, ended, or made its
-	// host back off. At is by the Limiter's own monotonic clock: the difference
-	// of two is the time that passed.
+	// Granted, Answered, Ended and BackedOff set these. Request is the
+	// request's number among the Limiter's starts. At is when it started, was
+	// answered, ended, or made its host back off. All At of a Limiter are by
+	// its monotonic clock: the difference of two is the time that passed.
 	Request uint64
 	URL     *url.URL
 	At      time.Time
 
-	RetryAfter string // Answered: as written; several joined by ", "
+	RetryAfter string // Answered: the field as written; several are joined by ", "
 
-	// These are the intervals that the host's starts keep, without Jitter: the
-	// Delay, or the adaptive delay if that is longer; and the Crawl-delay,
-	// which does not apply to the fetch of robots.txt. 0: none.
+	// Granted sets these. They are the intervals that the host's starts keep,
+	// without Jitter. Delay is Limiter.Delay, or the adaptive delay if that is
+	// longer. CrawlDelay is the Crawl-delay, and 0 for a fetch of robots.txt.
+	// 0: none.
 	Delay, CrawlDelay time.Duration
 }
 
 // Join returns an Observer that calls the functions of all observers, in their
-// order. It skips nil observers, and returns nil if there is no other. A
-// function that no observer has stays nil. Join reads the observers' fields, so
-// set them before.
+// order. It skips nil observers, and returns nil if all are nil. A function
+// that no observer has stays nil. Set the fields of the observers before the
+// call.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range observers {
@@ -142,16 +146,16 @@ func both(f, g func(context.Context, Event)) func(context.Context, Event) {
 // Stats are a Limiter's numbers at one moment, for gauges. To count what
 // happens over time, use an [Observer].
 type Stats struct {
-	Hosts     int // remembered
+	Hosts     int // hosts that are remembered
 	Waiting   int // requests in a queue
 	InFlight  int // requests that hold a slot
 	BackedOff int // hosts in a pause because of their answers
-	Owned     int // hosts that are owned, in a fleet
-	Unowned   int // hosts that are asked for in a fleet and not owned yet
+	Owned     int // in a fleet: hosts that this Limiter owns
+	Unowned   int // in a fleet: hosts that it has asked for and does not own yet
 }
 
-// Stats returns the numbers of this moment. They leave out a Limiter within,
-// which has its own.
+// Stats returns the numbers of this moment. They leave out the Limiter in
+// Within, which has its own Stats.
 func (l *Limiter) Stats() Stats {
 	l.init()
 	l.mu.Lock()
@@ -232,7 +236,7 @@ func (l *Limiter) logger() *slog.Logger {
 	return slog.Default()
 }
 
-// tellBackOff logs and reports a pause that begins now.
+// tellBackOff logs and reports a pause that begins or is prolonged now.
 func (l *Limiter) tellBackOff(ctx context.Context, e *Event) {
 	e.Until = at(e.Wait)
 	l.logger().Debug("politeness: a host asks to be left alone",

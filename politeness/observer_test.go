@@ -94,7 +94,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	})
 }
 
-// A Limiter that is observed allocates no more than one that is not.
+// A Limiter with an Observer allocates no more than one without.
 func TestObserversAllocateNothing(t *testing.T) {
 	u := mustURL(t, "http://example.com/")
 	allocs := func(o *Observer) float64 {
@@ -112,7 +112,7 @@ func TestObserversAllocateNothing(t *testing.T) {
 	}
 }
 
-// The events of a request tell what it kept to and what became of it.
+// The events of a request tell which intervals it kept and what became of it.
 func TestObserversAreToldAWholeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string

@@ -16,18 +16,20 @@ import (
 	"time"
 )
 
-// A trip is one request of a random schedule. Times count from its beginning.
+// A trip is one request of a random schedule. Times count from the schedule's
+// beginning.
 type trip struct {
 	arrive time.Duration
 	cancel time.Duration // 0: never
-	crawl  time.Duration // told on arrival; -2: nothing told, Exempt: robots.txt
+	crawl  time.Duration // what is told on arrival; -2: nothing; Exempt: it is robots.txt
 	work   time.Duration
 	status int
 	after  time.Duration // Retry-After, whole seconds
 }
 
-// randomTrips draws times to the nanosecond. So no two events with different
-// causes fall on one instant, at which their order would be undefined.
+// randomTrips draws times to the nanosecond. So hardly ever do two events with
+// different causes fall on one instant, at which their order would be
+// undefined.
 func randomTrips(r *rand.Rand, n int) []trip {
 	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
 	trips := make([]trip, n)
@@ -54,8 +56,9 @@ func randomTrips(r *rand.Rand, n int) []trip {
 	return trips
 }
 
-// ideal is the readable twin of the Limiter. It has one host, handles one event
-// after the other, and computes everything anew each time.
+// ideal returns when the trips should start. It is a readable twin of the
+// Limiter: it has one host, handles one event after the other, and computes
+// everything anew each time.
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
 	starts := make([]time.Duration, len(trips))
@@ -246,7 +249,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 					wg      sync.WaitGroup
 					mu      sync.Mutex
 					log     []served
-					pauses  []served // from the 429 to its earliest end
+					pauses  []served // start: when the 429 came; end: the earliest end of its pause
 					replied int
 				)
 				for i, trip := range trips {
@@ -305,7 +308,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				for _, p := range pauses {
 					began := log[slices.IndexFunc(log, func(s served) bool { return s.trip == p.trip })].start
 					if began <= incident {
-						continue // it belongs to the same incident
+						continue // it belongs to the incident before
 					}
 					incident = p.start
 					for _, s := range log {
@@ -364,8 +367,9 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Hosts that share machines keep their own pace and that of their machine.
-// Requests are served in the order of their host, whichever of them give up.
+// Hosts that share machines keep their own pace and that of their machine. The
+// requests to a host start in the order in which they came, whichever of them
+// give up.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A look is what a request learns when it looks whether it may start. It is
-// small because it lies on the stack of each request that waits.
+// A look is what a request learns when it looks whether it may start. The
+// struct is small because it lies on the stack of each request that waits.
 type look struct {
 	started bool
 	refused bool
@@ -81,7 +81,8 @@ func (g *Grant) try(commit bool) (v look) {
 	return v
 }
 
-// tryThen asks the next Limiter if this one is ready.
+// tryThen asks the next Limiter if this one is ready. If it is not, g leaves
+// the queues of the next Limiters, and the estimate takes account of them.
 func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	if !v.started {
 		g.leaveThen() // g's turn there must not hold up requests to other hosts
@@ -97,9 +98,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	return inner
 }
 
-// join puts g at the end of its host's queue. in is false if g was refused
-// instead, or started at once. With commit, g starts at once if nobody is
-// before it and nothing makes it wait.
+// join puts g at the end of its host's queue. in is false if g is in no queue,
+// because it was refused or started at once. With commit, g starts at once if
+// nobody is before it and nothing makes it wait.
 func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
@@ -111,7 +112,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	if l.Fleet != nil {
 		l.want(h, now)
 	}
-	if g.crawl > 0 || h.learnt != nil { // else the Crawl-delay is 0 on both sides
+	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.tell(h, g, now)
 	}
 	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
@@ -168,8 +169,8 @@ func (g *Grant) whyThen(inner why) why {
 	return whyWithin
 }
 
-// decides reports whether no Limiter after g's, and no GlobalRate, has to
-// agree.
+// decides reports whether g's Limiter alone decides when g starts: no other
+// Limiter follows, and there is no GlobalRate to ask.
 func (g *Grant) decides() bool {
 	return g.then == nil && g.limiter.gate == nil
 }
@@ -193,14 +194,16 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// quit removes g from its host's queue for good.
+// quit removes g from its host's queue. If no other request needs the host, the
+// host becomes idle.
 func (l *Limiter) quit(g *Grant) {
 	l.dequeue(g)
 	l.settle(g.host)
 }
 
 // leave removes g from all queues and returns how long it would have had to
-// wait. With returns, the request is expected to come again then.
+// wait. If returns is true, a fleet keeps the host for a while, because the
+// request is expected to come again then.
 func (g *Grant) leave(returns bool) (again time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
@@ -281,7 +284,7 @@ func (l *Limiter) opening(g *Grant, now time.Duration) look {
 }
 
 // yields reports whether g must let the first request of the other line go
-// before it. g is the first of its own line and is due. It must yield if the
+// before it. g is the first of its own line and is due. g must yield if the
 // other request came earlier and is due too. So the fetch of robots.txt
 // overtakes only requests that still wait for a Crawl-delay. Once such a
 // request is due, the earlier of the two goes first. g is woken when the other
@@ -317,7 +320,7 @@ func (l *Limiter) comeAgain(g *Grant, now time.Duration) time.Duration {
 	h := g.host
 	wait := max(l.due(h, g), g.until) - now
 	if wait <= 0 {
-		// Only a slot is missing, and nobody knows for how long.
+		// A slot or the like is missing, and nobody knows for how long.
 		wait = max(l.pace(h), 10*time.Millisecond)
 	}
 	return wait
@@ -335,7 +338,8 @@ func (g *Grant) poke() {
 }
 
 // line returns the queue that g waits in. The fetch of robots.txt has its own,
-// because it waits neither for a Crawl-delay nor behind requests that do.
+// because it waits neither for a Crawl-delay nor behind requests that wait for
+// one.
 func (h *host) line(g *Grant) *grantRing {
 	if g.exempt {
 		return &h.robots
@@ -404,17 +408,17 @@ func (r *grantRing) remove(g *Grant) {
 // nothing but its slot, before the log says so.
 const unreadAfter = 5 * time.Second
 
-// A holdUp is what the first in a queue remembers about the request in flight
-// that it waits for.
+// A holdUp is what the first request in a queue remembers about the request in
+// flight that it waits for.
 type holdUp struct {
 	by    *Grant
 	reads uint32
 	since time.Duration
 }
 
-// heldUp returns what a request that lacks only a slot sees. It should look
-// again when the first lease ends, or when the body that it waits for has been
-// unread for long. Everything else wakes it.
+// heldUp returns what g sees if it lacks only a slot. g should look again when
+// the first lease ends, or when the body that it waits for has been unread for
+// long. Everything else wakes g.
 func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	h := g.host
 	v := look{wait: forever, until: g.until, why: whySlot}

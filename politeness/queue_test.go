@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// The requests that wait do not make it slower to join a queue, or to ask when
-// a request could start.
+// Even if many requests wait, it is quick to ask when one more could start.
 func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	asking := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}
@@ -49,8 +48,8 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// If a host tells another Crawl-delay with each request, not each of them goes
-// through the whole queue.
+// Even if each new request is told another Crawl-delay, it is quick to join a
+// long queue.
 func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	joining := func(waiters int) time.Duration {
 		l := &Limiter{Delay: time.Hour}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A quota is how many requests a host still takes, by the fields of a response.
-// Where these differ, it is the strictest.
+// A quota is the pace that the quota fields of a response ask for. If they tell
+// several quotas, the strictest counts.
 type quota struct {
-	pause  time.Duration // no request for so long, because the quota is spent
-	spread time.Duration // from start to start, so that the quota lasts
+	pause  time.Duration // how long no request may start, because the quota is spent
+	spread time.Duration // the interval between starts with which the quota lasts
 	until  time.Duration // how long spread holds, from now on
 }
 
@@ -32,7 +32,7 @@ func tellsQuota(h http.Header) bool {
 }
 
 // quotaOf reads the quota fields of a response. others is the number of other
-// requests in flight, which the server is taken not to have counted yet. A time
+// requests in flight, which the server has presumably not counted yet. A time
 // longer than most is cut to most.
 func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quota {
 	var q quota
@@ -51,7 +51,7 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 			reset, ok = longestReset(resets, h, now)
 		}
 		if limit, ok := leastOf(h["X-Ratelimit-Limit"]); ok && limit == 0 && reset == 0 {
-			continue // gateways send three zeros if there is no limit
+			continue // some gateways send zeros if there is no limit
 		}
 		left, isTold := leastOf(h[names[0]])
 		if !ok || !isTold || q.addEach(h[names[0]], resets, others, age, most, h, now) {
@@ -62,8 +62,8 @@ func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) quo
 	return q
 }
 
-// ageOf returns the age of a response that comes from a cache, and so of the
-// quota that it tells.
+// ageOf returns the age of a response that comes from a cache. The quota that
+// it tells is as old. The age is 0 without an Age field.
 func ageOf(h http.Header) time.Duration {
 	if lines := h["Age"]; len(lines) > 0 {
 		if age, ok := parseSeconds(strings.Trim(lines[0], " \t")); ok {
@@ -73,8 +73,8 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// addAged adds a quota that the server stated a time of age ago. It adds
-// nothing if the quota has been renewed since.
+// addAged adds a quota that the server told age ago. It adds nothing if the
+// quota has been renewed since.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {
 		q.add(left, min(reset-age, most))
@@ -83,7 +83,7 @@ func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 
 // addEach adds several quotas that two fields tell in the same order, such as
 // "0, 1500" and "1, 1419704": one for a second, one for a month. It returns
-// false if the values cannot be paired.
+// false if the fields have a single value or values that cannot be paired.
 func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
 	var read quota
 	for i := range maxQuotas {
@@ -106,8 +106,8 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 	return false
 }
 
-// maxQuotas is the most quotas that addEach reads from a field. For a field
-// with more it returns false.
+// maxQuotas bounds the quotas that addEach reads from a field. For a field with
+// as many or more, addEach returns false.
 const maxQuotas = 8
 
 // valueAt returns the value at an index of a list field, without its
@@ -125,8 +125,9 @@ func valueAt(lines []string, at int) (value string, ok bool) {
 	return "", false
 }
 
-// add adds a quota with so many requests left until reset. Most servers count
-// in whole seconds and some round down, so a second is added.
+// add adds a quota with left requests until reset. Most servers count in whole
+// seconds, and some round down. So the quota is taken to be renewed a second
+// later.
 func (q *quota) add(left int64, reset time.Duration) {
 	renewed := later(reset, time.Second)
 	if left <= 0 {
@@ -182,7 +183,8 @@ func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	q.addAll(read)
 }
 
-// policyOf returns the policy with a name.
+// policyOf returns the last policy with a name, if RateLimit-Policy is
+// well-formed.
 func policyOf(h http.Header, name string) (found limit, ok bool) {
 	for item := range limits(h["Ratelimit-Policy"]) {
 		if item.bad {
@@ -220,7 +222,7 @@ func leastOf(lines []string) (least int64, ok bool) {
 	return least, ok
 }
 
-// parseLeft parses how many requests are left.
+// parseLeft parses how many requests are left. It cuts off a fraction.
 func parseLeft(value string) (int64, bool) {
 	n, ok := parseNumber(value)
 	return int64(min(n, 1<<53)), ok
@@ -243,10 +245,11 @@ func longestReset(lines []string, h http.Header, now time.Time) (longest time.Du
 	return longest, ok
 }
 
-// parseReset parses a value of X-RateLimit-Reset: when a quota is renewed. It
-// may be a number of seconds from now, a time in seconds or milliseconds since
-// 1970, or a date. No quota lasts for 30 years, so the size of a number tells
-// which it is. Times are by the server's clock. A time that is past is ignored.
+// parseReset parses a value of X-RateLimit-Reset: when a quota is renewed. The
+// value may be a number of seconds from now, a time in seconds or milliseconds
+// since 1970, or a date. No quota lasts for 30 years, so the size of a number
+// tells which of these it is. Times are by the server's clock. For a time in
+// the past, parseReset returns false.
 func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool) {
 	const isTime, isMilliseconds = 1e9, 1e11
 	n, ok := parseNumber(value)
@@ -270,10 +273,10 @@ func parseReset(value string, h http.Header, now time.Time) (time.Duration, bool
 	return d, d >= 0
 }
 
-// parseNumber parses decimal digits, with or without a fraction.
+// parseNumber parses a decimal number without a sign, perhaps in quotes.
 func parseNumber(s string) (n float64, ok bool) {
 	s = strings.Trim(s, " \t\"")
-	scale := 0.0 // of the fraction's next digit; 0: no point yet
+	scale := 0.0 // the value of a 1 as the fraction's next digit; 0: no point yet
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '.' && scale == 0 && i > 0 && i < len(s)-1:

@@ -16,7 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// fields are a header of lines such as "RateLimit: x".
+// fields returns a header of lines such as "RateLimit: x".
 func fields(lines ...string) http.Header {
 	h := make(http.Header)
 	for _, line := range lines {
@@ -63,7 +63,8 @@ func TestQuotaOf(t *testing.T) {
 		{"a policy on requests, so named", fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`), left(10, time.Minute)},
 		{"a policy without a window", fields(`RateLimit-Policy: "default";q=10`), quota{}},
 
-		// The draft, up to its version 06, and what is older.
+		// These are the fields of the draft up to its version 06, and older
+		// ones.
 		{"RateLimit-Remaining", fields("RateLimit-Limit: 100", "RateLimit-Remaining: 50", "RateLimit-Reset: 30"), left(50, 30*time.Second)},
 		{"RateLimit-Remaining, spent", fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"), spent(30 * time.Second)},
 		{"X-RateLimit in seconds", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
@@ -87,7 +88,7 @@ func TestQuotaOf(t *testing.T) {
 		{"several left and a date", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
-		// From a cache.
+		// These responses come from a cache.
 		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), quota{}},
 		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
 		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), quota{}},
@@ -96,7 +97,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), quota{pause: 4 * time.Second, spread: 10 * time.Second, until: 101 * time.Second}},
 
-		// Headers that tell no quota.
+		// These headers tell no quota.
 		{"nothing", fields("Content-Type: text/html"), quota{}},
 		{"no time", fields(`RateLimit: "default";r=0`), quota{}},
 		{"no number", fields(`RateLimit: "default";t=30`), quota{}},
@@ -111,7 +112,7 @@ func TestQuotaOf(t *testing.T) {
 		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), quota{}},
 		{"an end that no clock has", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+strings.Repeat("9", 400)), quota{}},
 
-		// Malformed fields: no part of them counts.
+		// No part of a malformed field counts.
 		{"a negative number", fields(`RateLimit: "default";r=-1;t=30`), quota{}},
 		{"a decimal", fields(`RateLimit: "default";r=0.5;t=30`), quota{}},
 		{"a string for a number", fields(`RateLimit: "default";r="0";t=30`), quota{}},
@@ -143,7 +144,8 @@ func TestQuotaOf(t *testing.T) {
 
 const day = 24 * time.Hour
 
-// Requests in flight are taken not to be counted yet.
+// Other requests in flight count as made, because the server has presumably not
+// counted them yet.
 func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]quota{
@@ -161,12 +163,12 @@ func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 	}
 }
 
-// quotaServer answers a number of requests in each window, and counts those
-// beyond it.
+// quotaServer takes as many requests as its quota in each window. It answers
+// 429 to those beyond, and counts them.
 type quotaServer struct {
 	quota  int
 	window time.Duration
-	took   time.Duration // by each request
+	took   time.Duration // how long each request takes
 	tell   func(h http.Header, quota, left int, reset time.Duration)
 
 	mu           sync.Mutex
@@ -193,7 +195,7 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A server that states its quota, in any of the forms, never gets more requests
-// than that, and gets most of them.
+// than that. The crawl takes at most three times as long as the quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
@@ -246,7 +248,7 @@ func TestQuotasAreKept(t *testing.T) {
 			{Delay: 700 * time.Millisecond, EndToStart: true, Jitter: 0.3},
 		} {
 			if limiter.Concurrency > 1 && name == "only when it is spent" {
-				continue // nobody can know that in time
+				continue // requests in flight cannot know that in time
 			}
 			t.Run(fmt.Sprintf("%s/%v/%d", name, limiter.Delay, limiter.Concurrency), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -282,8 +284,8 @@ func TestQuotasAreKept(t *testing.T) {
 	}
 }
 
-// The same in real time, over the network, with a form of each of the three
-// families of fields.
+// This is TestQuotasAreKept in real time, over loopback, with one form of each
+// of the three families of fields.
 func TestQuotasAreKept_Loopback(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
@@ -327,7 +329,7 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 	}
 }
 
-// afterAnswer returns a Limiter whose host has given this answer.
+// afterAnswer returns l after a request to a.example got this answer.
 func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
@@ -375,8 +377,8 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 	}
 }
 
-// Quotas only lengthen an interval. They shorten neither a Crawl-delay nor a
-// back-off, nor an earlier quota that still holds.
+// Quotas only lengthen an interval. They shorten neither Delay nor the interval
+// of an earlier quota that still holds.
 func TestQuotasOnlyLengthen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}
@@ -386,7 +388,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 		}
 		l = &Limiter{Concurrency: -1, Delay: -1}
 		afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=60`)
-		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // 30 s later
+		old, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")) // starts 30 s later
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +409,8 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 	})
 }
 
-// A wait for a quota has that reason, and is refused if it is too long.
+// A wait for a quota has the Reason "rate limit". A request that would wait too
+// long for it is refused.
 func TestQuotaIsAReason(t *testing.T) {
 	for _, line := range []string{`RateLimit: "default";r=0;t=59`, `RateLimit: "default";r=1;t=60`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -420,7 +423,7 @@ func TestQuotaIsAReason(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // a longer back-off is the reason instead
+	synctest.Test(t, func(t *testing.T) { // a pause by Retry-After has another Reason
 		l := &Limiter{MaxWait: 30 * time.Second}
 		first, _ := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})
@@ -431,7 +434,7 @@ func TestQuotaIsAReason(t *testing.T) {
 	})
 }
 
-// A response without quota fields costs only a look for five fields.
+// Nothing is allocated to look for quota fields and to read them.
 func TestQuotas_Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -18,7 +18,7 @@ import "time"
 //	within              Limiter.Within
 //	max hosts           room for one more host (Limiter.MaxHosts)
 //
-// There may be more in later versions. "" is no wait at all.
+// There may be more in later versions. "" says that the request did not wait.
 type Reason string
 
 // why is a Reason in one byte, because it lies on the stack of each request
@@ -59,7 +59,8 @@ var reasons = [...]Reason{
 	whyMaxHosts:    "max hosts",
 }
 
-// A spell is a time during which a request waited for one thing.
+// A spell is a time during which a request waits for one thing. It also
+// remembers the longest of the request's earlier spells.
 type spell struct {
 	why   why
 	most  why // the reason of the longest spell that is over

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What a request waited for longest is told with its grant, with its refusal,
+// The Reason of a wait is told when the request is granted, when it is refused,
 // and while it waits.
 func TestReasonOfAWait(t *testing.T) {
 	const host = "http://example.com/"
@@ -21,7 +21,7 @@ func TestReasonOfAWait(t *testing.T) {
 	tests := []struct {
 		want    Reason
 		limiter *Limiter
-		before  func(t *testing.T, l *Limiter) // what happens first
+		before  func(t *testing.T, l *Limiter) // what happens before the request
 		ctx     func(ctx context.Context) context.Context
 	}{
 		{want: "delay", limiter: &Limiter{}, before: func(t *testing.T, l *Limiter) { grant(t, l, host).Done(done) }},
@@ -57,7 +57,7 @@ func TestReasonOfAWait(t *testing.T) {
 			before: func(t *testing.T, l *Limiter) {
 				g := grant(t, l, host)
 				time.AfterFunc(10*time.Second, func() { g.Done(done) })
-				time.Sleep(5 * time.Second) // its interval is over
+				time.Sleep(5 * time.Second) // after the interval, only the slot is missing
 			},
 		},
 		{
@@ -157,7 +157,7 @@ func TestReasonOfNoWait(t *testing.T) {
 	}
 }
 
-// grant returns a Grant for a URL that nothing keeps from starting.
+// grant returns a Grant for a request to u.
 func grant(t *testing.T, l *Limiter, u string) *Grant {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, u))

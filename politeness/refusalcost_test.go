@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// ordinaryHeader returns what the sites of today send with a page: 15 fields,
-// one of them with two lines.
+// ordinaryHeader returns a header as sites of today send it with a page: 15
+// fields, one of them with two lines.
 func ordinaryHeader() http.Header {
 	return http.Header{
 		"Date":                      {"Sun, 22 Nov 2026 17:00:00 GMT"},
@@ -54,10 +54,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals does all that a response costs because servers refuse in
-// other ways than by 429 and 503. Its status and header are examined for a
-// refusal (once, because robotsmw takes over the result) and for a quota. In
-// the end its page is searched for the marks of walls, as robotsmw does.
+// lookForRefusals does the work that it costs to find out whether a response
+// refuses the page or tells a quota. It examines the status and header for a
+// refusal (once, because robotsmw takes over the result) and for a quota. Then
+// it searches the page for the marks of walls, as robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	_, clean := signOf(o)
 	limited := tellsQuota(o.Header)
@@ -101,8 +101,8 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	})
 }
 
-// corpusPages returns those pages of a corpus of real ones that are short
-// enough to be examined and are not refusals.
+// corpusPages returns the pages of a corpus of real pages that have at most 9
+// KiB and are no refusals.
 func corpusPages(tb testing.TB) (pages [][]byte) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {

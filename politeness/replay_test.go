@@ -78,7 +78,7 @@ func (s *rudeServer) pipes(t *testing.T) *http.Transport {
 	return tr
 }
 
-// listen returns the address of the server on real connections.
+// listen makes the server serve real connections, and returns its address.
 func (s *rudeServer) listen(t *testing.T) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -139,14 +139,14 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests reached the server: none was sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may see one late; net/http alone takes less than 1 ms
+		if gap < delay/2 { // a busy machine may delay a request; net/http alone takes less than 1 ms
 			t.Errorf("the server saw requests %v apart, want %v: %v", gap, delay, gaps)
 		}
 	}
 }
 
-// If HTTP/2 refuses a stream, the request is sent again on the same connection,
-// which other streams use.
+// If a server refuses an HTTP/2 stream, the request is sent again on the same
+// connection, at the host's pace.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	const delay = 150 * time.Millisecond
 	var mu sync.Mutex
@@ -228,7 +228,7 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 		t.Errorf("%d requests on %d connections, want 5 on 1", len(seen), len(conns))
 	}
 	for i := 1; i < len(seen); i++ {
-		if gap := seen[i].Sub(seen[i-1]); gap < delay/2 { // as above
+		if gap := seen[i].Sub(seen[i-1]); gap < delay/2 { // a busy machine may delay a request
 			t.Errorf("the server saw requests %v apart, want %v", gap, delay)
 		}
 	}
@@ -265,7 +265,8 @@ func TestReplayAndIdleConnections(t *testing.T) {
 	})
 }
 
-// impatient closes a connection to which nothing was written for long.
+// impatient is a connection that is closed when nothing was written to it for
+// the time after.
 type impatient struct {
 	net.Conn
 	after time.Duration
@@ -297,7 +298,7 @@ func TestReplay(t *testing.T) {
 		rude    func(onConn, all int) bool
 		limiter *Limiter
 		request func(t *testing.T) *http.Request
-		within  time.Duration // of the caller; 0: no limit
+		within  time.Duration // the caller's timeout; 0: none
 		gaps    []time.Duration
 		lines   int
 		fails   func(error) bool // nil: the request does not fail
@@ -378,8 +379,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// If there were several idle connections, net/http would use the next one at
-// once.
+// If the server closes one of several idle connections, net/http alone would
+// send the request again on the next one at once.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	for range 20 { // chance decides which connection is used
 		synctest.Test(t, func(t *testing.T) {
@@ -411,7 +412,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	}
 }
 
-// A server that never answers costs a bounded number of requests.
+// A server that never answers gets a bounded number of requests.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

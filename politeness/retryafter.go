@@ -7,7 +7,7 @@ import (
 )
 
 // RetryAfter returns how long the server asks to be left alone, from now on. It
-// returns false if no Retry-After asks for a wait: none is there, or it is
+// returns false if no Retry-After asks for a wait: there is none, or it is
 // malformed, negative, zero or a date in the past.
 //
 // RFC 9110 §10.2.3 has two forms, seconds and an HTTP date. A date is compared
@@ -24,7 +24,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 			if !ok {
 				continue
 			}
-			d = t.Sub(clockOf(h, now)) // saturates
+			d = t.Sub(clockOf(h, now)) // too large a difference becomes the longest Duration
 		}
 		longest = max(longest, d)
 	}

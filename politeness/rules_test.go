@@ -167,7 +167,7 @@ func TestAdaptive(t *testing.T) {
 			{1, 404, nil, 10 * s},
 			{1, 302, nil, 10 * s},
 			{1, 0, errors.New("reset"), 10 * s},
-			{4 * s, 500, nil, 20 * s}, // but slows it down
+			{4 * s, 500, nil, 20 * s}, // but an error can slow it down
 			{0, 200, nil, 20 * s},     // an unknown latency says nothing
 		}},
 		{"between floor and ceiling", Adaptive{Factor: 5, Min: 3 * s, Max: 20 * s}, []step{
@@ -228,7 +228,7 @@ func TestMaxWait(t *testing.T) {
 			t.Errorf("%d granted, %d refused", granted, refused)
 		}
 
-		// A slot that does not come free is waited for just as long.
+		// A request for which no slot becomes free waits just as long.
 		time.Sleep(time.Second)
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil {
@@ -357,8 +357,8 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 	})
 }
 
-// While a host that backs off waits in its machine's queue, other hosts go
-// first.
+// A request to a host that backs off does not hold up requests to other hosts
+// of its machine.
 func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -468,8 +468,8 @@ func TestGlobalRate(t *testing.T) {
 		time.Sleep(950 * time.Millisecond)
 		cancel() // the others get their places
 		wg.Wait()
-		// 5 at once, 9 in the first 950 ms, half of them even; the 45 even ones
-		// that are left take the next 4.6 s.
+		// 5 start at once and 9 in the first 950 ms. Of these 14, 7 are even.
+		// The 46 even ones that are left take the next 4.6 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
@@ -479,8 +479,8 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
-// A token that was reserved by a request that gives up is there for the next
-// one.
+// If a request that has reserved a token gives up, the next request gets the
+// token.
 func TestGlobalRateCancelledReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{GlobalRate: rate.NewLimiter(1, 1)}
@@ -509,8 +509,8 @@ func TestKeys(t *testing.T) {
 		{"http://www.Bücher.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
 		{"http://WWW.XN--BCHER-KVA.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
 		{"http://例え。テスト/", "xn--r8jz45g.xn--zckzah", "xn--r8jz45g.xn--zckzah"},
-		{"http://bu\u0308cher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"}, // NFD
-		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full width
+		{"http://bu\u0308cher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"}, // decomposed (NFD)
+		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full-width letters
 		{"http://straße.example。/", "xn--strae-oqa.example", "xn--strae-oqa.example"},
 		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // no IDNA for ASCII
 		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // forbidden, and dialled as it is
@@ -611,7 +611,7 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// What negative values turn off.
+// A negative value turns off what its field limits.
 func TestNegativeFields(t *testing.T) {
 	t.Run("Concurrency", func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
@@ -746,8 +746,8 @@ func TestStatsAndObserver(t *testing.T) {
 	})
 }
 
-// A request that its host refuses while it waits for the machine leaves both
-// queues.
+// A request may wait for the machine when a pause of its host makes it too
+// late. It is then refused and leaves both queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Everything at once, in real time and for the race detector: hosts that come
-// and go, limits within limits, deadlines, cancellations, refusals and lost
-// grants. Nothing may be left in the end.
+// This test does everything at once, in real time, for the race detector: hosts
+// come and go, and there are limits within limits, deadlines, cancellations,
+// refusals and lost grants. In the end no request may be left.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{
@@ -44,7 +44,7 @@ func TestStress(t *testing.T) {
 				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time, Reason) {}, Granted: func(time.Time) {}})
 				g, err := l.Acquire(ctx, u)
 				l.Next(u)
-				if err == nil && r.IntN(20) > 0 { // else the Grant is lost
+				if err == nil && r.IntN(20) > 0 { // otherwise the Grant is lost: nobody calls Done
 					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
 					g.sent()
 					go g.Done(Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))})

@@ -7,13 +7,14 @@ import (
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
 // fetch keeps Delay. It does not wait for a Crawl-delay, and no Crawl-delay
-// counts from it: the first page after it waits for Delay alone.
+// counts from it. So the first page of a host waits for Delay alone after the
+// fetch.
 const Exempt time.Duration = -1
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
-// *time.Duration. The duration must not change. nil, or no value, tells
-// nothing. A middleware with a context type of its own can return the value
-// there instead, as robotsmw does.
+// *time.Duration. The duration must not change. A nil pointer tells nothing,
+// and neither does a context without the value. A middleware with a context
+// type of its own can return the value from its Value method, as robotsmw does.
 type CrawlDelayKey struct{}
 
 // WithCrawlDelay returns a context that tells the Limiter of its requests the
@@ -24,7 +25,7 @@ func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &toldContext{ctx, d}
 }
 
-// toldContext is like context.WithValue, but costs one allocation.
+// toldContext is like context.WithValue, but costs only one allocation.
 type toldContext struct {
 	context.Context
 	crawlDelay time.Duration
@@ -45,14 +46,15 @@ func crawlDelayOf(ctx context.Context) (told, exempt bool, d time.Duration) {
 	return true, *p == Exempt, max(*p, 0)
 }
 
-// A Trace is told what happens to a request at the Limiter. It is to the
-// Limiter what an httptrace.ClientTrace is to the connection. The goroutine
-// that waits calls the functions, with no lock held. Nil functions are skipped.
+// A Trace is told what happens to a request at the Limiter. It is like an
+// httptrace.ClientTrace, which is told about the connection. The goroutine that
+// makes the request calls the functions, with no lock held. Nil functions are
+// skipped.
 type Trace struct {
 	// Queued is called if the request has to wait: until is the earliest time
 	// at which it can start, and why is what it waits for now. It is called
-	// again when one of them changes. The end of a wait for a "slot" is
-	// unknown, so until may be a time that has passed.
+	// again when one of them changes. Nobody knows when a wait for a "slot" or
+	// the like ends, so until may be a time that has passed.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.

@@ -22,12 +22,13 @@ import (
 	"time"
 )
 
-// roundTripFunc is a Base.
+// roundTripFunc is a function as a Base.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer returns a Base that answers at once.
+// answer returns a Base that answers at once. header has names and values in
+// turn.
 func answer(status int, body string, header ...string) roundTripFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		h := http.Header{}
@@ -216,7 +217,7 @@ func TestRoundTripperContract(t *testing.T) {
 		if !base.closed {
 			t.Error("it is not")
 		}
-		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // Base has none to close
+		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // this Base has no such method
 	})
 
 	t.Run("what names no host goes straight through", func(t *testing.T) {
@@ -315,7 +316,7 @@ func TestAttemptTimeout(t *testing.T) {
 		tr := &Transport{Base: slow, AttemptTimeout: 5 * time.Second, Limiter: &Limiter{Delay: time.Minute}}
 		get(t, tr, "http://example.com/").Body.Close()
 		zero := time.Now()
-		resp := get(t, tr, "http://example.com/") // waits a minute, less the 4 s that the first took
+		resp := get(t, tr, "http://example.com/") // waits for 56 s and is answered after 4 s more
 		if waited := time.Since(zero); waited != time.Minute {
 			t.Errorf("the second answered after %v", waited)
 		}
@@ -397,7 +398,8 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	})
 }
 
-// The waiting request came before the response whose body is left open.
+// A body that is left open is also reported if the request that waits for it
+// came before the response.
 func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -431,8 +433,8 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	})
 }
 
-// 101 Switching Protocols: the body is the connection. It can be written to,
-// and AttemptTimeout does not end it.
+// After 101 Switching Protocols, the body is the connection. It can be written
+// to, and AttemptTimeout does not end it, but frees the slot.
 func TestSwitchingProtocols(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := w.(http.Hijacker).Hijack()
@@ -482,8 +484,9 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// A server that switches to another protocol although nobody asked for it sends
-// no page. Its body is a connection that no timeout ends.
+// If a server switches to another protocol although nobody asked for it,
+// RoundTrip returns an error. Otherwise its body would be a connection that no
+// timeout ends.
 func TestProtocolSwitchedUnasked(t *testing.T) {
 	body := new(countingBody)
 	base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -497,8 +500,8 @@ func TestProtocolSwitchedUnasked(t *testing.T) {
 	}
 }
 
-// HTTP/2, trailers, compression and reused connections work as they do without
-// the Transport.
+// HTTP/2, trailers and reused connections work as they do without the
+// Transport.
 func TestHTTP2AndTrailers(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "Sum")
@@ -556,8 +559,8 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 }
 
 // Without an interval, the Transport does not watch when a request is sent. If
-// the host gets an interval meanwhile, it still counts from when the request
-// was sent.
+// the host gets an interval meanwhile, that counts from the end of the request,
+// and so from no time before it was sent.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -580,7 +583,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})
 			wg.Wait()
 			// The first request is sent at 8 s, so the second may start at 18
-			// s. It dials, too.
+			// s. It also dials for 8 s.
 			if fmt.Sprint(sent) != "[8s 26s]" {
 				t.Errorf("sent at %v", sent)
 			}
