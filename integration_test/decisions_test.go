@@ -83,7 +83,7 @@ var decisions = []decision{
 		[]string{"robotsmw.TestTenThousandCallersOnAColdOriginFetchOnce", "robotsmw.TestLeaderThatGivesUpLeavesTheFetchToTheOthers"}},
 
 	// What a file says.
-	{"which group", "robotstxt", "It obeys all groups that name it, taken together",
+	{"which group", "robotstxt", "A robot obeys all groups that name it, taken together",
 		[]string{"robotsmw/robotstxt.TestGoogleTable_WhichGroup", "robotsmw/robotstxt.TestGoogleTable_Groups"}},
 	{"user-agent values with a version", "robotstxt", `one for "ExampleBot/1.0" is`,
 		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_1_UserAgentLine"}},

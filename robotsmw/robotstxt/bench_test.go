@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// These benchmarks measure one part each. integration_test/peers has benchmarks
-// beside other parsers.
+// These benchmarks measure one part each. Those in integration_test/peers
+// compare this package with other parsers.
 
-// benchFile returns a file with this many rules. One of every oneWildOf rules
-// has a wildcard; if oneWildOf is 0, none has.
+// benchFile returns a file with a number of rules. One of every oneWildOf rules
+// has a wildcard. If oneWildOf is 0, none has.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
@@ -42,7 +42,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkRules measures selecting and compiling the rules.
+// BenchmarkRules measures selecting the rules of a robot and compiling them.
 func BenchmarkRules(b *testing.B) {
 	for _, rules := range []int{4, 40, 400, 4000} {
 		f := parse(benchFile(rules, 4))

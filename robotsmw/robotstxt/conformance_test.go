@@ -44,8 +44,8 @@ func sharedDir(tb testing.TB) string {
 }
 
 // A verdictCase is a line of conformance/cases.jsonl. Upstream is what the
-// suite that it comes from expects, and Google is what the reference parser
-// answers. Each is set only if it differs from Allowed.
+// suite that the case comes from expects, and Google is what the reference
+// parser answers. Each of the two is set only if it differs from Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -126,7 +126,8 @@ type corpus struct {
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts has a digit for each URL of a file. 1 means allowed.
+// corpusVerdicts has the verdicts for a file and a robot. ours and google have
+// a digit for each URL of the file: 1 if it is allowed.
 type corpusVerdicts struct{ id, token, ours, google string }
 
 func readCorpus(tb testing.TB) corpus {

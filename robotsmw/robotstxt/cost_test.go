@@ -9,10 +9,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks rules that are not compiled yet about n targets. It goes
-// through targets again and again. It returns three lists: how many steps the
-// first questions took together, how many they would have taken by scans alone,
-// and how many with rules compiled at once. Compiling counts as its price.
+// questionCosts asks rules that are not compiled yet n questions. The targets
+// are asked about in turn, again and again. Each of the three lists has, at
+// index i, how many steps the first i+1 questions took together. both is for
+// rules as they are used, scanned for rules that are never compiled, and
+// compiled for rules that are compiled at once. Compiling counts as its price.
+// questionCosts changes targets to the form in which they are compared.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -34,7 +36,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // the steps that were left were spent in vain
+			if isDone { // the scan that was given up had used the steps that were left
 				after = max(price, before)
 				sum += price
 			}
@@ -49,8 +51,8 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 	return both, scanned, compiled
 }
 
-// worstCost returns the greatest ratio of both to the better of the other two,
-// and for how many questions it is reached.
+// worstCost returns the greatest ratio of both to the lower of the other two.
+// It also returns for how many questions this ratio is reached.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -60,13 +62,14 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	return worst, questions
 }
 
-// mostCost is twice the cost of the better way, and a little more, because the
-// question on which rules are compiled is paid for twice.
+// mostCost is how many times the cost of the better way is allowed. It is a
+// little more than two, because the question on which rules are compiled is
+// paid for twice.
 const mostCost = 2.05
 
-// TestQuestionsCostAtMostTwice checks that any number of questions costs at
-// most twice as much as in the better of two ways: only scanning, or compiling
-// at once.
+// TestQuestionsCostAtMostTwice checks that any number of questions costs hardly
+// more than twice as much as in the better of two ways: only scanning, or
+// compiling at once.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
 		for _, n := range []int{9, 20, 60, 300, 4000, 14_000} {
@@ -79,9 +82,9 @@ func TestQuestionsCostAtMostTwice(t *testing.T) {
 	}
 }
 
-// TestSharedCorpusQuestions is TestQuestionsCostAtMostTwice on each real file,
-// for the first robot that has a large group there. It logs the costs of the
-// questions together, for a plot.
+// TestSharedCorpusQuestions is TestQuestionsCostAtMostTwice for each real file,
+// with the first robot that has a large group there. It logs the mean costs,
+// which are plotted in the doc of package internal/match.
 func TestSharedCorpusQuestions(t *testing.T) {
 	const most = 10_000
 	c := readCorpus(t)

@@ -11,7 +11,7 @@ func checkDialect(t *testing.T, f *File, token string, allowed bool, targets ...
 	}
 }
 
-// TestKoster1996Table is the draft's own table of paths.
+// TestKoster1996Table checks the rows of the draft's own table of paths.
 func TestKoster1996Table(t *testing.T) {
 	for _, test := range []struct {
 		record, path string
@@ -68,7 +68,7 @@ Disallow: /late
 	checkDialect(t, f, "excite", true, "/", "/org/plans.html")
 	checkDialect(t, f, "otherbot", true, "/org/", "/services/fast.html", "/robots.txt", "/serv%69ce")
 	checkDialect(t, f, "otherbot", false, "/", "/index.html", "/org/plans.html", "/orgo.gif")
-	checkDialect(t, f, "webcrawl", false, "/") // the whole name, not a part of it
+	checkDialect(t, f, "webcrawl", false, "/") // the record for "webcrawler" is not for "webcrawl"
 }
 
 func TestKoster1996Rules(t *testing.T) {

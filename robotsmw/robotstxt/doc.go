@@ -27,18 +27,17 @@
 // # Lines
 //
 // A line is a field, a colon and a value. "#" begins a comment anywhere. White
-// space around the line, the field and the value is ignored, and so is the case
-// of a field. Lines end with LF, CR LF or CR. A byte order mark at the
-// beginning is skipped, and NUL at the beginning or end of a line is white
-// space.
+// space around the line, the field and the value is ignored, and NUL there
+// counts as white space. The case of a field is ignored, too. Lines end with
+// LF, CR LF or CR. A byte order mark at the beginning of the file is skipped.
 //
-// Nothing in a file is an error: a line that is no field is skipped, and a bad
-// line does not affect others. So [Parse] accepts any bytes, such as the HTML
+// Nothing in a file is an error: a line that cannot be parsed is skipped, and
+// does not affect other lines. So [Parse] accepts any bytes, such as the HTML
 // pages that many servers send. Two words without a colon, and some frequent
 // misspellings ("Dissallow", "Useragent"), are read as they are meant. There is
-// no limit for a line. Of a file, only the first [MaxSize] bytes count: lines
-// that do not end within them are ignored. Package lint says what is wrong with
-// a file.
+// no limit for a line's length. Of a file, only the first [MaxSize] bytes
+// count: if it is longer, lines that do not end within them are ignored.
+// Package lint says what is wrong with a file.
 //
 // # Groups
 //
@@ -54,19 +53,19 @@
 //
 // SlowBot may fetch nothing either, because nothing but a rule ends a group.
 //
-// A robot is named by its product token, "ExampleBot". It is compared as a
+// A robot is named by its product token, "ExampleBot". Tokens are compared as a
 // whole and ignoring case: a group for "Example" or for "ExampleBotImages" is
-// not for this robot, and one for "ExampleBot/1.0" is. It obeys all groups that
-// name it, taken together. If there are none, it obeys all groups for "*",
-// taken together. If there are none of these either, there are no rules. The
+// not for this robot, and one for "ExampleBot/1.0" is. A robot obeys all groups
+// that name it, taken together. If there are none, it obeys all groups for "*",
+// taken together. If there are none of these either, everything is allowed. The
 // group for "*" is never added to a robot's own. A group without rules allows
 // everything.
 //
 // # Rules
 //
 // A target is a path with its query. A rule matches a target that begins with
-// the rule's pattern. In a pattern "*" stands for any bytes, and "$" at the end
-// stands for the end of the target:
+// the rule's pattern. In a pattern "*" stands for any bytes or none, and "$" at
+// the end stands for the end of the target:
 //
 //	/fish       /fish, /fish.html, /fishing?for=salmon, but not /Fish or /catfish
 //	/*.pdf$     /a/b.pdf, but not /a/b.pdf?page=1
@@ -75,28 +74,31 @@
 //
 // Of the rules that match, the one with the longest pattern decides, wherever
 // it is in the group. If an Allow and a Disallow are equally long, the Allow
-// decides. If no rule matches, or only one with an empty pattern, the target is
-// allowed. A space inside a pattern is %20. "/robots.txt" is always allowed.
+// decides. A rule with an empty pattern is ignored. If no rule matches, the
+// target is allowed. A space inside a pattern is %20. "/robots.txt" is always
+// allowed.
 //
 // # Escapes
 //
 // The same path can be written in many ways. So patterns and targets are
 // compared in one form, in which a printable ASCII byte is never an escape and
 // any other always is one: /%7Ejoe is /~joe, and /ツ is /%E3%83%84. "%2A" and
-// "%24" in a pattern are a literal "*" and "$". Only "%2F", "%3F", "%23" and
-// "%25" stay as they are, because an escaped "/" is not a separator: a rule for
-// /a%2Fb does not match /a/b. In the query nothing is a separator, so there "/"
-// and "%2F" are the same, and so are "?" and "%3F". The longest pattern is the
-// longest in this form: an escape that remains one counts as three bytes.
+// "%24" in a pattern are a literal "*" and "$". Four escapes of printable bytes
+// stay as they are: "%2F", "%3F", "%23" and "%25". The reason is that an
+// escaped "/" is not a separator: a rule for /a%2Fb does not match /a/b. In the
+// query nothing is a separator, so there "/" and "%2F" are the same, and so are
+// "?" and "%3F". The longest pattern is the longest in this form: an escape
+// that remains one counts as three bytes.
 //
 // # Other names
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. The names that a server may serve a target by are the path with
-// its dot segments resolved (RFC 3986 §5.2.4) and then its empty segments
-// merged, and with these two steps in the other order. [Rules.MatchResolved]
-// also judges these, and so does package robotsmw. [Rules.Match] and
-// [Rules.Allowed] judge only the target that they are given.
+// /private/. A target has two other names by which a server may serve it. One
+// is its path with the dot segments resolved (RFC 3986 §5.2.4) and then the
+// empty segments merged. For the other, these two steps are taken in the other
+// order. [Rules.MatchResolved] also judges these names, and so does package
+// robotsmw. [Rules.Match] and [Rules.Allowed] judge only the target that they
+// are given.
 //
 // # Other fields
 //
@@ -109,44 +111,48 @@
 //	Crawl-delay: 30
 //	Disallow: /cart
 //
-// the rule is for all robots, but only SlowBot waits for 300 seconds. A
-// Crawl-delay belongs to the user-agent lines since the previous one of its
-// group. If there are no such lines, it belongs to the same ones as the
-// previous Crawl-delay, and the larger value counts. That is so in each
-// dialect.
+// the rule is for all robots, but SlowBot waits for 300 seconds, and all others
+// for 30. A Crawl-delay belongs to the user-agent lines since the previous one
+// of its group. If there are no such lines, it belongs to the same user-agent
+// lines as the previous Crawl-delay, and the larger value counts. That is so in
+// each dialect.
 //
-// [File.Sitemaps] returns the sitemaps, which belong to no group.
-// [File.GroupsFor] and [File.Fields] return all other fields as written, for
-// programs that know what to do with them.
+// [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
+// returns all lines that are neither user-agent lines nor rules, as written,
+// and [File.GroupsFor] those of a robot's groups. They are for programs that
+// know what such fields mean.
 //
 // # Other readings
 //
-// Not every robot reads files like this. [Google] and [Koster1996] are other
-// dialects, which show how other robots read a file.
+// Not every robot reads files like this. The dialects [Google] and [Koster1996]
+// show how other robots read a file.
 //
 // # Cost
 //
-// [Parse] goes through the file once, and [File.Rules] selects a group. Most
-// robots ask a handful of questions about a site. These are answered by trying
-// the rules one by one. A large group is compiled once its questions have cost
-// as much as compiling does. After that the time of [Rules.Allowed] and
-// [Rules.Match] depends on the target and hardly on the number of rules. So any
-// number of questions together costs at most twice as much as in the better of
-// the two ways, plus one question. No question allocates memory, except the one
-// that compiles.
+// [Parse] goes through the file once, and [File.Rules] collects the rules of a
+// robot. Most robots ask a handful of questions about a site. These are
+// answered by trying the rules one by one. A large group is compiled once its
+// questions have cost as much as compiling does. After that the time of
+// [Rules.Allowed] and [Rules.Match] depends on the target and hardly on the
+// number of rules. So any number of questions together costs at most twice as
+// much as in the better of the two ways, plus one question. Only the question
+// that compiles the rules allocates memory. Questions about long targets use
+// buffers from a pool.
 //
-// Rules keep at most 200 bytes and twice the bytes of their patterns. They do
+// Rules keep at most 200 bytes, and for each rule either twice its pattern's
+// bytes or six bytes more than its pattern has, whichever is greater. They do
 // not keep the file. Only text that [Match] returns as written can add to that:
 // each user-agent line of the robot after the first, and each pattern that is
 // not stored as it is written.
 //
-// The owner of a file may try to make it expensive. Rules without "*" cost at
-// most a small multiple of the target's length, however many there are. A rule
-// with "*" is tried at most once for each place where the target has something
-// in common with it, and a try takes time in proportion to the target's length.
-// All such rules together may cost 786,432 steps for one target and 16 for each
-// byte of it, of about a nanosecond each. Beyond that the target is disallowed,
-// with the reason [TooMuchWork]. Only a file made for the purpose gets there: a
-// group of 10,000 rules that require what the target lacks, or has in another
-// order, costs a tenth of it.
+// The owner of a file may try to make it expensive. Compiled rules without "*"
+// cost at most a small multiple of the target's length, however many there are.
+// A rule with "*" is tried at most once for each place where the target has
+// something in common with it. A try takes time in proportion to the lengths of
+// the target and the pattern. All such rules together may cost 786,432 steps
+// for one target and 16 for each byte of it. A step takes about a nanosecond.
+// Beyond that the target is disallowed, with the reason [TooMuchWork]. Only a
+// file made for the purpose reaches that limit. A group of 10,000 rules that
+// require what the target lacks, or has in another order, costs about a seventh
+// of it.
 package robotstxt

@@ -26,7 +26,7 @@ Disallow: /
 	// true
 }
 
-// Why may a robot not fetch a page?
+// A Match tells why a robot may not fetch a page.
 func ExampleRules_Match() {
 	rules := robotstxt.Parse([]byte(`User-agent: *
 Disallow: /*.pdf$   # too big
@@ -48,7 +48,7 @@ Allow: /press/
 	// /robots.txt: allowed true, robots.txt itself
 }
 
-// A link may hide where it leads.
+// A link may lead to a disallowed page by another name.
 func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {
@@ -115,7 +115,7 @@ sitemap: https://example.com/news.xml
 	// Output: [https://example.com/sitemap.xml https://example.com/news.xml]
 }
 
-// What does the site say to this robot besides its rules?
+// This shows what a site says to a robot in addition to its rules.
 func ExampleFile_GroupsFor() {
 	file := robotstxt.Parse([]byte(`
 User-agent: *
@@ -150,7 +150,7 @@ func ExampleFile_Fields() {
 	// Output: https://example.com/license.xml
 }
 
-// A verdict, shown in its place.
+// This shows the rule that decides among the lines around it.
 func ExampleFile_Lines() {
 	file := robotstxt.Parse([]byte("# Come in.\nUser-agent: *\nDisallow: /attic/\nDisallow: /cellar/\n"))
 	match := file.Rules("ExampleBot").Match("/attic/box")
@@ -178,7 +178,7 @@ func ExampleFile_Groups() {
 	// [{* 5}] [{Allow / 6}]
 }
 
-// Will Googlebot fetch what a robot that follows the RFC must not?
+// This shows whether Googlebot will fetch a page that RFC 9309 disallows.
 func ExampleDialect_Parse() {
 	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")
 	for _, by := range []struct {

@@ -60,7 +60,7 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 }
 
 // TestSharedFeatures compares every case. The cases on which we differ are
-// listed below, under their reasons.
+// those in featureDisagreements.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -125,8 +125,8 @@ func asJSON(v any) string {
 
 func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
 
-// token returns the product token that our caller would take from the agent:
-// the name before the version.
+// token returns the product token that a user of the package would take from
+// the agent: the name before the version.
 func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
 	return token
@@ -144,11 +144,11 @@ func (c featureCase) fields(name string) (values []string) {
 	return values
 }
 
-// arguments returns the arguments of the calls in the note: [["/hello",
-// "google"], [0], []], for example.
+// arguments returns the arguments of the calls that the note lists, for example
+// [["/hello", "google"], [0], []].
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
-		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // what is not a list has no arguments
+		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // a note without such a list has no arguments
 	}
 	return calls
 }
@@ -187,7 +187,7 @@ func (c featureCase) lintErrors() (got, want any) {
 	return errors, c.Expected
 }
 
-// host compares the last Host line.
+// host compares the value of the last Host line.
 func (c featureCase) host() (got, want any) {
 	value := ""
 	for f := range c.file().Fields("host") {
@@ -203,13 +203,13 @@ func (c featureCase) robotVersion() (got, want any) {
 	return append(c.fields("robot-version"), "")[0], c.Expected
 }
 
-// noindex compares the rule that covers a path.
+// noindex compares the first Noindex value that covers a path.
 func (c featureCase) noindex() (got, want any) {
 	calls := c.arguments()
 	for _, value := range c.fields("noindex") {
 		rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + value)).Rules()
 		if len(calls) > 2 && !rules.Allowed(fmt.Sprint(calls[2][0])) {
-			if _, ok := c.Expected.(float64); ok { // it is the length
+			if _, ok := c.Expected.(float64); ok { // the length of the value is expected
 				return len(value), c.Expected
 			}
 			return value, c.Expected
@@ -225,8 +225,8 @@ func (c featureCase) comment() (got, want any) {
 	return append([]string{}, c.fields("comment")...), c.Expected
 }
 
-// cleanParam compares the lines, as a map from parameters to paths, or the
-// parameters of a URL.
+// cleanParam compares the Clean-param lines, as a map from parameters to paths.
+// If the case has a URL, it compares the parameters of the URL that they name.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -269,7 +269,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 	}
 	switch expected := c.Expected.(type) {
-	case string: // the form in which protego prints it
+	case string: // as protego prints it
 		if len(rates) == 0 {
 			return "None", expected
 		}
@@ -294,7 +294,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // the ratio says the same as the rate
+		for _, e := range expected { // the ratio is dropped, because the rate says the same
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -366,7 +366,8 @@ func (c featureCase) contentSignal() (got, want any) {
 	return signals, c.Expected
 }
 
-// groups compares the user-agent lines of the file, or how much is in a group.
+// groups compares the robots that the file names, the number of its groups, or
+// what is in its first group.
 func (c featureCase) groups() (got, want any) {
 	groups := slices.Collect(c.file().Groups())
 	call, rest, _ := strings.Cut(c.Note, " ")
@@ -410,7 +411,7 @@ func (c featureCase) groups() (got, want any) {
 	return list, c.Expected
 }
 
-// whyDisallowed compares the rules that disallow a path. We name only the one
+// whyDisallowed compares the rules that disallow a path. We return only the one
 // that decides.
 func (c featureCase) whyDisallowed() (got, want any) {
 	calls := c.arguments()
@@ -522,7 +523,7 @@ func (c featureCase) lineReport() (got, want any) {
 	return lines, expected
 }
 
-// export compares what is in each agent's group.
+// export compares what is in the group of each robot.
 func (c featureCase) export() (got, want any) {
 	f := c.file()
 	type agent struct {
@@ -671,28 +672,29 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases to which we give another answer, by the
-// reason. A case is named by its line in the file and its kind.
+// featureDisagreements has the cases to which we give another answer. They are
+// listed under the reason. A case is named by its line in the file and its
+// kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
-		"7 request_rate", "8 request_rate", "9 request_rate", // protego, agents two, three and five of one group
-		"11 request_rate", "12 request_rate", "13 request_rate", // the same, bare numbers
-		"59 comment", "61 comment", // VIPnytt: "*" and receiver
-		"102 export",       // VIPnytt: the last Robot-version of the group
-		"109 render",       // VIPnytt: agentA and agentB, agentE and agentF
-		"191 request_rate", // nzrsky: "*" and FooBot; the first of the two rates is looked at
+		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"
+		"11 request_rate", "12 request_rate", "13 request_rate", // the same with numbers such as "10/60"
+		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group
+		"102 export",       // VIPnytt: the last Robot-version of the group counts
+		"109 render",       // VIPnytt: agentA and agentB share a group, and agentE and agentF
+		"191 request_rate", // nzrsky: "*" and "FooBot" share a group, and its first rate counts
 	},
 	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {
-		"16 request_rate", // "request rate 1/10s 1820-1940"
-		"76 export",       // "Robot-version 2.0" is read
-		"106 render",      // "Disallow /private/" is read
-		"177 sitemaps",    // "http://domain.com/dir/my-sitemap.xml" alone is no sitemap
-		"173 crawl_delay", // "10<BR>" is no number, with the colon
+		"16 request_rate", // "request rate 1/10s 1820-1940" is four words
+		"76 export",       // "Robot-version 2.0" is two words
+		"106 render",      // "Disallow /private/" is two words
+		"177 sitemaps",    // a line with only "http://domain.com/dir/my-sitemap.xml" is no sitemap
+		"173 crawl_delay", // "Crawl-Delay: 10<BR>" has a colon, but "10<BR>" is no number
 	},
 	"no line is 0, not -1": {"42 matching_line"},
 	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
-		"56 clean_param",                                                                        // "**" stays
-		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // whether a host is valid, preferred, or that of the URL
+		"56 clean_param",                                                                        // the "**" in a path stays
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, preferred, or the URL's
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},
@@ -707,7 +709,7 @@ var featureDisagreements = map[string][]string{
 	},
 	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2"
 	"the linter calls misspelt what Google's report does not": {
-		"228 line_report", // a BOM before "Allow"
+		"228 line_report", // a byte order mark before "Allow"
 		"229 line_report", // a NUL in "allow"
 		"231 line_report", // "user-agents", "allowed", "disallowed", "sitemaps"
 	},

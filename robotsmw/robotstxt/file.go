@@ -11,8 +11,8 @@ import (
 // MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
 // RFC 9309 §2.5 allows as a parser's limit. Of a longer body, [Parse] reads the
 // lines that end within the first MaxSize bytes. So a line cut in half never
-// becomes a shorter rule that matches more. Give Parse at least one byte more
-// than MaxSize if the body has it: in a body of exactly MaxSize bytes, Parse
+// becomes a shorter rule that matches more. Of a file longer than MaxSize, give
+// Parse at least MaxSize+1 bytes: in a body of exactly MaxSize bytes, Parse
 // takes the last line as whole.
 const MaxSize = syntax.MaxSize
 
@@ -20,7 +20,7 @@ const MaxSize = syntax.MaxSize
 // number of goroutines may use it.
 //
 // A File keeps the file's text. The [Rules] taken from it do not, so a crawler
-// that wants one robot's rules can keep those and drop the File.
+// that wants one robot's rules can keep the Rules and drop the File.
 type File struct{ syntax syntax.File }
 
 // Parse parses a robots.txt file. It accepts any bytes. Lines that it cannot
@@ -29,16 +29,17 @@ type File struct{ syntax syntax.File }
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
 // Size returns how many bytes of memory the File takes, for use in a cache: its
-// text and the index of its lines. A file of very short lines takes a dozen
-// times its text.
+// text and the index of its lines. A file of very short lines may take a dozen
+// times its text. In the dialect [Koster1996], a file of blank lines may take
+// 30 times its text.
 func (f *File) Size() int {
 	return int(unsafe.Sizeof(*f)) + len(f.syntax.Text) + cap(f.syntax.Records)*int(unsafe.Sizeof(syntax.Record{}))
 }
 
-// Lines yields the lines of the file without their ends, with their numbers,
-// counted from 1. It can show the text around the line that decided. It yields
-// only the part of the file that counts: at most [MaxSize] bytes, without a
-// byte order mark.
+// Lines yields the number of each line, counted from 1, and its text without
+// the line end. With it a program can show the lines around the one that
+// decided. Lines yields only the part of the file that counts: at most
+// [MaxSize] bytes, without a byte order mark.
 func (f *File) Lines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for lines := syntax.NewLineReader(f.syntax.Text); lines.Next(); {
@@ -50,8 +51,8 @@ func (f *File) Lines() iter.Seq2[int, string] {
 	}
 }
 
-// Sitemaps returns the file's Sitemap lines as written, in order. They belong
-// to no group (RFC 9309 §2.2.4).
+// Sitemaps returns the values of the file's Sitemap lines as written, in order.
+// It leaves out empty ones. Sitemaps belong to no group (RFC 9309 §2.2.4).
 func (f *File) Sitemaps() []string {
 	var urls []string
 	for i := range f.syntax.Records {
@@ -65,17 +66,17 @@ func (f *File) Sitemaps() []string {
 // A Field is a line that is neither a user-agent line nor a rule.
 type Field struct {
 	Name  string // as written: "Crawl-delay", "content-signal"
-	Value string // as written, without a comment and the white space around it
+	Value string // as written, without a comment and surrounding white space
 	Line  int    // counted from 1
 }
 
-// Is reports whether a field has a name, ignoring case.
+// Is reports whether the field has a name, ignoring case.
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
-// Fields yields, in order, the lines that are neither a user-agent line nor a
-// rule and have one of the names; without names, all of them. No standard says
-// what they mean. Some, such as Host and License, are meant for the whole file
-// wherever they are.
+// Fields yields, in order, the lines that are neither user-agent lines nor
+// rules. With names, it yields only those that have one of the names, ignoring
+// case. RFC 9309 does not say what such lines mean. Some, such as Host and
+// License, are meant for the whole file wherever they are.
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {
@@ -96,7 +97,8 @@ func isAny(f Field, names []string) bool {
 	return false
 }
 
-// field returns a record as a Field, if it is one.
+// field returns a record as a Field. It returns false for a user-agent line, a
+// rule or a blank line.
 func (f *File) field(r *syntax.Record) (Field, bool) {
 	switch r.Field {
 	case syntax.UserAgent, syntax.Allow, syntax.Disallow, syntax.Blank:

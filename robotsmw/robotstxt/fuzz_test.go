@@ -18,8 +18,8 @@ var fuzzFiles = []string{
 	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
 }
 
-// FuzzParse gives the parser any bytes. It must not panic, and what it returns
-// must be sound.
+// FuzzParse gives the parser any bytes. The parser must not panic, and what it
+// returns must make sense.
 func FuzzParse(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "ExampleBot", "/a%2Fb?c#d")
@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 			if _, ok := rules.CrawlDelay(); !ok && rules.Size() <= 0 {
 				t.Fatal("no size")
 			}
-			// The rules must use neither the body's memory nor the file's.
+			// The rules must not use the memory of the body.
 			clear(body)
 			if again := rules.Match(target); again.Pattern != m.Pattern || again.Line != m.Line {
 				t.Fatalf("%+v has become %+v", m, again)
@@ -63,8 +63,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch compares the compiled matcher with its readable twin. Both must
-// give the same verdict, by the same rule and line.
+// FuzzMatch compares the matcher with its readable twin. Both must give the
+// same verdict, by the same rule and line.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{
 		{"user-agent: *\ndisallow: /a\nallow: /a/b\n", "/a/b/c"},
@@ -85,8 +85,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// compareWithTwin checks one verdict for "*": that of scanned rules, and that
-// of compiled ones.
+// compareWithTwin checks one verdict for a robot without a group of its own.
+// Scanned rules, compiled rules and the twin must agree.
 func compareWithTwin(t *testing.T, f *File, target string) {
 	t.Helper()
 	scanned, compiled := f.Rules(), f.Rules()
@@ -111,9 +111,9 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	}
 }
 
-// FuzzMatchDense is FuzzMatch with rules and a target made only of bytes that
-// matter, so that most of them match at least in part. Each byte of the input
-// stands for a token.
+// FuzzMatchDense is FuzzMatch with rules and a target made only of denseTokens,
+// so that most rules match at least in part. Each byte of the input stands for
+// a token.
 func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -146,8 +146,8 @@ func TestMatchesTwin(t *testing.T) {
 	}
 }
 
-// TestMatchesTwinInLargeGroups has groups that need all indexes, with patterns
-// that have much in common.
+// TestMatchesTwinInLargeGroups compares the matcher with its twin in groups of
+// up to 500 rules, whose patterns have much in common.
 func TestMatchesTwinInLargeGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	words := func(most int) string {
@@ -232,7 +232,8 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects compares the other dialects with slow implementations of each.
+// FuzzDialects compares each of the other dialects with a slow implementation
+// of it.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")

@@ -6,19 +6,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Group is a run of user-agent lines and what follows it, as in the file: it
-// is not merged with others that name the same robot. [File.Rules] returns what
-// a robot obeys.
+// A Group is one group as it stands in the file: user-agent lines and the lines
+// that follow them. It is not merged with other groups that name the same
+// robot. [File.Rules] returns what a robot obeys.
 //
-// Not all Fields are for all UserAgents: a Crawl-delay belongs to some of them,
-// as [Rules.CrawlDelay] says.
+// A Crawl-delay among the Fields may be for only some of the UserAgents, as
+// [Rules.CrawlDelay] says.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
 	Fields     []Field // all other lines, including Crawl-delay and Sitemap
 }
 
-// A UserAgent is one user-agent line: it names a robot that a group is for.
+// A UserAgent is one user-agent line. It names a robot that the group is for.
 type UserAgent struct {
 	Value string // as written: "ExampleBot", "ExampleBot/1.0", "*"
 	Line  int    // counted from 1
@@ -27,7 +27,7 @@ type UserAgent struct {
 // A Rule is an Allow or a Disallow line.
 type Rule struct {
 	Kind    Kind
-	Pattern string // as written; robots ignore a rule with ""
+	Pattern string // as written; a rule with "" is ignored
 	Line    int    // counted from 1
 }
 
@@ -51,7 +51,9 @@ func (k Kind) String() string {
 	return "no rule"
 }
 
-// Groups yields the file's groups in order.
+// Groups yields the file's groups in order. In the dialect [Koster1996] these
+// are the runs of fields without a blank line between, even those without a
+// user-agent line.
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		for groups := f.syntax.Groups(); groups.Next(); {
@@ -62,13 +64,14 @@ func (f *File) Groups() iter.Seq[Group] {
 	}
 }
 
-// GroupsFor yields the groups whose rules [File.Rules] returns for the same
-// tokens: the groups for the first token that some group names, else those for
-// "*". There a robot finds the fields that are meant for it and that no
-// standard defines, such as Request-rate, Visit-time, Clean-param, Noindex,
-// Content-Signal or Content-Usage.
+// GroupsFor yields the groups that are for a robot with the given product
+// tokens. These are the groups whose rules [File.Rules] returns for the same
+// tokens. Their Fields include those that no standard defines, such as
+// Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or
+// Content-Usage.
 //
-// Its Fields leave out a Crawl-delay that is for other robots of the group.
+// A Crawl-delay that is for other robots of the group is left out of the
+// Fields.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -80,8 +83,8 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	}
 }
 
-// groupsFor appends the groups that are for a robot, and returns the token that
-// they name.
+// groupsFor appends the groups for a robot with the given product tokens. It
+// also returns the token that these groups name.
 func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
 	var few [4]syntax.Token
 	tokens := few[:0]
@@ -91,8 +94,8 @@ func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.R
 	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
 }
 
-// group converts the records of a group to a Group. With a token, the
-// Crawl-delays of other robots are left out.
+// group converts the records of a group to a Group. If t is not nil, it leaves
+// out the Crawl-delays that are not for t.
 func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
 	var delays syntax.DelayReader
 	if t != nil {

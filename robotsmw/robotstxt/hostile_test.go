@@ -17,7 +17,7 @@ type hostile struct {
 	robots string
 	target string
 
-	endless bool // whether it may cost more than a target may
+	endless bool // whether the target may reach the limit of work
 }
 
 func hostileFiles() []hostile {
@@ -63,6 +63,7 @@ func hostileFiles() []hostile {
 }
 
 // TestWorkBound checks that no file and no target costs more than the limit.
+// Only the last try may exceed it.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestWorkBound(t *testing.T) {
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // package doc, Cost
 			_, without, steps := rules.set.DecideForm(target)
-			longest := len(target) + MaxSize // how many steps the last try may take too many
+			longest := len(target) + MaxSize // how many steps the last try may take beyond the limit
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}

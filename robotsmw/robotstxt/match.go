@@ -9,7 +9,7 @@ type Match struct {
 	Kind    Kind        // the deciding rule's kind; NoRule if no rule decided
 	Pattern string      // the deciding rule's pattern as written in the file; "" if no rule decided
 	Line    int         // the deciding rule's line, counted from 1; 0 if no rule decided
-	Group   []UserAgent // the user-agent lines that name the robot; nil: none. Do not change it
+	Group   []UserAgent // the user-agent lines that name the robot; nil if none do. Do not change it
 }
 
 // A Reason says why a target is allowed or disallowed.
@@ -17,9 +17,9 @@ type Reason uint8
 
 const (
 	NoGroup     Reason = iota // no group is for this robot or for "*": allowed
-	EmptyGroup                // the robot's group has no rules: allowed
+	EmptyGroup                // the robot's group has no rule that could match anything: allowed
 	NoMatch                   // none of the rules in the robot's group matches: allowed
-	ByRule                    // the most specific rule that matches decides: Match.Kind
+	ByRule                    // a rule decides; Match.Kind says whether it allows
 	IsRobotsTxt               // the target is /robots.txt, which is always allowed (RFC 9309 §2.2.2)
 	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
 )
@@ -45,11 +45,11 @@ func (r Reason) String() string {
 
 // Allowed reports whether the robot may fetch a target: "/path?query" or an
 // absolute URL, escaped or not. The host in a URL is ignored: the caller knows
-// which file applies to it. Allowed and Match allocate no memory, except once
-// for a large group (package doc, "Cost").
+// which file applies to it. The package doc says under Cost how much time and
+// memory Allowed and Match take.
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
-// Match is like Allowed, and says why.
+// Match is like Allowed, and also says why.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
 	switch rule, without := r.set.Decide(target); {

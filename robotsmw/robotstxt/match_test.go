@@ -28,7 +28,7 @@ user-agent: emptybot
 		want          Match
 	}{
 		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
-		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // an escape counts as one byte
+		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
 		{"ExampleBot", "/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}},
 		{"ExampleBot", "/caf%C3%A9s", Match{false, ByRule, Disallow, "/café*", 7, ours}},
 		{"ExampleBot", "/x", Match{true, NoMatch, NoRule, "", 0, ours}},
@@ -191,12 +191,12 @@ func TestCrawlDelay(t *testing.T) {
 }
 
 // TestCrawlDelayOfWhom checks that a Crawl-delay belongs to the user-agent
-// lines since the previous one.
+// lines since the previous Crawl-delay.
 func TestCrawlDelayOfWhom(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {
 		name, robots string
-		want         map[string]string // by robot; "other" is named nowhere
+		want         map[string]string // the delay of each robot; the file does not name "other"
 	}{
 		{"two delays, and rules for both", "user-agent: iSec_Bot\ncrawl-delay: 300\nuser-agent: *\ncrawl-delay: 30\ndisallow: /a\n",
 			map[string]string{"iSec_Bot": "5m0s", "other": "30s"}},
@@ -302,8 +302,8 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines has many goroutines ask at once about a group
-// that is not compiled yet.
+// TestRulesAreForManyGoroutines checks that many goroutines can ask at once
+// about a group that is not compiled yet.
 func TestRulesAreForManyGoroutines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")

@@ -18,8 +18,8 @@ func patternBytes(f *File, tokens ...string) (n int) {
 }
 
 // TestMemoryOfRules checks that compiled rules take at most twice the bytes of
-// their patterns plus 200. The groups are like those of real sites, small and
-// large.
+// their patterns and 200 bytes more. The groups are like those of real sites,
+// small and large.
 func TestMemoryOfRules(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 60, 1000, 10_000} {
 		for kind, pattern := range map[string]func(i int) string{
@@ -44,8 +44,8 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
-// checkSize checks that Size says from the beginning what rules will take in
-// the end. Caches add and subtract it, so they rely on that.
+// checkSize checks that Size does not change when rules are compiled, and that
+// they never take more memory. Caches add Size and later subtract it.
 func checkSize(t *testing.T, rules *Rules) {
 	t.Helper()
 	before, kept := rules.Size(), rules.besides()+rules.set.Kept()
@@ -56,11 +56,10 @@ func checkSize(t *testing.T, rules *Rules) {
 	}
 }
 
-// TestSharedCorpusMemory checks the same for the rules of real files. Two
-// things may take memory in addition, and only their own size. One is the
-// robot's user-agent lines after the first, because [Match] has all of them.
-// The other is patterns whose form in memory differs from the file's, because
-// Match has them as written.
+// TestSharedCorpusMemory is TestMemoryOfRules for real files. Two things may
+// take memory in addition. One is the robot's user-agent lines after the first,
+// because [Match] returns all of them. The other is patterns whose form in
+// memory differs from the file's, because Match returns them as written.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
@@ -82,7 +81,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 		}
 		for rule := range rules.set.All() {
 			if rule.Written != rule.Form || len(rule.Form) > 2047 {
-				ofForms += 13 + len(rule.Form) // the length, line and spelling of the rule, and its form
+				ofForms += 13 + len(rule.Form) // the head and lengths of a rare rule, and the form of its pattern
 			}
 		}
 		switch {
@@ -107,7 +106,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 	}
 }
 
-var raceDetector bool // set if the test runs under it
+var raceDetector bool // whether the race detector is on
 
 // TestAllocations checks that parsing and matching allocate no more than they
 // may.

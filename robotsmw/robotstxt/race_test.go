@@ -2,5 +2,6 @@
 
 package robotstxt
 
-// Under the race detector a sync.Pool drops things at random.
+// init tells TestAllocations not to count. Under the race detector a sync.Pool
+// drops things at random.
 func init() { raceDetector = true }

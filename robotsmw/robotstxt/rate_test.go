@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// No standard defines Request-rate and Visit-time, so the package returns them
-// as text. These types show what a user of robotstxt.File.GroupsFor may do with
-// the text. With them the cases of other parsers show that it is the right
-// text.
+// No standard defines Request-rate and Visit-time, so the package returns their
+// values as text. These types show what a user may do with the text that
+// robotstxt.File.GroupsFor returns. feature_test.go uses them to compare the
+// text with what other parsers return.
 
 // A requestRate is what a Request-rate field asks for: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and
@@ -17,7 +17,7 @@ import (
 type requestRate struct {
 	Requests int           // at least 1
 	Per      time.Duration // at least a second
-	Hours    hours         // when the rate holds; zero: always
+	Hours    hours         // when the rate holds; the zero value means always
 }
 
 // Delay returns how long a robot should wait between two requests.
@@ -84,7 +84,7 @@ func (h hours) Contains(t time.Time) bool {
 
 // parseVisitTime reads the value of a Visit-time field, or the hours of a
 // Request-rate: "0600-0845", "06:00-08:45" or "06.00-08.45". No standard
-// defines them.
+// defines these forms.
 func parseVisitTime(value string) (h hours, ok bool) {
 	from, to, ok := strings.Cut(value, "-")
 	if !ok {

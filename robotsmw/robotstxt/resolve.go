@@ -8,12 +8,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// MatchResolved is like Match, but also judges the target by the other names
-// that servers may serve it by (package doc, "Other names"). If the target
-// itself is allowed and one of these names is not, m is the answer for that
-// name, and resolved is the name: "/private/" for "/x/../private/". Otherwise
-// resolved is "". Unless there is such a name, it allocates as little as Match
-// does.
+// MatchResolved is like Match, but also judges the target by the other names by
+// which servers may serve it (package doc, "Other names"). If the target itself
+// is allowed and one of these names is not, m is the answer for that name, and
+// resolved is the name: "/private/" for "/x/../private/". Otherwise m is
+// Match's answer, and resolved is "". MatchResolved allocates more memory than
+// Match only if there is such a name, or for a target that is longer than 256
+// bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {
 		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {
@@ -26,7 +27,8 @@ func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 }
 
 // matchOtherNames judges a path and its query by their other names. It returns
-// the first that is disallowed; "": none is.
+// the first name that is disallowed, and the answer for it. If none is, name is
+// "".
 func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 	query := ""
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -47,16 +49,16 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // m keeps nothing of other
+		if m = r.Match(asString(other)); !m.Allowed { // m refers to no bytes of other
 			return m, string(other)
 		}
 	}
 	return m, ""
 }
 
-// mayHaveOtherNames reports whether a slash, a dot or an escape follows a slash
-// of a path. That is so for every path that has other names, and for some that
-// have none.
+// mayHaveOtherNames reports whether a path begins with a dot or a "%", or has a
+// slash, a dot or a "%" after a slash. Every path that has other names does,
+// and so do some that have none.
 func mayHaveOtherNames(path string) bool {
 	before := byte('/')
 	for i := range len(path) {
@@ -72,8 +74,8 @@ func mayHaveOtherNames(path string) bool {
 	return false
 }
 
-// appendResolved appends a path, which begins with a slash, without its dot
-// segments.
+// appendResolved appends a path with its dot segments resolved (RFC 3986
+// §5.2.4). The path begins with a slash.
 func appendResolved(dst []byte, path string) []byte {
 	start := len(dst)
 	for path != "" {
@@ -105,7 +107,8 @@ func appendMerged(dst []byte, path string) []byte {
 	return dst
 }
 
-// dots returns 1 for the segment ".", 2 for "..", escaped or not, else 0.
+// dots returns 1 for the segment ".", 2 for "..", and 0 for any other. The dots
+// may be escaped.
 func dots(segment string) int {
 	n := 0
 	for ; segment != ""; n++ {

@@ -8,8 +8,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// Each of the other names that is disallowed decides, the first of them before
-// the second, and nothing else does.
+// TestMatchResolved checks that a disallowed other name of a target decides. If
+// both names are disallowed, the first decides. Nothing else changes the
+// verdict.
 func TestMatchResolved(t *testing.T) {
 	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
 	for target, want := range map[string]string{
@@ -45,7 +46,8 @@ func TestMatchResolved(t *testing.T) {
 	}
 }
 
-// resolvedSlowly is appendResolved as RFC 3986 §5.2.4 has it, step by step.
+// resolvedSlowly does what appendResolved does, step by step as in RFC 3986
+// §5.2.4.
 func resolvedSlowly(path string) string {
 	in, out := unescapedDots(path), ""
 	for in != "" {
@@ -70,7 +72,7 @@ func resolvedSlowly(path string) string {
 	return out
 }
 
-// unescapedDots has the dots of dot segments unescaped.
+// unescapedDots returns a path with the dots of its dot segments unescaped.
 func unescapedDots(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A verdict says whether a robot may fetch some targets. targets are separated
-// by blanks.
+// A verdict says whether a robot may fetch some targets, which are separated by
+// blanks.
 type verdict struct {
 	token   string
 	allowed bool
@@ -74,8 +74,8 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"x", false, "/robots.txt?x /robots.txt/ /a/robots.txt /robots%2txt"},
 		})
 	})
-	// The RFC's table: the path of the rule, the URI, and whether they are the
-	// same after encoding.
+	// Each row of the RFC's table has a rule's path and a URI that are the same
+	// after encoding.
 	for _, row := range []struct{ path, uri string }{
 		{"/foo/bar?baz=quz", "/foo/bar?baz=quz"},
 		{"/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"},
@@ -104,7 +104,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"/*%3Fd", "/x%3Fd /x?y?d /x?y%3Fd", "/x?d"},
 			{"/*%2F$", "/x%2F /?x/ /?%2F", "/x/"},
 			{"/%23", "/%23", "/ /#"},
-			{"/100%", "/100% /10%30% /100%25", "/100 /100x"}, // what escapes nothing is the byte that "%25" begins with
+			{"/100%", "/100% /10%30% /100%25", "/100 /100x"}, // "%25" stays escaped, so it begins with the pattern's "%"
 			{"/a b", "/a%20b", "/a+b /a"},
 			{"/\xff", "/%FF /%ff /\xff", "/%C3%BF"},
 		} {
@@ -168,7 +168,8 @@ func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
 }
 
 func TestRFC9309_2_5_Limits(t *testing.T) {
-	// The line ends of the last two rules are the bytes MaxSize-1 and MaxSize.
+	// The line of /last ends with the last byte that counts. In the second file
+	// it ends one byte earlier.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)

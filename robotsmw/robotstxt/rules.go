@@ -11,17 +11,19 @@ import (
 
 // Rules are what one robot has to obey: the rules of its group, or of all its
 // groups taken together. They do not change, so any number of goroutines may
-// use them. They keep the parts of the file that they need, not the whole file.
+// use them. They keep the parts of the file that they need, and not the whole
+// file.
 type Rules struct {
 	agents []UserAgent   // the user-agent lines that name the robot
-	delay  time.Duration // the delay plus one; 0 for none
+	delay  time.Duration // the Crawl-delay plus one nanosecond; 0 if there is none
 	set    match.Set
 }
 
-// Rules returns the rules for a robot with the given product tokens. These are
-// the rules for the first token that some group names, ignoring case; else
-// those for "*"; else none, which allow everything. A token is the bare name,
-// "ExampleBot", not a User-Agent header. The result is never nil.
+// Rules returns the rules for a robot with the given product tokens. They are
+// the rules for the first token that some group names, ignoring case. If no
+// group names a token, they are the rules for "*". If there are none of these
+// either, everything is allowed. A token is the bare name, "ExampleBot", not a
+// User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
 	groups, token := f.groupsFor(few[:0], tokens)
@@ -57,8 +59,8 @@ func (f *File) Rules(tokens ...string) *Rules {
 	return r
 }
 
-// newRules returns Rules for a robot that these user-agent lines name. Nearly
-// always there is one line, which then needs no allocation of its own.
+// newRules returns Rules for the robot that these user-agent lines name. Nearly
+// always there is one line. Then the line needs no allocation of its own.
 func newRules(agents []UserAgent) *Rules {
 	if len(agents) != 1 {
 		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
@@ -71,7 +73,7 @@ func newRules(agents []UserAgent) *Rules {
 	return &r.Rules
 }
 
-// Size returns the most bytes of memory that the Rules take, for use in a
+// Size returns how many bytes of memory the Rules take at most, for use in a
 // cache. It stays the same, however the Rules are used.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
@@ -84,8 +86,8 @@ func (r *Rules) besides() int {
 	return size
 }
 
-// cloned returns a copy of a user-agent line's value, so that the file can be
-// freed.
+// cloned returns a copy of a user-agent line's value, so that the Rules do not
+// keep the file's text in memory.
 func cloned(value string) string {
 	if value == "*" {
 		return "*"
@@ -94,14 +96,15 @@ func cloned(value string) string {
 }
 
 // CrawlDelay returns the Crawl-delay for the robot: how long the site wants it
-// to wait between two requests. ok is false if the file has none for the robot.
-// For the value "0", delay is 0 and ok is true. If several lines are for the
-// robot, the greatest delay counts.
+// to wait between two requests. ok is false if no line asks the robot for a
+// delay. For the value "0", delay is 0 and ok is true. If several lines are for
+// the robot, the greatest delay counts.
 //
 // No standard defines the field. A line belongs to the user-agent lines since
 // the previous Crawl-delay of its group. If there are no such lines, it belongs
 // to the same user-agent lines as the previous Crawl-delay. So robots that
 // share a group, and all its rules, may each have a delay of their own. The
-// value is plain decimal seconds, also with a fraction ("0.5", "10"). A line
-// with another value ("1e3", "0x10", "-1", "soon") asks for no delay.
+// value is a decimal number of seconds, with or without a fraction ("0.5",
+// "10"). A line with another value ("1e3", "0x10", "-1", "soon") asks for no
+// delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

@@ -9,7 +9,7 @@ import (
 
 // The twin is the matcher as one would write it without a thought of speed. It
 // follows RFC 9309 §2.2.2 and §2.2.3 and the package doc word by word. Tests
-// and fuzz targets compare the compiled matcher with it.
+// and fuzz targets compare the matcher with it.
 
 // A twinRule is a rule as the file has it.
 type twinRule struct {
@@ -112,9 +112,9 @@ func twinForm(value byte, escaped, inQuery bool) string {
 	return "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
 }
 
-// A twinElement is a part of a pattern: "*", the "$" at its end, or a literal.
-// inPath is a literal as it is compared before the query begins, inQuery as it
-// is compared after.
+// A twinElement is a part of a pattern: "*", the "$" at its end, or a literal
+// byte. inPath is the byte's form up to where the query begins, and inQuery its
+// form after that.
 type twinElement struct {
 	star, end       bool
 	inPath, inQuery string
@@ -156,8 +156,8 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches goes through a pattern. It keeps every place of the target where
-// the part read so far may end.
+// twinMatches reports whether a pattern matches. It goes through the pattern,
+// and keeps every place of the target where the part read so far may end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -197,7 +197,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // of the robot's own group, and of "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // true: of the robot's own group; false: of the group for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
@@ -268,7 +268,8 @@ func twinGooglePattern(pattern string) (escaped string) {
 	return escaped
 }
 
-// twinGooglePath takes a URL apart as Google's parser does.
+// twinGooglePath returns the path and query of a URL as Google's parser finds
+// them.
 func twinGooglePath(url string) string {
 	rest := strings.TrimPrefix(url, "//")
 	early := indexOr(rest, "/?;", len(rest)+1)
@@ -287,8 +288,8 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesBytes matches a pattern in which only "*" and a final "$" are
-// special.
+// twinMatchesBytes reports whether a pattern matches in which only "*" and a
+// final "$" are special.
 func twinMatchesBytes(pattern, path string) bool {
 	var elements []twinElement
 	for i := range len(pattern) {
@@ -355,8 +356,8 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterBytes returns a path byte by byte. "%2F" becomes a byte that is
-// unlike any other.
+// twinKosterBytes returns a path byte by byte. An escaped "/" becomes "%2F",
+// which is unlike any single byte.
 func twinKosterBytes(path string) (canon []string) {
 	for path != "" {
 		written, value, escaped := twinByte(path)

@@ -8,7 +8,7 @@ package lint
 const (
 	codeTooLarge      Code = "too-large"       // longer than robotstxt.MaxSize: lines at the end do not count
 	codeHTML          Code = "html"            // an HTML page
-	codeHTMLError     Code = "html-error-page" // an HTML page that says "not found" or the like, served as robots.txt
+	codeHTMLError     Code = "html-error-page" // an HTML page that says "not found" or the like
 	codeBinary        Code = "binary"          // not text
 	codeUTF16         Code = "utf-16"          // text in UTF-16
 	codeBadUTF8       Code = "bad-utf-8"       // bytes that are not UTF-8
@@ -27,34 +27,34 @@ const (
 	codeMissingColon    Code = "missing-colon"     // "Disallow /tmp"
 	codeMisspeltField   Code = "misspelt-field"    // "Dissallow", "Useragent", "Allowed"
 	codeUnknownField    Code = "unknown-field"     // a field that no known robot reads
-	codeWithdrawnField  Code = "withdrawn-field"   // a field that robots once read and read no more
+	codeWithdrawnField  Code = "withdrawn-field"   // a known field that hardly any robot reads now
 	codeKeywords        Code = "keywords"          // keywords for search engines, which ignore them here
 	codeLeadingBlanks   Code = "leading-blanks"    // white space before the field
-	codeGluedComment    Code = "glued-comment"     // "Disallow: /a#b": what follows "#" does not count
+	codeGluedComment    Code = "glued-comment"     // "Disallow: /a#b": the part from "#" on does not count
 	codeSeveralPaths    Code = "several-paths"     // "Disallow: /css/ /cgi-bin/"
 	codeRunTogether     Code = "run-together"      // "Disallow: /css//cgi-bin/"
 	codeURL             Code = "url-as-rule"       // "Disallow: https://example.com/tmp"
 	codeNoLeadingSlash  Code = "no-leading-slash"  // "Disallow: tmp"
-	codeReversed        Code = "reversed"          // "User-agent: *" with "Disallow: scooter", "User-agent: /tmp"
+	codeReversed        Code = "reversed"          // "Disallow: scooter", which is a robot; "User-agent: /tmp"
 	codeDollarInMiddle  Code = "dollar-in-middle"  // "Disallow: /*.php$/": only the last "$" is special
-	codeTrailingStar    Code = "trailing-star"     // "Disallow: /tmp*": rules match beginnings anyway
+	codeTrailingStar    Code = "trailing-star"     // "Disallow: /tmp*", which matches the same as /tmp
 	codeAgentForm       Code = "agent-form"        // "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
 	codeRelativeSitemap Code = "relative-sitemap"  // "Sitemap: /sitemap.xml"
 	codeCrawlDelayValue Code = "crawl-delay-value" // "Crawl-delay: soon"
-	codeCrawlDelayLong  Code = "crawl-delay-long"  // more than an hour
+	codeCrawlDelayLong  Code = "crawl-delay-long"  // a delay of more than an hour
 )
 
 // The codes of groups, and of rules compared with each other.
 const (
 	codeRuleOutside       Code = "rule-before-user-agent" // a rule that is for no robot
-	codeGroupWithoutRules Code = "group-without-rules"    // a group that allows everything
-	codeMergedGroups      Code = "merged-groups"          // user-agent lines with Crawl-delay or Sitemap between
+	codeGroupWithoutRules Code = "group-without-rules"    // user-agent lines with nothing below: everything is allowed
+	codeMergedGroups      Code = "merged-groups"          // user-agent lines with another field between, such as Sitemap
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
-	codeNamedExempt       Code = "named-exempt"           // closed to all, open to a robot by name
-	codeNamedShut         Code = "named-shut"             // open to all, closed to a robot by name
-	codeDuplicate         Code = "duplicate"              // the same rule again
+	codeNamedExempt       Code = "named-exempt"           // all robots are shut out, and this one is let in by name
+	codeNamedShut         Code = "named-shut"             // robots are let in, and this one is shut out by name
+	codeDuplicate         Code = "duplicate"              // a rule that an earlier line of the group has
 	codeOverridden        Code = "overridden"             // a rule that another one always overrides
 	codeAllowLoses        Code = "allow-loses"            // an Allow that a longer Disallow overrides
-	codeAllowWins         Code = "allow-wins"             // an Allow that overrides a shorter Disallow
-	codeEveryFile         Code = "every-file"             // every file of a directory instead of the directory
+	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow of at least its length overrides
+	codeEveryFile         Code = "every-file"             // ten or more files of a directory, one by one
 )

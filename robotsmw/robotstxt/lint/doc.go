@@ -5,19 +5,19 @@
 //		fmt.Println(problem)
 //	}
 //
-// It reads files as package robotstxt does, but the two do not import each
-// other, so a robot need not include a linter.
+// It reads files as package robotstxt does. But the two packages do not import
+// each other, so a robot need not include a linter.
 //
 // # Codes
 //
-// A [Code] names a kind of [Problem]. Codes are texts that do not change, so
-// programs can compare them and list those to ignore.
+// A [Code] names a kind of [Problem]. Codes do not change, so programs can
+// compare them, and can list the ones to ignore.
 //
 // Codes of the file as a whole:
 //
 //	too-large               longer than robotstxt.MaxSize: lines at the end do not count
 //	html                    an HTML page
-//	html-error-page         an HTML page that says "not found" or the like, served as robots.txt
+//	html-error-page         an HTML page that says "not found" or the like
 //	binary                  not text
 //	utf-16                  text in UTF-16
 //	bad-utf-8               bytes that are not UTF-8
@@ -35,33 +35,33 @@
 //	missing-colon           "Disallow /tmp"
 //	misspelt-field          "Dissallow", "Useragent", "Allowed"
 //	unknown-field           a field that no known robot reads
-//	withdrawn-field         a field that robots once read and read no more
+//	withdrawn-field         a known field that hardly any robot reads now
 //	keywords                keywords for search engines, which ignore them here
 //	leading-blanks          white space before the field
-//	glued-comment           "Disallow: /a#b": what follows "#" does not count
+//	glued-comment           "Disallow: /a#b": the part from "#" on does not count
 //	several-paths           "Disallow: /css/ /cgi-bin/"
 //	run-together            "Disallow: /css//cgi-bin/"
 //	url-as-rule             "Disallow: https://example.com/tmp"
 //	no-leading-slash        "Disallow: tmp"
-//	reversed                "User-agent: *" with "Disallow: scooter", "User-agent: /tmp"
+//	reversed                "Disallow: scooter", which is a robot; "User-agent: /tmp"
 //	dollar-in-middle        "Disallow: /*.php$/": only the last "$" is special
-//	trailing-star           "Disallow: /tmp*": rules match beginnings anyway
+//	trailing-star           "Disallow: /tmp*", which matches the same as /tmp
 //	agent-form              "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
 //	relative-sitemap        "Sitemap: /sitemap.xml"
 //	crawl-delay-value       "Crawl-delay: soon"
-//	crawl-delay-long        more than an hour
+//	crawl-delay-long        a delay of more than an hour
 //
 // Codes of groups, and of rules compared with each other:
 //
 //	rule-before-user-agent  a rule that is for no robot
-//	group-without-rules     a group that allows everything
-//	merged-groups           user-agent lines with Crawl-delay or Sitemap between
+//	group-without-rules     user-agent lines with nothing below: everything is allowed
+//	merged-groups           user-agent lines with another field between, such as Sitemap
 //	repeated-user-agent     the same robot in several groups
-//	named-exempt            closed to all, open to a robot by name
-//	named-shut              open to all, closed to a robot by name
-//	duplicate               the same rule again
+//	named-exempt            all robots are shut out, and this one is let in by name
+//	named-shut              robots are let in, and this one is shut out by name
+//	duplicate               a rule that an earlier line of the group has
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
-//	allow-wins              an Allow that overrides a shorter Disallow
-//	every-file              every file of a directory instead of the directory
+//	allow-wins              a Disallow that an Allow of at least its length overrides
+//	every-file              ten or more files of a directory, one by one
 package lint

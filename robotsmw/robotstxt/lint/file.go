@@ -38,9 +38,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 	return !isHTML
 }
 
-// looksLikeUTF16 looks at up to 64 bytes from the beginning. It reports whether
-// at least four fifths of those at even places are NUL and none at odd places,
-// or the other way round. For less than 8 bytes it reports false.
+// looksLikeUTF16 reports whether, of up to 64 bytes at the beginning, at least
+// four fifths of those at even places are NUL and none at odd places, or the
+// other way round. For fewer than 8 bytes it reports false.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int
@@ -52,8 +52,9 @@ func looksLikeUTF16(body []byte) bool {
 	return len(head) >= 8 && (nul[0]*5 >= len(head)*2 && nul[1] == 0 || nul[1]*5 >= len(head)*2 && nul[0] == 0)
 }
 
-// looksBinary reports whether many of the first bytes are control characters.
-// Text that is padded with NUL is still text.
+// looksBinary reports whether more than a tenth of the first 1,024 bytes are
+// control characters. It does not count NUL bytes at the end of these bytes,
+// because text that is padded with NUL is still text.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -65,8 +66,8 @@ func looksBinary(body []byte) bool {
 	return controls*10 > len(head)
 }
 
-// checkHTML reports an HTML page. Robots look for rules in its lines
-// nevertheless. The linter does not.
+// checkHTML reports an HTML page as a problem. Robots look for rules in the
+// lines of such a page, but the linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
@@ -126,7 +127,7 @@ func firstBadUTF8(s string) int {
 	return -1
 }
 
-// countLines returns how many lines end in body.
+// countLines returns how many line ends are in body.
 func countLines(body []byte) int {
 	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
 }

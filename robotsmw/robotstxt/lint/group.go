@@ -12,7 +12,7 @@ import (
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
-	first := map[string]uint32{} // by robot: the line that names it first
+	first := map[string]uint32{} // by robot, in lower case: the line that names it first
 	var groups []group
 	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
@@ -35,7 +35,7 @@ func checkGroups(r *report, file *syntax.File) {
 type groupChecker struct {
 	report *report
 	file   *syntax.File
-	work   int // the work of checking rules against each other so far
+	work   int // how much work checkDecides has done so far, as counted for maxWork
 }
 
 // checkOutside checks for rules before the first user-agent line.
@@ -50,7 +50,7 @@ func (c *groupChecker) checkOutside() {
 	}
 }
 
-// A group is a group of the file with what the linter needs.
+// A group is a group of the file, with what the linter needs to know about it.
 type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // rules has only those with a pattern that can match
@@ -77,9 +77,10 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 	return g
 }
 
-// checkRun checks a group's user-agent lines and what is between them.
+// checkRun checks a group's user-agent lines and what is between them. It also
+// reports a group that has only user-agent lines.
 func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the last line that separates user-agent lines
+	var between *syntax.Record // the last other field since the last user-agent line
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
@@ -116,7 +117,7 @@ func (c *groupChecker) checkRules(g group) {
 	}
 	type named struct {
 		rules int
-		first uint32 // line
+		first uint32 // the line of the first one
 	}
 	seen := make(map[same]uint32, len(g.rules))
 	var files map[string]named // by directory
@@ -185,8 +186,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 }
 
 // maxWork is how much work the linter spends on checking rules against each
-// other, in the steps of [match.Set.DecideForm]. Only files that are made to be
-// expensive need more. Not all problems of such a file are reported.
+// other, in the steps of [match.Set.DecideForm] and bytes of targets. Only
+// files that are made to be expensive need more. Not all problems of such a
+// file are reported.
 const maxWork = 1 << 24
 
 // exampleOf returns a target that a pattern matches.
@@ -198,7 +200,7 @@ func exampleOf(pattern string) string {
 	return example
 }
 
-// checkAccess reports robots that are allowed or disallowed by name.
+// checkAccess reports robots that are shut out, or let in, by name.
 func (c *groupChecker) checkAccess(groups []group) {
 	shut := func(g group) bool {
 		rule, without := g.compiled.Decide("/")

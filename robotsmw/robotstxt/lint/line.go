@@ -80,10 +80,10 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 }
 
-// A field is one that some robot reads or once read.
+// A field is a name that the linter knows for a field of robots.txt.
 type field struct {
-	name  string // as it is usually written; "": there is no such field
-	lower string // in lower case
+	name  string // as it is usually written; "" if there is no such field
+	lower string // the same in lower case
 }
 
 var knownFields = fieldsOf(
@@ -98,7 +98,8 @@ func fieldsOf(names ...string) (fields []field) {
 	return fields
 }
 
-// withdrawnFields are the known fields that have no effect any more, and why.
+// withdrawnFields has the known fields that hardly any robot reads now, and the
+// reasons that the linter gives.
 var withdrawnFields = map[string]struct {
 	severity Severity
 	why      string
@@ -112,8 +113,8 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name is or is meant to be, if there
-// is one.
+// knownField returns the known field that a name is or seems to be meant as. If
+// there is none, it returns the zero field.
 func knownField(name string) field {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known.name) {
@@ -148,7 +149,7 @@ func knownField(name string) field {
 }
 
 // checkName checks a field's name. It returns in lower case the known field
-// that the name is or is meant to be.
+// that the name is or seems to be meant as, or "".
 func checkName(r *report, number uint32, column int, name, value string) string {
 	known := knownField(name)
 	meant := known.name
@@ -175,7 +176,7 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 // isNear reports whether a looks like a misspelling of b. The two may differ in
 // blanks, "_" and "-". Otherwise, if a has at least four bytes, it may have one
 // byte added, missing or changed, two neighbouring bytes swapped, or an ending
-// such as "ed" added. The first byte may be neither missing nor changed.
+// such as "ed" added. The first byte of b may be neither missing nor changed.
 func isNear(a, b string) bool {
 	if a[0] != b[0] && !(len(a) > 1 && a[1] == b[0]) {
 		return false
@@ -212,7 +213,8 @@ func bare(s string) string { return joints.Replace(s) }
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
 // cutURLWithoutColon recognizes a line such as "Disallow
-// https://example.com/a", whose first colon is in the URL.
+// https://example.com/a", whose first colon is in the URL. It returns the
+// line's field and URL.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]).name == "" {
@@ -253,8 +255,8 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 	r.add(number, at(n), codeAgentForm, Warning, fix, "a robot's name has letters, digits, \"_\", \"-\" and \".\" only; robots look at %q", clip(value[:n]))
 }
 
-// secondLine returns the path if a user-agent line and a Disallow line have run
-// together.
+// secondLine returns the path of a Disallow line that has run together with the
+// user-agent line before it. value is all that follows "User-agent:".
 func secondLine(value string) (path string, ok bool) {
 	const field = " disallow:"
 	for i := 0; i+len(field) <= len(value); i++ {
@@ -267,9 +269,10 @@ func secondLine(value string) (path string, ok bool) {
 
 // robotMeant returns what the value of a user-agent line should be, or "" if
 // only the author can know. Only the first n bytes of the value can be a name.
-// They are the name meant if a version, a comment or a "*" follows. If another
-// word follows, it may be a part of the name, so the result is "". The same
-// holds for a browser's User-Agent header, which names no robot.
+// They are the name that is meant if just a version, a comment or a "*"
+// follows. If another word follows, it may be a part of the name, so the result
+// is "". For a browser's User-Agent header the result is "", too, because that
+// names no robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -301,7 +304,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
 			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
-				fix = "" // "/http: /" is another mistake, and "/" would close the whole site
+				fix = "" // no fix: "/http: /" is another mistake, and "/" would close the site
 			}
 			r.add(number, at(i), codeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
@@ -324,10 +327,10 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether checks for two paths without a blank between them: for the
-// first "//" before any "?". It ignores a "//" at the beginning, at the end, or
-// after a colon as in "/http://example.com". It also ignores more than two
-// slashes in a row.
+// checkRunTogether reports two paths without a blank between them. It looks for
+// the first "//" before any "?". It ignores a "//" at the beginning, at the
+// end, or after a colon as in "/http://example.com". It also ignores more than
+// two slashes in a row.
 func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern string) {
 	path, _, _ := strings.Cut(pattern, "?")
 	i := strings.Index(path, "//")
@@ -335,7 +338,7 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		return
 	}
 	fix := ""
-	if strings.HasSuffix(path, "/") { // two directories; "/a//b.html" more likely has a slash too many
+	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html" one slash is more likely a mistake
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
@@ -350,7 +353,8 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether a path is more likely meant as a robot's name.
+// looksLikeRobot reports whether the value of a rule is more likely meant as a
+// robot's name than as a path.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

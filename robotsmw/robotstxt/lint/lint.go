@@ -9,9 +9,9 @@ import (
 )
 
 // Check returns the problems in a robots.txt file, in the order of their lines.
-// A file that does what its author wants has no errors and no warnings, but may
-// have infos. If there are more than 1,000 problems, the rest is only counted,
-// with the code "too-many".
+// A file that robots read as its author means hardly ever has errors or
+// warnings, but may have infos. At most 1,000 problems are listed. The others
+// are only counted, in a problem with the code "too-many".
 func Check(body []byte) []Problem {
 	var r report
 	if checkFile(&r, body) {

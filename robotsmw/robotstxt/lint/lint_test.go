@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// lintTests has a file for each code, and the first problem with that code.
+// lintTests has files with problems, at least one file for each code. The other
+// fields of a row are those of the first problem with that code.
 var lintTests = []struct {
 	code     Code
 	robots   string
@@ -128,7 +129,8 @@ func TestLintCodes(t *testing.T) {
 	}
 }
 
-// TestLintCleanFiles has files without problems.
+// TestLintCleanFiles checks that files without mistakes have no problems but
+// infos.
 func TestLintCleanFiles(t *testing.T) {
 	for _, robots := range []string{
 		"",
@@ -153,7 +155,7 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// codes returns the codes in code.go, with their descriptions.
+// codes returns the codes in code.go, each with its description.
 func codes(tb testing.TB) map[Code]string {
 	tb.Helper()
 	src, err := os.ReadFile("code.go")
@@ -170,7 +172,7 @@ func codes(tb testing.TB) map[Code]string {
 	return all
 }
 
-// TestLintEveryCodeHasATest keeps the table above complete.
+// TestLintEveryCodeHasATest checks that lintTests has a row for each code.
 func TestLintEveryCodeHasATest(t *testing.T) {
 	tested := map[Code]bool{}
 	for _, test := range lintTests {
@@ -183,8 +185,8 @@ func TestLintEveryCodeHasATest(t *testing.T) {
 	}
 }
 
-// TestCodesAreDocumented keeps the list in the package's doc complete: users
-// know a code by its text.
+// TestCodesAreDocumented checks that the package doc lists the codes of
+// code.go, with the same descriptions. Users know a code only by its text.
 func TestCodesAreDocumented(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -6,11 +6,11 @@ import "fmt"
 // differently than the author seems to expect, or that is worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
-	Column   int // in bytes, counted from 1; 0 for the line as a whole
+	Column   int // in bytes, counted from 1; 0 if Line is 0
 	Code     Code
 	Severity Severity
 	Message  string
-	Fix      string // the corrected lines, separated by "\n"; "" if only the author can say
+	Fix      string // the corrected lines, separated by "\n"; "" if no correction is certain
 }
 
 // String returns a problem in the format of compilers: line, column, severity,
@@ -23,8 +23,8 @@ func (p Problem) String() string {
 type Severity uint8
 
 const (
-	Info    Severity = iota // how this is read; perhaps nothing is wrong
-	Warning                 // robots read this in another way than the author seems to expect, or differ
+	Info    Severity = iota // worth knowing; perhaps nothing is wrong
+	Warning                 // not all robots read this as the author seems to expect
 	Error                   // this has no effect, or one that nobody wants
 )
 
@@ -47,10 +47,10 @@ type Code string
 // A report is the list of problems of one file.
 type report struct {
 	problems []Problem
-	more     int // problems that are not listed
+	more     int // how many problems are not listed
 }
 
-// maxProblems is how many problems are listed.
+// maxProblems is how many problems are listed at most.
 const maxProblems = 1000
 
 func (r *report) add(line uint32, column int, code Code, severity Severity, fix, message string, args ...any) {
@@ -61,7 +61,7 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens text that is quoted in a message.
+// clip shortens text that is quoted in a message to 60 bytes.
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// ones is eight bytes of value 1, and highs eight bytes with only the highest
-// bit set.
+// ones has the value 1 in each of its eight bytes. highs has only the highest
+// bit set in each of its eight bytes.
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
 // load64 returns the first eight bytes of s, the first in the lowest place.
@@ -37,14 +37,15 @@ func (s *byteSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 // change as long as the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stackBuffer is the size in bytes of a buffer on the stack. It is enough for
-// nearly all targets in canonical form. A target or pattern that might not fit
-// uses a buffer from a pool.
+// stackBuffer is the size in bytes of a buffer on the stack. Nearly all targets
+// in canonical form fit. A target or pattern that might not fit uses a buffer
+// from a pool.
 const stackBuffer = 512
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// zeroed returns n zeros. It uses *buf if that has room.
+// zeroed sets *buf to n zeros and returns it. It allocates only if *buf has no
+// room for them.
 func zeroed[E any](buf *[]E, n int) []E {
 	*buf = slices.Grow((*buf)[:0], n)[:n]
 	clear(*buf)

@@ -14,9 +14,9 @@ type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the rules so far, packed
 	form    []byte // a buffer, for a pattern whose form in memory differs from the file's
-	count   int    // how many rules there are
-	nbytes  int    // of the patterns as written, together
-	keyed   int    // how many keys and passages the filter of prefixes is to have
+	count   int    // how many of the rules can match anything
+	nbytes  int    // how many bytes their patterns have in the file, together
+	keyed   int    // how many keys and passages the filter of prefixes will have
 	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be in canonical form before they are compared
 	loose   []looseRule
@@ -31,7 +31,7 @@ func NewCompiler(dialect syntax.Dialect) *Compiler {
 	return c
 }
 
-// Add adds a rule.
+// Add adds a rule, unless its pattern cannot match anything.
 func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	if !CanMatch(pattern) {
 		return
@@ -84,7 +84,7 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 
 // Finish completes a new Set, and puts the Compiler back into the pool. If the
 // Set needs an index, Finish does not make it yet. besides is how many bytes of
-// memory the owner of the Set takes: the bound for memory is for both together.
+// memory the owner of the Set takes, because memoryBound is for both together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -112,12 +112,11 @@ func (c *Compiler) Finish(s *Set, besides int) {
 	compilers.Put(c)
 }
 
-// maxTried is up to how many rules are always tried one by one, without an
-// index.
+// maxTried is the largest number of rules for which there is never an index.
 const maxTried = 8
 
-// manyTried is up to how many rules are tried one by one if an index would take
-// more memory than is allowed.
+// manyTried is the largest number of rules for which there is no index if it
+// would take more memory than is allowed.
 const manyTried = 32
 
 // needsIndex reports whether a group is worth an index.

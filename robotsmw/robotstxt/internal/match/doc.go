@@ -1,20 +1,21 @@
-// Package match finds the rule of a group that decides about a target: the most
-// specific one that matches. It tries the rules one by one until compiling them
-// pays. After that the time hardly depends on how many there are. It allocates
-// memory only to compile, and takes a bounded number of steps. The doc of
-// package robotstxt says what a target is and what a rule matches.
+// Package match finds the rule of a group that decides about a target. By RFC
+// 9309 it is the most specific rule that matches. The package tries the rules
+// one by one until compiling them pays. After that the time hardly depends on
+// how many there are. Apart from pooled buffers, it allocates memory only to
+// compile. It takes a bounded number of steps. The doc of package robotstxt
+// says what a target is and what a rule matches.
 //
 // # What questions cost
 //
-// The chart shows what a group costs in all for a number of questions, in steps
-// of about a nanosecond. Each line is a number of questions, and each column a
-// cost. The cost is the mean of 2,061 groups of many rules, one from each file
-// that has such a group in a corpus of 3,491 real files
+// The chart shows what a number of questions to one group costs in all, in
+// steps of about a nanosecond. Each line is a number of questions, and each
+// column a cost. The cost is the mean of 2,061 groups of many rules, one from
+// each file that has such a group in a corpus of 3,491 real files
 // (TestSharedCorpusQuestions of package robotstxt). "s" is the cost if the
-// rules are only tried one by one, "c" if they are compiled at once, and "*"
-// the cost of a Set. Where "*" meets another letter, only "*" is shown. For any
-// of these groups and any number of questions up to 10,000, a Set costs at most
-// 2.02 times the lower of "s" and "c".
+// rules are only tried one by one, "c" the cost if they are compiled at once,
+// and "*" the cost of a Set. Where "*" meets another letter, only "*" is shown.
+// For any of these groups and any number of questions up to 10,000, a Set costs
+// at most 2.02 times the lower of "s" and "c".
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c
@@ -41,11 +42,11 @@
 //	hash         hashes of parts of patterns and targets
 //	target       targets in canonical form
 //	pattern      patterns in canonical form
-//	google       both as Google's parser compares them
+//	google       targets and patterns as Google's parser compares them
 //	literal      whether a pattern without wildcards matches
-//	wild         whether one with wildcards matches
-//	occurrences  what a target has, and where
-//	index        where to find the rules that a target may match
+//	wild         whether a pattern with wildcards matches
+//	occurrences  which bytes and grams a target has, and where
+//	index        where to find the rules that may match a target
 //	packed       all rules in one string
 //	koster       rules and targets as the draft of 1996 compares them
 //	form         targets and patterns as each dialect compares them

@@ -20,15 +20,15 @@ package match
 // that the commonest patterns are stored as written. A literal "*" or "$" gets
 // one of the other values instead, in patterns and targets alike.
 const (
-	literalStar   = 0x80 // "*" in a target, "%2A" in a pattern
-	literalDollar = 0x81 // "$" in a target, "%24" in a pattern, "$" in the middle of a pattern
-	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern, if it may match in the query
+	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
+	literalDollar = 0x81 // "$" or "%24" in a target, "%24" in a pattern, "$" in its middle
+	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern that may match in path or query
 )
 
 const upperhex = "0123456789ABCDEF"
 
 // appendByte appends one byte in canonical form. escaped says whether it was
-// written as an escape.
+// written as an escape, and inQuery whether it is in the query.
 func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	switch {
 	case c == '*':
@@ -56,7 +56,8 @@ func isReserved(c byte, inQuery bool) bool {
 	return false
 }
 
-// escapeAt returns the byte that an escape at s[i:] stands for.
+// escapeAt returns the byte that an escape at s[i:] stands for. ok is false if
+// there is no escape.
 func escapeAt(s string, i int) (c byte, ok bool) {
 	if s[i] != '%' {
 		return 0, false
@@ -65,7 +66,7 @@ func escapeAt(s string, i int) (c byte, ok bool) {
 }
 
 // unescape returns the byte that the escape at the beginning of s stands for. s
-// begins with "%".
+// begins with "%". ok is false if two hexadecimal digits do not follow.
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false
@@ -88,8 +89,8 @@ func unhex(c byte) byte {
 }
 
 // isPlain reports whether a byte of a target is sure to be in canonical form
-// already, whatever bytes are around it. It is false for a few that are, such
-// as "!".
+// already, whatever bytes are around it. It returns false for some bytes that
+// always are, such as "!".
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {
@@ -99,7 +100,8 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// arePlain is isPlain for each byte of s, eight at a time.
+// arePlain reports whether isPlain holds for each byte of s. It looks at eight
+// bytes at a time.
 func arePlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
@@ -117,7 +119,7 @@ func arePlain(s string) bool {
 	return isPlainBlock(load64(s[len(s)-8:]))
 }
 
-// isPlainBlock is isPlain for each of eight bytes.
+// isPlainBlock reports whether isPlain holds for each of eight bytes.
 func isPlainBlock(x uint64) bool {
 	star := x ^ ones*'*'
 	return (x|(x-ones*('%'+1))|(x+ones)|(star-ones))&highs == 0

@@ -1,11 +1,13 @@
 package match
 
 // Most groups have a few rules, all of them literal: a handful of directories.
-// These rules are tried one by one, and the first that matches decides. For
-// most targets the byte after the "/" shows that none matches.
+// These rules are tried one by one, those first that override others, and the
+// first that matches decides. For most targets the byte after the "/" shows
+// that none matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
-// rule. They are of use only if few is true: if each rule is literal and has a
+// rule. ASCII bytes that may change in canonical form are always among them.
+// The bytes are of use only if few is true: if each rule is literal and has a
 // plain byte after its "/".
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
@@ -27,8 +29,8 @@ func (t packed) atFirstSight() (second byteSet, few bool) {
 }
 
 // tryLiterals returns the rule that decides in a group without an index whose
-// rules are literal, or None. sure has the meaning that it has in
-// longestPrefix.
+// rules are literal, or None. sure is false if the result depends on a byte of
+// the target that may change in canonical form.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false
@@ -41,7 +43,7 @@ func (t packed) tryLiterals(target string) (decides int, sure bool) {
 		h := head(load64(text[at:]))
 		length := h.length()
 		// If the first bytes differ, the rule does not match. The pattern's
-		// last byte is left out, because it may be a "$".
+		// last byte is left out, because it may be a "$" or a "*".
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
 			p := t.rule(at)

@@ -9,7 +9,7 @@ import (
 type filer struct {
 	rules    []looseRule // of the group, in the order of the file
 	hashes   []uint64    // of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // upper bits of a rule's hash and of its essence's hash, and its number
+	keys     []uint64    // for each rule: upper bits of its hash, of its essence's hash, and its number
 	passages hashSet     // of the literal rules, see prefix.go
 	grams    gramScratch
 }
@@ -52,10 +52,10 @@ func (f *filer) sort() {
 	slices.Sort(f.keys)
 }
 
-// dropDuplicates keeps one of the rules that match the same: the one that
-// overrides the others. It returns how many rules it keeps.
+// dropDuplicates keeps only one of several rules that match the same targets:
+// the one that overrides the others. It returns how many rules it keeps.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // where the keys begin that are the same but for the rule's number
+	run := 0 // where the keys begin that differ only in the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept
@@ -127,7 +127,7 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 }
 
 // sizesFor returns the sizes for an index of some rules. prefixes is how many
-// hashes the filter of prefixes is to have, and wild how many of the rules have
+// hashes the filter of prefixes will have, and wild how many of the rules have
 // wildcards.
 func sizesFor(rules, prefixes, wild int) (s indexSizes) {
 	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))

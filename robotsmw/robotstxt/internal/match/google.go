@@ -4,7 +4,7 @@ import "strings"
 
 // appendGooglePattern appends a pattern in the form in which Google's parser
 // compares it: bytes beyond ASCII are escaped, and escapes have upper-case
-// digits.
+// digits. A "$" before the last byte becomes a literalDollar.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -32,9 +32,9 @@ func upper(c byte) byte {
 	return c
 }
 
-// appendGoogleTarget appends a target in the form of appendGooglePattern. Bytes
-// beyond ASCII become 0xff, which no pattern has, because in patterns they are
-// escaped.
+// appendGoogleTarget appends a target in a form that is compared with patterns
+// from appendGooglePattern. Bytes beyond ASCII become 0xff, which no pattern
+// has, because in patterns they are escaped.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
@@ -71,9 +71,9 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns the pattern of the directory, if the given one is
-// for its index page. In Google's parser an Allow for the page also allows the
-// directory.
+// directoryOfIndex returns a pattern for only the directory itself, if the
+// given pattern is for the directory's index page. In Google's parser an Allow
+// for the page also allows the directory.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

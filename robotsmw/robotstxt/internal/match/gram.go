@@ -5,30 +5,31 @@ import (
 	"strings"
 )
 
-// A pattern with wildcards can match anywhere in a target. But most such
-// patterns contain four literal bytes in a row that few targets have. Four
+// The part of a pattern after a wildcard can be anywhere in a target. But most
+// such patterns contain four literal bytes in a row that few targets have. Four
 // bytes in a row are a gram. Each pattern is filed under its rarest gram, and
-// is tried only on the targets that contain it. A pattern without a gram stands
-// apart, and is tried on every target.
+// is tried only on the targets that contain that gram. A pattern without a gram
+// stands apart, and is tried on every target.
 //
 // minIndexed is the least number of rules with wildcards that are filed under
-// grams. Fewer stand apart.
+// grams. If there are fewer, they stand apart.
 const minIndexed = 10
 
-// gramBits is how many bits the filter of grams has for each rule, if there is
-// room, and minGramBits how many bits it has at least.
+// gramBits is how many bits the filter of grams has for each rule with
+// wildcards, if there is room. minGramBits is how many bits the whole filter
+// then has at least.
 const gramBits, minGramBits = 24, 512
 
 // gramScratch has the buffers for choosing grams.
 type gramScratch struct {
 	hashes []uint64 // of the patterns' grams, rule by rule
 	ends   []int    // where the hashes of each rule end
-	counts []uint32 // by the upper bits of a hash: how many grams of the patterns have them
+	counts []uint32 // how many grams of the patterns have a hash with these upper bits
 }
 
 // hashRarest sets the hash of each rule with wildcards to that of its rarest
-// gram, and returns how many such rules there are. If they are fewer than
-// minIndexed, it sets nothing and returns 0.
+// gram, if it has one, and returns how many rules with wildcards there are. If
+// they are fewer than minIndexed, it sets nothing and returns 0.
 func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) {
 	for i := range rules {
 		if rules[i].tag() == tagWild {
@@ -56,8 +57,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	for i, end := range ends {
 		rarest := uint32(0)
 		for _, hash := range grams[start:end] {
-			// Of equally rare grams it takes the last: what comes late in a
-			// pattern tends to be rarer in targets, too.
+			// Of equally rare grams it takes the last one, because the later
+			// bytes of a pattern tend to be rarer in targets, too.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
 				rarest, hashes[i] = n, hash
 			}
@@ -99,7 +100,7 @@ func (x *index) tryGrams(s *search, best int) int {
 		hash := hashGram(gram)
 		bit := spread(hash, size)
 		if filter[bit/wordBits]>>(bit%wordBits)&1 == 0 || uint64(gram) == tried {
-			continue // no rule is filed under it, or it was just tried, in a run of one letter
+			continue // no rule is filed under the gram, or it was just tried, as in "aaaaa"
 		}
 		tried = uint64(gram)
 		if best = x.tryGram(s, hash, len(s.target)-len(rest), best); best == TooMuch {
@@ -112,7 +113,7 @@ func (x *index) tryGrams(s *search, best int) int {
 // tryGram tries the rules that are filed under the gram at target[at:].
 func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	from, to := x.bucket(hash)
-	if s.seen != nil && !s.seen.isFirst(s.target, at) { // its rules have been tried
+	if s.seen != nil && !s.seen.isFirst(s.target, at) { // these rules have been tried
 		return best
 	}
 	tag := tagOf(hash)

@@ -11,8 +11,8 @@ const blockSize = 8
 // gramSize is how many bytes a gram has.
 const gramSize = 4
 
-// hashSeeds keep the owner of a robots.txt file from finding many keys that
-// fall into one bucket.
+// hashSeeds are random, so that the owner of a robots.txt file cannot find many
+// keys that fall into one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // mix returns the hash of some blocks. state is the hash of those before the
@@ -34,8 +34,8 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash that says: some key goes on after these blocks.
-// state is the hash of the blocks.
+// passage returns the hash that stands for "some key goes on after these
+// blocks". state is the hash of the blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
 // hashString hashes a string of any bytes.
@@ -49,17 +49,17 @@ func hashString(s string) (state uint64) {
 
 func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 
-// spread maps a hash to one of some places. The larger the hash, the larger the
-// place.
+// spread maps a hash to one of a number of places. The larger the hash, the
+// larger the place.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf returns the part of a hash that tells the rules of a bucket apart.
+// tagOf returns a part of a hash. The rules of one bucket are told apart by it.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
-// A hashSet is a set of hashes. It ignores their lowest bit.
+// A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // each hash at its upper bits or at a free slot after them; 0 is free
+	slots  []uint64 // each hash is at its upper bits, or at the next free slot; 0 is a free one
 	shift  int
 }
 

@@ -5,7 +5,7 @@ import "sync/atomic"
 // An index has the rules of a large group. It finds those that may match a
 // target, in a time that hardly depends on how many there are. Each rule is
 // filed in a bucket under the hash of a key. The key of a literal rule is a
-// beginning of its pattern (prefix.go), and that of a rule with wildcards is
+// beginning of its pattern (prefix.go). The key of a rule with wildcards is
 // four bytes of its pattern (gram.go). The buckets are one behind the other in
 // rules, so the index only has to keep where each begins. Before it looks into
 // a bucket, it asks a filter whether anything is filed under the hash. For most
@@ -14,15 +14,15 @@ import "sync/atomic"
 // Rules without a key stand apart, before the first bucket, and are tried on
 // every target.
 //
-// An index that is not made yet has the rules in the order of the file.
+// An index that is not made yet has only the rules, in the order of the file.
 type index struct {
 	rules packed
-	table []uint32      // two filters, of prefixes and grams, and starts; nil until the index is made
+	table []uint32      // two filters (of prefixes, of grams), then starts; nil until the index is made
 	most  uint32        // how many bytes of memory the Set may take once the index is made
 	spent atomic.Uint32 // how many steps questions took before the index was made
 
 	longest uint32 // how many bytes the longest key of a literal rule has
-	lengths uint64 // bit n: some literal rule's key has 2n bytes; the last bit: or more
+	lengths uint64 // bit n: some literal rule's key has 2n bytes; bit 63: 126 bytes or more
 	apart   uint32 // where the rules without a key end, and the first bucket begins
 	indexSizes
 }
@@ -42,7 +42,8 @@ type indexSizes struct {
 }
 
 // memoryBound returns how many bytes of memory a Set and its owner may take.
-// nbytes is how many bytes the patterns take in the file.
+// Only rules with very short patterns take more. nbytes is how many bytes the
+// patterns take in the file.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32

@@ -3,8 +3,9 @@ package match
 import "strings"
 
 // appendKosterPath appends a path in the form in which the draft of 1996
-// compares it. Escapes are decoded, except that of "/". "%" stays escaped, so
-// that it is clear what is an escape.
+// compares it. Escapes are decoded, except that "%2F" and "%25" stay. A "%"
+// that is no escape becomes "%25", so that every "%" in this form begins an
+// escape.
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c, escaped := escapeAt(path, i)

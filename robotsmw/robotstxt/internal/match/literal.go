@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// matchesLiteral reports whether a literal pattern matches a target. sure is
-// false if the target has a byte that may change in canonical form, where that
-// matters. The result is then right only if the target is in canonical form.
+// matchesLiteral reports whether a pattern matches a target. The pattern is
+// literal: it has no "*" except at its end. sure is false if the result depends
+// on a byte of the target that may change in canonical form. The result then
+// holds only if the target is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // a "$" is the end, but this target has the byte there
+		return true, pattern[len(pattern)-1] != '$' // a "$" means the end, but here the target has a "$" too
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }
 
 // differsLiteral is matchesLiteral for a target that does not begin with the
-// pattern as it is stored.
+// pattern as it is stored. literal is the pattern without the "*" at its end.
 func differsLiteral(literal, target string) (matches, sure bool) {
 	n := commonPrefix(literal, target)
 	switch {

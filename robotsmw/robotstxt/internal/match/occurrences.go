@@ -2,22 +2,22 @@ package match
 
 // occurrences says where a target has each byte and each gram: the first place
 // and the last. A pattern may need a byte or gram that the target lacks, or has
-// in another order. Then occurrences shows, without another look at the target,
-// that it does not match. So a group of such patterns costs no more than
-// reading them.
+// only at earlier places than the pattern needs it. Then occurrences shows that
+// the pattern does not match, and the two need not be compared. So a group of
+// such patterns costs little more than reading the patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
 	grams  [1 << gramPlaces]stretch // each at its hash, or a little after it
 }
 
-// A stretch says where something begins first and last. Places are counted from
-// 1, and 0 means nowhere.
+// A stretch says where a byte or gram begins for the first and for the last
+// time. Places are counted from 1, and 0 means nowhere.
 type stretch struct{ first, last uint32 }
 
 // There are 1<<gramPlaces places for grams. A gram tries gramTries places in a
-// row, from the one at its hash on, and takes the first free one. If none is
-// free, the gram shares the first of them.
+// row, the first one at its hash, and takes the first place that is free. If
+// none is free, the gram shares the one at its hash.
 const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {
@@ -27,9 +27,9 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-// gram returns the stretch of a gram in a target, or in the part of it that has
-// been read. If the gram shares its place, the stretch is that of all grams
-// there.
+// gram returns the stretch of a gram in a target, or in the part of the target
+// that find has read. If the gram shares its place, the stretch is that of all
+// grams there.
 func (o *occurrences) gram(target string, gram uint32) *stretch {
 	home := hashGram(gram) >> (64 - gramPlaces)
 	for i := range uint64(gramTries) {
@@ -53,7 +53,7 @@ func (o *occurrences) find(target string) {
 	}
 }
 
-// allow reports whether a pattern may match a target, as far as occurrences
+// allow reports whether a pattern may match a target, as far as the occurrences
 // tell.
 func (o *occurrences) allow(target, pattern string) bool {
 	var at uint32 // the rest of the pattern begins here or later
@@ -90,8 +90,8 @@ func (o *occurrences) allow(target, pattern string) bool {
 }
 
 // isFirst reports whether the gram at target[at:] comes here for the first
-// time. If the gram shares its place, it may report so again, which costs time
-// but changes no match.
+// time. For a gram that shares its place, it may also return true later. That
+// costs time but changes no match.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
 	first := int(o.gram(target, gram).first) - 1

@@ -6,25 +6,26 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are packed one behind the other into one string, because most groups
-// have a few short rules, and pointers and indexes to them would take more room
-// than they do. A rule is identified by the place at which it begins. Behind
-// the last one is padding.
+// A packed has rules, one behind the other. Most groups have a few short rules,
+// and pointers and indexes to rules would take more room than the rules. A rule
+// is identified by the place at which it begins. Behind the last rule is
+// padding.
 type packed string
 
-// A rule begins with a head, and its pattern in canonical form follows. A rule
-// is rare if its pattern is too long for the length in the head, or is spelled
-// otherwise in the file. Then the lengths of the pattern and of that spelling
-// stand between the head and the pattern, four bytes each, and the spelling
-// comes last. A length of 0 means that there is no spelling.
+// A head is the beginning of a packed rule. The rule's pattern in canonical
+// form follows. A rule is rare if its pattern is too long for the length in the
+// head, or is spelled otherwise in the file. Then the lengths of the pattern
+// and of that spelling stand between the head and the pattern, four bytes each,
+// and the spelling comes last. If the spelling's length is 0, the pattern is as
+// in the file.
 type head uint64
 
 const (
-	tagBits    = 8  // the tag, which spares an index the look at most patterns
+	tagBits    = 8  // the tag, by which an index passes over most patterns
 	lineBits   = 19 // the line, counted from 1
 	lengthBits = 11 // how many bytes the pattern has
 
-	headAllow  = 1 << tagBits // whether it is an Allow
+	headAllow  = 1 << tagBits // set in an Allow
 	headRare   = 2 << tagBits
 	lineShift  = tagBits + 2
 	lengthFrom = lineShift + lineBits
@@ -32,22 +33,22 @@ const (
 
 	headSize    = (lengthFrom + lengthBits) / 8
 	lengthsSize = 8                                      // the two lengths of a rare rule
-	_           = uint(1<<lineBits - syntax.MaxSize - 2) // no file has more lines than that
+	_           = uint(1<<lineBits - syntax.MaxSize - 2) // compiles only if there is room for each line's number
 )
 
-// tagWild is the tag of the rules that need their wildcards. In an index the
-// rules in buckets have other tags, from tagOf.
+// tagWild is the tag of the rules that have to be matched with their wildcards.
+// In an index, the rules in buckets have other tags, from tagOf.
 const tagWild = 1
 
-// padding lets load64 read the head of a short rule at the end, and its
-// pattern.
+// padding is how many bytes follow the last rule. With them, load64 can read
+// eight bytes from the beginning of each head and of each pattern.
 const padding = 7
 
-// A packedRule is a rule as it is read from where it is packed.
+// A packedRule is a rule that has been read from a packed.
 type packedRule struct {
 	head
 	pattern string
-	next    int // where the rule after it begins
+	next    int // where the next rule begins
 }
 
 func (h head) allows() bool { return h&headAllow != 0 }
@@ -56,11 +57,11 @@ func (h head) line() int { return int(h >> lineShift & (1<<lineBits - 1)) }
 
 func (h head) tag() byte { return byte(h) }
 
-// length returns the pattern's length. For a rare rule the head does not have
-// it.
+// length returns the pattern's length. For a rare rule it returns 0.
 func (h head) length() int { return int(h >> lengthFrom & maxLength) }
 
-// appendRule packs a rule.
+// appendRule packs a rule. spelled is its pattern as written in the file, or ""
+// if that is the same.
 func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	if len(pattern) > maxLength || spelled != "" {
 		h |= headRare
@@ -75,7 +76,8 @@ func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	return append(append(b, pattern...), spelled...)
 }
 
-// packedSize returns how many bytes appendRule appends.
+// packedSize returns how many bytes appendRule appends for a pattern and a
+// spelling of these lengths.
 func packedSize(pattern, spelled int) int {
 	if pattern > maxLength || spelled > 0 {
 		return headSize + lengthsSize + pattern + spelled
@@ -131,7 +133,8 @@ func (t packed) end() int { return max(len(t)-padding, 0) }
 
 // overrides reports whether p decides if both p and q match. RFC 9309 §2.2.2
 // gives precedence to the longest pattern, and to Allow among patterns of equal
-// length. If both say the same, the one that comes first in the file decides.
+// length. Of two Allows or two Disallows with equal lengths, the one that comes
+// first in the file decides.
 func (p *packedRule) overrides(q *packedRule) bool {
 	if len(p.pattern) != len(q.pattern) {
 		return len(p.pattern) > len(q.pattern)
@@ -142,7 +145,8 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns which of two rules overrides the other. best may be None.
+// better returns the one of two rules that overrides the other. best may be
+// None.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -191,7 +195,7 @@ func (t packed) unpack(rules []looseRule) []looseRule {
 	return rules
 }
 
-// size returns how many bytes appendTagged appends.
+// size returns how many bytes appendTagged appends for the rule.
 func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
 
 // appendTagged packs a rule again, with another tag.
@@ -200,7 +204,7 @@ func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
 	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
 }
 
-// compare orders rules: those that override others come first.
+// compare orders rules: a rule comes before those that it overrides.
 func compare(p, q *looseRule) int {
 	switch {
 	case p.overrides(&q.packedRule):
@@ -211,8 +215,9 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns what a rule matches. Of two rules with the same essence one
-// is superfluous.
+// essence returns the rule's pattern without a "*" at its end, which does not
+// change what it matches. Of two rules with the same essence, one never
+// decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -6,7 +6,7 @@ import "strings"
 // or none. "$" as the last byte stands for the end of the target. All other
 // bytes are literal (RFC 9309 §2.2.3). In memory a pattern has the canonical
 // form of escape.go. The most specific match is the one whose pattern is the
-// longest in this form (§2.2.2): an escape that remains one counts as three
+// longest in this form (§2.2.2). An escape that remains one counts as three
 // bytes.
 
 // isCanonical reports whether a pattern is surely in canonical form as it is
@@ -32,10 +32,10 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern appends a pattern in canonical form.
 //
-// Whether "%2F" is the same as "/" depends on where it is compared, in the path
-// or in the query. After a "?" of the pattern it is in the query. If no "?" and
-// no "*" come before it, it is in the path. Else it may be in either, and is
-// stored as an eitherEscape.
+// Whether "%2F" is the same as "/", or "%3F" as "?", depends on where it is
+// compared, in the path or in the query. After a "?" of the pattern it is in
+// the query. If no "?" and no "*" come before it, it is in the path. Otherwise
+// it may be in either, and is stored as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
@@ -65,14 +65,14 @@ func appendPattern(dst []byte, pattern string) []byte {
 	return dst
 }
 
-// CanMatch reports whether a pattern can match anything: every target begins
-// with "/".
+// CanMatch reports whether a pattern can match anything. Every target begins
+// with "/", so a pattern has to begin with "/" or "*".
 func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
 }
 
-// literalPart returns a pattern without the "*" at its end, which change only
-// its length. ok is false if it has other wildcards.
+// literalPart returns a pattern without the "*" bytes at its end, which make it
+// longer but do not change what it matches. ok is false if another "*" remains.
 func literalPart(pattern string) (literal string, ok bool) {
 	for pattern != "" && pattern[len(pattern)-1] == '*' {
 		pattern = pattern[:len(pattern)-1]
@@ -81,8 +81,9 @@ func literalPart(pattern string) (literal string, ok bool) {
 }
 
 // needsWild reports whether a pattern has to be matched with its wildcards. It
-// says so of all that have a "*" before the last byte. Those that end with
-// several "*" do not need it, but are too rare for a case of their own.
+// returns true for every pattern that has a "*" before its last byte. A pattern
+// with several "*" at its end, and no others, does not need that, but is too
+// rare for a case of its own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

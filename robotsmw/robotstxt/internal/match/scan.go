@@ -1,18 +1,19 @@
 package match
 
-// Most groups are asked about a handful of targets only. For so few an index
-// costs more than it saves. So the rules of a large group are tried one by one
-// at first, in the order of the file: see Set.decideMany.
+// Most groups are asked about a handful of targets only. For so few targets an
+// index costs more than it saves. So the rules of a large group are tried one
+// by one at first, in the order of the file. See Set.decideMany.
 
 // scan returns the rule that decides, or None. The rules must be in the order
-// of the file, and the target in canonical form. scan looks at each rule that
-// no earlier one overrides. The first bytes of nearly all of them show that
-// they do not match. If s.left is negative afterwards, the steps did not
-// suffice, and the result does not count.
+// of the file, and the target in canonical form, or in that of the dialect.
+// scan passes over each rule that an earlier matching one overrides. Of the
+// others, the first bytes of nearly all show that they do not match. If s.left
+// is negative afterwards, the steps did not suffice, and the result does not
+// count.
 //
 // most is an upper bound on the steps that a search by an index would take. An
-// index has the rules in another order, so it may try some that are overridden
-// here.
+// index has the rules in another order, so it may try some that scan passes
+// over.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
@@ -29,7 +30,7 @@ func (s *search) scan() (best, most int) {
 			from, length, next = from+lengthsSize, len(p.pattern), p.next
 		}
 		if length < longest || length == longest && (allowed || !h.allows()) {
-			// The best rule so far overrides it.
+			// The best rule so far overrides this one.
 			if h.tag() == tagWild {
 				most += length + s.worth(text[from:from+length])
 			}
@@ -47,7 +48,8 @@ func (s *search) scan() (best, most int) {
 				continue
 			}
 		} else {
-			// The last byte is left out, because it may be a "$" or a "*".
+			// The pattern's last byte is left out, because it may be a "$" or a
+			// "*".
 			if (begin^s.block)<<(8*uint(blockSize-min(length, blockSize))&63)<<8 != 0 {
 				continue
 			}
@@ -60,6 +62,5 @@ func (s *search) scan() (best, most int) {
 	return best, most
 }
 
-// scannedPerStep is how many bytes of packed rules a scan passes over in one
-// step.
+// scannedPerStep is how many bytes of packed rules a scan reads in one step.
 const scannedPerStep = 8

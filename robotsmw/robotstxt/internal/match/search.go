@@ -15,21 +15,21 @@ const (
 // maxWork returns how many steps a target of nbytes bytes may cost.
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps a search takes before it is called dear. Hardly any
-// target needs as many.
+// dear is how many steps a search may take before it is begun again as a dear
+// one, which uses occurrences. Hardly any target needs as many.
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. It is filled in field
-// by field, because a literal would be copied, and a method that fills it in
+// by field. A composite literal would be copied, and a method that fills it in
 // would move the target to the heap.
 type search struct {
 	rules  packed
 	target string
-	block  uint64 // the first bytes of the target
-	left   int    // how many steps it may still take
-	tries  int    // how many patterns have been compared with the whole target
+	block  uint64 // the first bytes of the target, up to eight
+	left   int    // how many steps the search may still take
+	tries  int    // how many patterns with a "*" have begun like the target so far
 	pairs  pairSet
-	seen   *occurrences // of the target, if the search is a dear one; else nil
+	seen   *occurrences // of the target, if this is a dear search; else nil
 }
 
 // spend takes some steps from those left, and reports whether there were
@@ -39,9 +39,10 @@ func (s *search) spend(steps int) bool {
 	return s.left >= 0
 }
 
-// tryEach tries the rules before the place end. They are in order: each rule
-// overrides those after it. tryEach returns the rule that decides, which is one
-// of them or best. It returns TooMuch if there are not enough steps left.
+// tryEach tries the rules before the place end. They have to be in order: each
+// rule overrides those after it. tryEach returns the rule that decides, which
+// is one of these rules or best. It returns TooMuch if there are not enough
+// steps left.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -88,11 +89,12 @@ const glance = 2
 func (s *search) worth(pattern string) int { return len(pattern) + len(s.target)/2 }
 
 // mayMatch reports whether a pattern may match, as far as a glance tells. begin
-// has the pattern's first bytes. Most patterns do not match.
+// has the pattern's first eight bytes.
 func (s *search) mayMatch(begin uint64, pattern string) bool {
 	star := firstStar(begin)
 	if star >= len(pattern) {
-		// The pattern is short and has no "*". Its last byte may be a "$".
+		// The pattern is short and has no "*". Its last byte is left out,
+		// because it may be a "$".
 		return (begin^s.block)&(1<<(8*(len(pattern)-1))-1) == 0
 	}
 	if (begin^s.block)&(1<<(8*star)-1) != 0 {
@@ -111,8 +113,8 @@ func firstStar(block uint64) int {
 }
 
 // A pairSet says which pairs of bytes follow each other in a target. Pairs may
-// share a bit. It is filled in only when several patterns are compared, because
-// for fewer it does not pay.
+// share a bit. It is filled in for the third pattern that begins like the
+// target, because for fewer patterns it does not pay.
 type pairSet struct {
 	bits  [16]uint64
 	known bool
@@ -123,8 +125,8 @@ func pairBit(a, b byte) (word int, bit uint64) {
 	return int(i / 64 % 16), 1 << (i % 64)
 }
 
-// mayHave reports whether a target may have the first two bytes of rest, which
-// is what follows a wildcard in a pattern.
+// mayHave reports whether a target may have the first two bytes of rest. rest
+// is the part of a pattern after its first "*".
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

@@ -10,9 +10,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Set has the rules of a group. The zero value has none. What it answers
-// never changes. Any number of goroutines may use it. It must not be copied
-// once it is in use.
+// A Set has the rules of a group. The zero value has none. Its answers never
+// change. Any number of goroutines may use it. It must not be copied once it is
+// in use.
 type Set struct {
 	text    packed                // the rules, if they are few
 	second  byteSet               // if few is set: the bytes after "/" with which a target may match
@@ -29,8 +29,8 @@ func (s *Set) IsEmpty() bool { return !s.some }
 // Allowed reports whether a robot that obeys the rules may fetch a target.
 func (s *Set) Allowed(target string) bool {
 	if s.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 {
-		// In a group of a few paths this byte shows for most targets that no
-		// rule matches.
+		// For most targets the byte after the "/" shows that no rule of a small
+		// group matches.
 		if !s.second.has(target[1]) {
 			return true
 		}
@@ -65,6 +65,7 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
 // the rules first. It also returns how many steps the decision took after that.
+// A first search that was given up as dear is not counted.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -74,8 +75,8 @@ func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	return rules.public(decides), 0, steps
 }
 
-// ScanForm is DecideForm without compiling: it scans the rules if they are many
-// and not compiled yet.
+// ScanForm is DecideForm without compiling. If the rules are many and not
+// compiled yet, it scans them.
 func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
 	x := s.index.Load()
 	if x == nil || x.isMade() {
@@ -143,17 +144,17 @@ func (s *Set) Kept() int {
 // depend on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
-// Compile makes the index of a large group now. Otherwise it is made when so
-// many questions have been asked that it pays.
+// Compile makes the index of a large group now. Otherwise the index is made
+// when so many questions have been asked that it pays.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
 	}
 }
 
-// Spent returns how many steps questions have taken before the rules were
-// compiled, at how many steps they are compiled, and whether that is done. A
-// small group is never compiled: done is true and the others are 0.
+// Spent returns how many steps questions have taken so far, at how many steps
+// the rules are compiled, and whether they have been. For compiled rules, steps
+// is 0. A small group is never compiled: done is true and the others are 0.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
@@ -273,9 +274,9 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 // makes it. So n questions cost at most twice what they would cost in the
 // better of the two ways, plus one question.
 //
-// TooMuch is a verdict, too, and a scan may decide where an index would give
-// up. So if an index might take more than maxWork steps for a target,
-// decideMany makes it and lets it decide.
+// A scan may decide where an index would give up with TooMuch. The answer must
+// not depend on which of the two is used. So if an index might take more than
+// maxWork steps for a target, decideMany makes the index and lets it decide.
 func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
 	if left := x.price() - int(x.spent.Load()); left >= 0 {
 		var one search
@@ -291,7 +292,8 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 
 // tryRest returns the rule that decides among best and all rules that
 // longestPrefix does not look at, or TooMuch. It also returns how many steps it
-// took. x is nil for a group without an index.
+// took. A first search that was given up as dear is not counted. x is nil for a
+// group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {
@@ -306,8 +308,8 @@ func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides,
 	return rules, decides, steps
 }
 
-// tryDear is tryRest for a target that takes many steps. It notes first what
-// the target has.
+// tryDear is tryRest for a target that takes many steps. It first notes which
+// bytes and grams the target has, and where.
 func tryDear(x *index, rules packed, target string, best int) (decides, steps int) {
 	var seen occurrences
 	seen.find(target)

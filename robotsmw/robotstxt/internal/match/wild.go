@@ -57,8 +57,8 @@ func matches(pattern, target string) bool {
 // matchesEither is matches for a pattern with an eitherEscape, and takes about
 // as long. A piece of the pattern has one spelling if it begins in the path,
 // and another if it begins in the query. A piece that reaches from the path
-// into the query has a "?" of its own. Each eitherEscape comes before that "?",
-// so the spelling for the path is right.
+// into the query has a "?" of its own. Each eitherEscape in it comes before
+// that "?", so the spelling for the path is right.
 func matchesEither(pattern, target string) bool {
 	var buf [stackBuffer]byte
 	spellings := buf[:0]
@@ -73,11 +73,11 @@ func matchesEither(pattern, target string) bool {
 	spellings = appendEither(spellings, pattern, true)
 	inQuery := asString(spellings[len(inPath):])
 
-	query := strings.IndexByte(target, '?') // a piece that begins here begins in the path
+	query := strings.IndexByte(target, '?') // a piece that begins at this "?" has the spelling for the path
 	if query < 0 {
 		query = len(target)
 	}
-	first, inPath, _ := strings.Cut(inPath, "*") // an eitherEscape comes after a "*"
+	first, inPath, _ := strings.Cut(inPath, "*") // both spellings begin alike: no eitherEscape comes before a "*"
 	_, inQuery, _ = strings.Cut(inQuery, "*")
 	if !strings.HasPrefix(target, first) {
 		return false
@@ -99,8 +99,9 @@ func matchesEither(pattern, target string) bool {
 	}
 }
 
-// indexEither returns where the first occurrence of a piece at target[at:] or
-// later ends, or -1. inPath and inQuery are the piece's two spellings.
+// indexEither looks for the first occurrence of a piece in target[at:]. It
+// returns where in the target the piece ends, or -1. inPath and inQuery are the
+// piece's two spellings. query is where the target's query begins.
 func indexEither(target, inPath, inQuery string, at, query int) int {
 	if at <= query {
 		if i := strings.Index(target[at:min(query+len(inPath), len(target))], inPath); i >= 0 {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// MaxDelay stands for any longer delay: nobody waits that long.
+// MaxDelay, which is 292 years, stands for any longer delay, too. It leaves
+// room for the nanosecond that package robotstxt adds to a delay.
 const MaxDelay = time.Duration(1<<63 - 2)
 
 // ParseDelay parses plain decimal seconds, such as "10" or "0.5". It returns

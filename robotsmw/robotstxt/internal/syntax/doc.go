@@ -2,6 +2,6 @@
 // groups, as each dialect defines them. It stores these as positions in the
 // text. It knows neither what a rule matches nor what a linter reports.
 //
-// Package robotstxt and its linter share it. The doc of package robotstxt
+// Package robotstxt and its linter both use it. The doc of package robotstxt
 // describes the grammar of a file for users.
 package syntax

@@ -6,20 +6,22 @@ import "strings"
 type Field uint8
 
 const (
-	Other Field = iota // unknown, or in no standard: never begins or ends a group
+	Other Field = iota // any other field: it never begins or ends a group
 	UserAgent
 	Allow
 	Disallow
 	CrawlDelay
 	Sitemap
-	Blank // no field: in [Koster1996], a line that ends a record
+	Blank // not a field but a blank line, which ends a record in [Koster1996]
 )
 
 // FieldOf returns the field that a name means, ignoring case.
 //
-// Site owners misspell names. Google reads the misspellings below, and so does
-// this function, because they restrict a robot as the owner meant. "Allow" has
-// to be exact: leniency there would open what an owner meant to close.
+// Site owners misspell names. FieldOf reads the misspellings of User-agent and
+// Disallow that Google's parser reads, and any name that begins with one of
+// them. In this way robots are restricted as the owner meant. "Allow" has to be
+// exact apart from case. To guess there could open what an owner meant to
+// close.
 func FieldOf(name string) Field {
 	switch name { // the usual spellings
 	case "Disallow", "disallow":
@@ -50,7 +52,7 @@ func FieldOf(name string) Field {
 
 // knownField returns the field of a line that begins with one of the most
 // frequent names and a colon, and the length of the name. It returns Other for
-// any other line.
+// any other line, and for a line of fewer than nine bytes.
 func knownField(line string) (field Field, length uint32) {
 	if len(line) < wordSize+1 {
 		return Other, 0
@@ -71,8 +73,9 @@ func knownField(line string) (field Field, length uint32) {
 
 const wordSize = 8
 
-// lower64 returns the first eight bytes of s, the first one lowest, with
-// letters in lower case.
+// lower64 returns the first eight bytes of s, the first one in the lowest
+// place, with letters in lower case. It also changes some bytes that are not
+// letters.
 func lower64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

@@ -9,11 +9,12 @@ const MaxSize = 500 << 10
 // A File is a robots.txt file, split into records.
 type File struct {
 	Text    string   // the part of the body that counts, without a byte order mark
-	Records []Record // the lines with a field and a value, in order
+	Records []Record // the lines with a field and a value, in order; in Koster1996 also blank lines
 	Dialect Dialect
 }
 
-// A Record is a line that has a field and a value.
+// A Record is a line that has a field and a value. In the dialect [Koster1996]
+// it may also be a blank line, whose Field is Blank.
 type Record struct {
 	Line        uint32 // counted from 1
 	Field       Field
@@ -31,8 +32,8 @@ func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 func Parse(body []byte, dialect Dialect) File {
 	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
 	lines := NewLineReader(f.Text)
-	// Two of three lines have a field, and few of those lines are shorter than
-	// 16 bytes.
+	// This is room enough for most files: two of three lines have a field, and
+	// few of those lines are shorter than 16 bytes.
 	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
 	for lines.Next() {
 		line := Span{lines.Line.From, lines.Comment}
@@ -72,8 +73,8 @@ func Whole(body []byte) []byte {
 	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
 }
 
-// WithoutBOM returns a body without its byte order mark, or without the
-// truncated beginning of one.
+// WithoutBOM returns a body without the byte order mark at its beginning. A
+// byte order mark that is cut short is dropped, too.
 func WithoutBOM(body []byte) []byte {
 	const bom = "\xef\xbb\xbf"
 	n := 0

@@ -3,7 +3,7 @@ package syntax
 import "strings"
 
 // googleMaxLine is how many bytes of a line Google's parser reads: the size of
-// its buffer, less a NUL.
+// its buffer, less one byte for a NUL.
 const googleMaxLine = 2083*8 - 1
 
 // cutForGoogle cuts a line to the part that Google's parser sees.
@@ -16,7 +16,7 @@ func cutForGoogle(text string, line Span) Span {
 }
 
 // googleFieldOf is FieldOf in the [Google] dialect, which accepts more
-// spellings.
+// spellings of Allow and Sitemap.
 func googleFieldOf(name string) Field {
 	field := FieldOf(name)
 	switch {

@@ -21,13 +21,13 @@ func (g *GroupReader) Next() bool {
 }
 
 // NextFor advances to the next group that names a token and reports whether
-// there is one.
+// there is one. In the dialect [Koster1996] it finds only the first such group.
 func (g *GroupReader) NextFor(t Token) bool {
 	for g.Next() {
 		for i := range g.Group {
 			if g.Group[i].Field == UserAgent && g.file.IsFor(&g.Group[i], t) {
 				if g.file.Dialect == Koster1996 {
-					g.rest = nil // only the first one counts
+					g.rest = nil // only the first group that names the token counts
 				}
 				return true
 			}
@@ -36,10 +36,11 @@ func (g *GroupReader) NextFor(t Token) bool {
 	return false
 }
 
-// GroupsFor appends the groups that are for a robot: those that name the first
+// GroupsFor returns the groups that are for a robot: those that name the first
 // of its tokens that some group names. The last of the tokens is [Everyone].
 // GroupsFor also returns the token that the groups name. If no group names any
-// of the tokens, it returns nil.
+// of the tokens, it returns nil. It stores the result in the memory of groups,
+// which has to be empty, if there is room.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
 	best := len(tokens) // index of the first token that some group so far names
 	for all := f.Groups(); all.Next(); {
@@ -81,26 +82,26 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 
-// A DelayReader says which Crawl-delays of a group are for a robot. Pass it the
-// group's records in order.
+// A DelayReader says which Crawl-delays of a group are for a robot. Its method
+// IsFor takes the group's records in order.
 //
 // A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
-// of its group. If there are no such lines, it belongs to the same ones as the
+// of its group. If there are no such lines, it belongs to the same lines as the
 // previous Crawl-delay. So if delays separate user-agent lines that share their
 // rules, each line keeps its own delay.
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // whether the user-agent lines before the next delay name the robot
-	read  bool // a Crawl-delay has come since these lines
+	named bool // whether one of the user-agent lines that own the next delay names the robot
+	read  bool // whether a Crawl-delay has come since these lines
 }
 
 // DelaysFor returns a DelayReader for the robot with a token, before the first
 // record of a group.
 func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
 
-// IsFor takes the next record, and reports whether it is a Crawl-delay, of any
-// value, that belongs to the robot.
+// IsFor takes the next record. It reports whether the record is a Crawl-delay
+// that belongs to the robot, whatever its value is.
 func (d *DelayReader) IsFor(r *Record) bool {
 	switch r.Field {
 	case UserAgent:
@@ -137,8 +138,8 @@ func cutGroup(records []Record) (group, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// cutBlock is cutGroup for the draft of 1996, whose groups are runs without a
-// blank line.
+// cutBlock is cutGroup for the draft of 1996. Its groups are runs of records
+// without a blank line between them.
 func cutBlock(records []Record) (block, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]

@@ -9,17 +9,17 @@ type Span struct{ From, To uint32 }
 func (s Span) In(text string) string { return text[s.From:s.To] }
 
 // A LineReader iterates over the lines of a file. A line ends with CR, LF or
-// CRLF (RFC 9309 §2.2), and the last line with the file.
+// CRLF (RFC 9309 §2.2). The last line ends where the file ends.
 type LineReader struct {
 	text    string
 	Line    Span   // the current line, without its end
 	Number  uint32 // the current line's number, counted from 1
-	Comment uint32 // where the current line's comment begins; without one, the line's end
+	Comment uint32 // where the current line's comment begins; its end if it has no comment
 	after   int    // where the next line begins; after the last line, a place beyond the text
 
-	// The positions of the next LF, CR and "#", or the text's length. They are
-	// kept so that a byte that is rare in a file is searched for once, not in
-	// each line.
+	// The positions of the next LF, CR and "#". If there is none, the position
+	// is the text's length. The positions are kept so that a byte that is rare
+	// in a file is searched for once, not in each line.
 	lf, cr, hash int
 }
 
@@ -69,9 +69,9 @@ func indexFrom(text string, c byte, start int) int {
 	return len(text)
 }
 
-// Split splits a line without a comment into field and value at the first
+// Split splits a line, without its comment, into field and value at the first
 // colon. Without a colon, two words are a field and a value, as in "Disallow
-// /tmp".
+// /tmp". ok is false for any other line, and if the field is empty.
 func Split(text string, line Span) (name, value Span, ok bool) {
 	line = Trim(text, line)
 	s := text[line.From:line.To]
@@ -92,7 +92,7 @@ func Split(text string, line Span) (name, value Span, ok bool) {
 	return name, Trim(text, Span{line.To - uint32(len(words)), line.To}), !strings.ContainsAny(words, " \t")
 }
 
-// Trim drops white space from both ends.
+// Trim returns a part of the text without the white space at both ends.
 func Trim(text string, s Span) Span {
 	s = trimLeft(text, s)
 	for s.From < s.To && isSpace(text[s.To-1]) {
@@ -108,6 +108,6 @@ func trimLeft(text string, s Span) Span {
 	return s
 }
 
-// isSpace reports whether a byte is white space: space, tab, VT, FF or NUL,
-// which some editors leave.
+// isSpace reports whether a byte is white space: space, tab, VT, FF or NUL. NUL
+// is, because some editors leave it in a file.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }
