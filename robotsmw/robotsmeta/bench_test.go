@@ -39,7 +39,8 @@ func TestParseHeaderAllocatesOnceAtMost(t *testing.T) {
 	}
 }
 
-// What is said to others, and kept by nobody, costs none.
+// TestParseAllocations checks that a header with directives for other robots
+// needs no memory, and that a meta needs one allocation at most.
 func TestParseAllocations(t *testing.T) {
 	h := header("googlebot: noindex, nofollow, bingbot: noindex, nofollow", "otherbot: none")
 	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {
@@ -56,7 +57,8 @@ func BenchmarkDate(b *testing.B) {
 	}
 }
 
-// Lines made to be costly: none may take more than some milliseconds.
+// BenchmarkHostileHeader reads lines that are made to be costly. None should
+// take more than some milliseconds.
 func BenchmarkHostileHeader(b *testing.B) {
 	for _, unit := range []string{"a:", "max-snippet:", "unavailable_after: ", "noindex a ", "2010-06-25 15:00:00,5-08:00 x:"} {
 		b.Run(unit, func(b *testing.B) {

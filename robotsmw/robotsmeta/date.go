@@ -10,24 +10,24 @@ const maxDate = 64
 
 // readDate returns the longest date that s begins with, in UTC, and its length
 // in bytes: 0 if s begins with none. A date ends where s ends, at white space,
-// a comma or a semicolon.
+// a comma or a semicolon. These are examples:
 //
 //	Fri, 25 Jun 2010 15:00:00 -0800     RFC 822, with or without the weekday
 //	Friday, 25-Jun-10 15:00:00 PST      RFC 850
 //	Fri Jun 25 15:00:00 2010            C's asctime; a zone may precede the year
 //	June 25, 2010 3:00 PM PST
-//	2010-06-25T15:00:00,5-08:00         ISO 8601, extended
-//	20100625T230000Z                    and basic
+//	2010-06-25T15:00:00,5-08:00         ISO 8601, extended format
+//	20100625T230000Z                    ISO 8601, basic format
 //	2010-06-25 15:00:00 UTC
 //	2010-06-25                          midnight UTC
 //
-// [time.Parse] and net/mail read PST as UTC without an error; here zone names
-// stand for their offsets. A date without a zone is UTC. Two digits of a year
-// are 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the second 60. The
-// weekday is not checked.
+// [time.Parse] and net/mail read PST as UTC without an error. readDate knows
+// the offsets of zones. A date without a zone is UTC. A year of two digits is
+// one from 1950 to 2049 (RFC 5322 §4.3). The hour may be 24, and the second 60.
+// The weekday is not checked.
 func readDate(s string) (t time.Time, n int) {
 	if len(s) > maxDate {
-		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // without the word that the limit cuts
+		if s = s[:maxDate+1]; !endsDate(s[maxDate]) { // the limit cuts a word: leave it out
 			s = s[:strings.LastIndexAny(s, space+",;")+1]
 		} else {
 			s = s[:maxDate]
@@ -41,7 +41,7 @@ func readDate(s string) (t time.Time, n int) {
 	return d.best, d.end
 }
 
-// A dateReader reads s once, and remembers each point at which it has read a
+// A dateReader reads s once. It remembers the last place at which it had read a
 // complete date.
 type dateReader struct {
 	s string
@@ -53,7 +53,7 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // length of best in bytes
+	end  int // how many bytes of s best has taken; 0: there is none yet
 }
 
 // accept remembers the date read so far, if it may end here. It returns false
@@ -63,7 +63,7 @@ func (d *dateReader) accept() bool {
 		return false
 	}
 	midnight := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
-	if midnight.Day() != d.day { // 31 June
+	if midnight.Day() != d.day { // as for 31 June
 		return false
 	}
 	if d.i == len(d.s) || endsDate(d.s[d.i]) {
@@ -131,8 +131,8 @@ func (d *dateReader) date() {
 	d.zone()
 }
 
-// monthFirst reads what follows the month's name in "June 25, 2010 15:00 PST"
-// and "Jun 25 15:00:00 PST 2010".
+// monthFirst reads a date that begins with name, if name is a month: "June 25,
+// 2010 15:00 PST" or "Jun 25 15:00:00 PST 2010".
 func (d *dateReader) monthFirst(name string) {
 	if d.month = month(name); d.month == 0 {
 		return
@@ -175,8 +175,8 @@ func (d *dateReader) monthFirst(name string) {
 	}
 }
 
-// readYear reads a year of four or two digits. It reads nothing if there is
-// none, or if the number is an hour.
+// readYear reads a year of four or two digits. If there is none, or if the
+// number is an hour, it reads nothing and returns false.
 func (d *dateReader) readYear() bool {
 	start := d.i
 	n, digits := d.number()
@@ -194,7 +194,8 @@ func (d *dateReader) readYear() bool {
 	return true
 }
 
-// clock reads a time of day. It reads nothing if there is none.
+// clock reads a time of day. If there is none, it reads nothing and returns
+// false.
 func (d *dateReader) clock() bool {
 	start, ok := d.i, false
 	if c := d.peek(); c == 'T' || c == 't' {
@@ -216,8 +217,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS[.fraction]] [AM|PM] and, if basic is set, also
-// HHMM[SS].
+// hours reads HH:MM[:SS] and, if basic is set, also HHMM[SS]. "AM" or "PM" may
+// follow, and then a fraction of a second.
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -319,7 +320,7 @@ func (d *dateReader) zone() {
 	d.offset = sign * (hours*3600 + minutes*60)
 	d.accept()
 	d.spaces()
-	if d.skip('(') { // -0800 (PST)
+	if d.skip('(') { // as in "-0800 (PST)"
 		d.letters()
 		if d.skip(')') {
 			d.accept()
@@ -376,8 +377,8 @@ func (d *dateReader) number() (n, digits int) {
 	return n, digits
 }
 
-// abbreviates reports whether s is name or its beginning, of at least three
-// letters, in any case.
+// abbreviates reports whether s is name, or the first three or more letters of
+// name, in any case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }
@@ -402,9 +403,9 @@ func month(s string) int {
 }
 
 // zones maps zone names to offsets in seconds: those of RFC 822 §5.1, and
-// others that are widely used with a single meaning. Ambiguous names such as
-// CST are American, as in RFC 822. A military letter other than Z says nothing
-// about the offset (RFC 5322 §4.3) and counts as UTC.
+// others that are widely used. Of a name with several meanings only one counts:
+// CST is American, as in RFC 822, and IST is Indian. A military letter other
+// than Z says nothing about the offset (RFC 5322 §4.3) and counts as UTC.
 var zones = func() map[string]int {
 	m := map[string]int{
 		"NST": -3*3600 - 1800, "NDT": -2*3600 - 1800, "IST": 5*3600 + 1800, "ACST": 9*3600 + 1800, "ACDT": 10*3600 + 1800,

@@ -46,7 +46,7 @@ func TestDates(t *testing.T) {
 		{"2026-10-31 23:59:59 UTC", "2026-10-31T23:59:59Z", ""},
 		{"2026/10/31", "2026-10-31T00:00:00Z", ""},
 
-		// C's asctime, date(1), and how Americans write
+		// C's asctime, date(1), and American dates
 		{"Fri Jun 25 15:00:00 2010", "2010-06-25T15:00:00Z", ""},
 		{"Fri Jun 25 15:00:00 PST 2010", "2010-06-25T23:00:00Z", ""},
 		{"June 25, 2010", "2010-06-25T00:00:00Z", ""},
@@ -64,12 +64,12 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
 		{"25 Jun 2010 15:00:00 XYZT", "2010-06-25T15:00:00Z", " XYZT"},
 		{"25 Jun 2010 25:00:00 GMT", "2010-06-25T00:00:00Z", " 25:00:00 GMT"},
-		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // not the year 20
+		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // the limit cuts 2010, which must not be read as the year 20
 		{"25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00", "2010-06-25T00:00:00Z", ", 15:00"},
 		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
 		{"25 Jun 2010 15:00:00 GMT+2", "2010-06-25T13:00:00Z", ""},
 
-		// None
+		// Texts that are no dates
 		{"", "", ""},
 		{"not-a-date", "", ""},
 		{"tomorrow", "", ""},
@@ -77,7 +77,7 @@ func TestDates(t *testing.T) {
 		{"29 Feb 2023", "", ""},
 		{"0 Jan 2010", "", ""},
 		{"2010-13-01", "", ""},
-		{"25/06/2010", "", ""}, // which is the month?
+		{"25/06/2010", "", ""}, // it does not say which number is the month
 		{"1279884000", "", ""},
 		{"2010", "", ""},
 		{"15:00:00", "", ""},
@@ -96,8 +96,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// readDateSlow says again what readDate does: of all texts that s begins with
-// and that are dates, the longest.
+// readDateSlow returns what readDate has to return: of all texts that s begins
+// with and that are dates, the longest.
 func readDateSlow(s string) (t time.Time, n int) {
 	for n = min(len(s), maxDate); n > 0; n-- {
 		if n < len(s) && !strings.ContainsRune(space+",;", rune(s[n])) {
@@ -129,7 +129,7 @@ func FuzzDate(f *testing.F) {
 		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
 			t.Fatalf("%q: %v", s, got)
 		}
-		// What we write, we read.
+		// A date that Format writes is read as the same date.
 		again, k := readDate(got.Format(time.RFC3339Nano))
 		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
 			t.Fatalf("%v is read back as %v", got, again)
@@ -145,14 +145,14 @@ func FuzzHeader(f *testing.F) {
 		f.Add(s, "googlebot")
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
-		written := line + "\n" + inASCII(line) // Robots-Tag is as it is
+		written := line + "\n" + inASCII(line) // for Robots-Tag, nothing is replaced by ASCII
 		for field, source := range map[string]Source{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)
 			everybody := ParseHeader(h)
 			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// A name adds restrictions and takes none away; so does saying a
-			// thing twice.
+			// A name adds restrictions and takes none away. The same line twice
+			// says nothing more.
 			if u := d.Union(everybody); u.flags != d.flags || u.snippet != d.snippet || !u.after.Equal(d.after) || u.image != d.image {
 				t.Fatalf("%q for %q lacks what everybody is told", line, token)
 			}

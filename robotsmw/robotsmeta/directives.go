@@ -8,17 +8,17 @@ import (
 )
 
 // Directives is the sum of what was said to one robot. The zero value says
-// nothing: it restricts nothing.
+// nothing, and so restricts nothing.
 //
 // A Directives is a value: no method changes it. It may be copied, and several
 // goroutines may use it at once.
 type Directives struct {
 	flags   flags
 	image   imagePreview
-	snippet int32     // valid with hasSnippet; -1: no limit
-	video   int32     // valid with hasVideo; -1: no limit
-	after   time.Time // valid with hasAfter
-	rules   []Rule    // shared between copies: never appended to in place
+	snippet int32     // valid if flags has hasSnippet; -1 means no limit
+	video   int32     // valid if flags has hasVideo; -1 means no limit
+	after   time.Time // valid if flags has hasAfter
+	rules   []Rule    // shared between copies, so never appended to in place
 }
 
 type flags uint32
@@ -49,8 +49,8 @@ const (
 	imageLarge
 )
 
-// maxRules is how many rules are kept as evidence. Rules beyond it still take
-// effect.
+// maxRules is how many rules are kept to show what was said. Rules beyond it
+// still take effect.
 const maxRules = 256
 
 // NoIndex reports whether the page must not be kept at this time. See
@@ -73,47 +73,50 @@ func (d Directives) NoIndexAt(t time.Time) bool {
 // none was said.
 func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
-// NoArchive reports noarchive or nocache: no copy of the page may be shown.
-// Some operators (Bing, Amazon) also take it as a refusal of AI training; the
-// caller may decide to do so.
+// NoArchive reports whether noarchive or nocache was said: no copy of the page
+// may be shown. Some operators (Bing, Amazon) also take it as a refusal of AI
+// training. The caller may decide to do so.
 func (d Directives) NoArchive() bool { return d.flags&noArchive != 0 }
 
-// NoSnippet reports nosnippet, or max-snippet:0, which means the same.
+// NoSnippet reports whether nosnippet was said, or max-snippet:0, which means
+// the same.
 func (d Directives) NoSnippet() bool {
 	return d.flags&noSnippet != 0 || d.flags&hasSnippet != 0 && d.snippet == 0
 }
 
-// NoImageIndex reports noimageindex: the images of the page must not be kept.
+// NoImageIndex reports whether noimageindex was said: the images of the page
+// must not be kept.
 func (d Directives) NoImageIndex() bool { return d.flags&noImageIndex != 0 }
 
-// NoTranslate reports notranslate.
+// NoTranslate reports whether notranslate was said.
 func (d Directives) NoTranslate() bool { return d.flags&noTranslate != 0 }
 
-// IndexIfEmbedded reports indexifembedded: a page that is noindex may be kept
-// as a part of pages that embed it. It lifts nothing by itself: NoIndex stays
-// true.
+// IndexIfEmbedded reports whether indexifembedded was said: a page that is
+// noindex may be kept as a part of pages that embed it. This does not change
+// NoIndex.
 func (d Directives) IndexIfEmbedded() bool { return d.flags&indexIfEmbedded != 0 }
 
-// NoAI reports noai: the page is not for machine learning.
+// NoAI reports whether noai was said: the page is not for machine learning.
 func (d Directives) NoAI() bool { return d.flags&noAI != 0 }
 
-// NoImageAI reports noimageai, or noai, which includes it: the page's images
-// are not for machine learning.
+// NoImageAI reports whether noimageai was said, or noai, which includes it: the
+// page's images are not for machine learning.
 func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 
-// NoML reports noml (noml.info): the page is not for machine learning.
+// NoML reports whether noml (noml.info) was said: the page is not for machine
+// learning.
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
 // MaxSnippet returns the smallest max-snippet, in characters. It is -1 if only
-// "no limit" was said. ok is false if there was none.
+// "no limit" was said. ok is false if no max-snippet was said.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
 // MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1
-// if only "no limit" was said. ok is false if there was none.
+// if only "no limit" was said. ok is false if no max-video-preview was said.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
-// "large". It is empty if there was none.
+// "large". It is "" if no max-image-preview was said.
 func (d Directives) MaxImagePreview() string {
 	switch d.image {
 	case imageNone:
@@ -127,12 +130,12 @@ func (d Directives) MaxImagePreview() string {
 }
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
-// if there was none that could be read.
+// if no date was said that can be read.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
-// Truncated reports that a limit cut the text short: 8 KiB for one header line
-// or meta, 64 KiB for all lines of a field. What came after the cut is unknown.
-// A crawler that must be sure treats the page as noindex.
+// Truncated reports whether a limit cut the text short: 8 KiB for one header
+// line or meta, 64 KiB for all lines of a field. What came after the cut is
+// unknown. A crawler that must be sure treats the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
 // Rules yields everything that was said to this robot, in the order read,
@@ -143,7 +146,7 @@ func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 // Union returns the sum of d and other: each restriction of either, the smaller
 // of two limits, the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.rules == nil { // as for most pages; even an image preview, which has no flag, has a rule
+	if other.flags == 0 && other.rules == nil { // nothing was said, as on most pages; an image preview is a rule
 		return d
 	}
 	return d.union(other)
@@ -171,7 +174,7 @@ func (d Directives) union(other Directives) Directives {
 }
 
 // smaller returns the stricter of two limits. -1 means no limit. A limit that
-// was not said does not count.
+// was not said, as saidA and saidB tell, does not count.
 func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 	switch {
 	case !saidB:
@@ -189,7 +192,7 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 // A directive is the meaning of a word in the grammar.
 type directive struct {
 	name  string
-	flags flags // set by a bare directive; 0: the directive is known and has no effect
+	flags flags // what it adds to Directives.flags; 0 in a bare one: it has no effect
 	kind  kind
 }
 
@@ -207,7 +210,7 @@ const (
 const longest = len("nositelinkssearchbox")
 
 // directives holds all known directives by the length of their names. Few names
-// have the same length.
+// have the same length, so lookup compares few.
 var directives = func() (byLength [longest + 1][]directive) {
 	add := func(kind kind, flags flags, names ...string) {
 		for _, name := range names {
@@ -325,7 +328,7 @@ func readLimit(s string) (n int32, ok bool) {
 	if s == "" {
 		return 0, false
 	}
-	const most = 1 << 30 // larger limits make no difference
+	const most = 1 << 30 // larger limits count as most/16, so that n*10 cannot overflow
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, false

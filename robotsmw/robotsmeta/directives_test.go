@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// read reads content as a meta's and as a header's, which must agree.
+// read reads content as that of a meta and as a header line. Both must say the
+// same.
 func read(t *testing.T, content string) Directives {
 	t.Helper()
 	d := ParseContent(content)
@@ -53,7 +54,7 @@ func TestFlags(t *testing.T) {
 		{"noindex;nofollow", Directives.NoFollow, true},
 		{"noindex,\n\n\tnofollow", Directives.NoFollow, true},
 		{", ,noindex,,", Directives.NoIndex, true},
-		{"noindex,\u00a0nofollow", Directives.NoFollow, true}, // &nbsp;
+		{"noindex,\u00a0nofollow", Directives.NoFollow, true}, // with a no-break space, as &nbsp; makes it
 		{"noindex\u00a0nofollow", Directives.NoFollow, true},
 		{"noindex\u3000nofollow", Directives.NoFollow, true},
 		{"noindex，nofollow", Directives.NoFollow, true},
@@ -138,7 +139,7 @@ func TestUnionTakesTheMoreRestrictive(t *testing.T) {
 
 func TestUnionChangesNeither(t *testing.T) {
 	a := ParseContent("noindex, nofollow, noarchive")
-	a.rules = a.rules[:1] // with room behind
+	a.rules = a.rules[:1] // there is room for a second rule, which a union must not use
 	first, second := a.Union(ParseContent("noai")), a.Union(ParseContent("noml"))
 	if first.rules[1].Name != "noai" || second.rules[1].Name != "noml" {
 		t.Error("two unions share their memory")
@@ -165,7 +166,8 @@ func TestRulesTellWhereTheyStand(t *testing.T) {
 	}
 }
 
-// draft-illyes-repext, RFC 9651
+// TestRobotsTag checks Robots-Tag lines as draft-illyes-repext and RFC 9651
+// define them.
 func TestRobotsTag(t *testing.T) {
 	for _, test := range []struct {
 		lines string
@@ -177,8 +179,8 @@ func TestRobotsTag(t *testing.T) {
 		{`"ExampleBot"; noindex`, "noindex"},
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
-		{"(a b);noindex, *;nofollow", "nofollow"}, // one faulty member
-		{"noindex", "noindex"},                    // hardly a robot's name
+		{"(a b);noindex, *;nofollow", "nofollow"}, // only the faulty member is ignored
+		{"noindex", "noindex"},                    // in place of a robot's name, a directive is for everybody
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},
@@ -202,7 +204,7 @@ func TestMetaNames(t *testing.T) {
 		{"ExampleBot", "noindex", "noindex"},
 		{"otherrobots", "noindex", ""},
 		{"googlebot", "noindex", ""},
-		{"robots", "googlebot: noindex", ""}, // no names inside a content
+		{"robots", "googlebot: noindex", ""}, // the content of a meta contains no robots' names
 		{"robots", "noindex: true", "noindex"},
 		{"noai", "", "noai"},
 		{"description", "noai, noindex", ""},
@@ -219,8 +221,8 @@ func TestMetaNames(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, the work and the memory are bounded, and what is cut
-// off is said to be.
+// TestLimitsOfText checks that the work and the memory are bounded, whatever a
+// server sends. Truncated must say whether something was cut off.
 func TestLimitsOfText(t *testing.T) {
 	long := strings.Repeat("noarchive, ", 1000)
 	for _, test := range []struct {
@@ -246,7 +248,7 @@ func TestLimitsOfText(t *testing.T) {
 	}
 }
 
-// Whoever keeps rules as JSON can read them back.
+// TestRulesAsJSON checks that a rule that is stored as JSON can be read back.
 func TestRulesAsJSON(t *testing.T) {
 	for source, text := range map[Source]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
 		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}

@@ -15,50 +15,53 @@
 //	nofollow            do not follow the page's links
 //	none                noindex and nofollow, nothing more
 //	unavailable_after   a date; from then on, noindex
-//	noarchive, nocache  do not keep a copy
+//	noarchive, nocache  show no copy of the page
 //	nosnippet           show no excerpt; max-snippet:0 says the same
 //	max-snippet         a number of characters, -1 for no limit
 //	max-video-preview   a number of seconds, -1 for no limit
 //	max-image-preview   none, standard or large
 //	noimageindex        do not keep the page's images
 //	notranslate         do not offer a translation
-//	indexifembedded     only beside noindex: the page may be kept as a part of others
-//	noai, noimageai     not for machine learning; noimageai: not its images
-//	noml                the same, by noml.info
+//	indexifembedded     with noindex: the page may be kept as a part of other pages
+//	noai                neither the page nor its images are for machine learning
+//	noimageai           its images are not for machine learning
+//	noml                not for machine learning (noml.info)
 //
-// No standard defines them. They are read as Google documents them and, if a
-// directive can be read in two ways, the more restrictive way. The permissive
-// words (all, index, follow, archive) and the obsolete ones (noodp, noydir,
-// noyaca, nositelinkssearchbox) are known and have no effect. Every other word
-// is kept as an unknown [Rule]: nofllow is not taken for nofollow.
+// No standard defines them. They are read as Google documents them. If a
+// directive can be read in two ways, the more restrictive way counts. The
+// permissive words (all, index, follow, archive, imageindex) and the obsolete
+// ones (noodp, noydir, noyaca, nositelinkssearchbox) are known and have no
+// effect. Every other word is kept as an unknown [Rule]: nofllow is not taken
+// for nofollow.
 //
 // # How they combine
 //
 // Restrictions add up, whether they come from several lines or metas, from
 // generic or named ones, from the header or the page. index never lifts a
-// noindex, whoever it is addressed to. Of two limits the smaller counts, and of
+// noindex, whomever the index is for. Of two limits the smaller counts, and of
 // two dates the earlier. (Only Yandex documents the opposite, that permission
-// wins. This package does not follow it.)
+// wins. This package does not follow Yandex.)
 //
 // # Who is addressed
 //
-// An X-Robots-Tag line may name robots. A name holds until the next name or the
-// end of the line:
+// An X-Robots-Tag line may name robots. A name holds for all directives up to
+// the next name or the end of the line:
 //
 //	X-Robots-Tag: noindex, googlebot: nofollow, noarchive, otherbot: none
 //
 // This line tells everybody noindex, googlebot also nofollow and noarchive, and
-// otherbot also none. Lines are never joined, because each begins by addressing
-// everybody. A name is told from a directive by knowing the directives, not by
-// counting colons: max-snippet: 20 does not address a robot called max-snippet.
-// A name is compared as a whole with the caller's product tokens, without
-// regard to case or to a version: ExampleBot/2.1 is ExampleBot, but googlebot
-// is not googlebot-news. The names *, all and robots mean everybody.
+// otherbot also none. Lines are never joined, because the directives at the
+// beginning of a line are for everybody. A name is told from a directive by
+// knowing the directives, not by counting colons: max-snippet: 20 does not
+// address a robot called max-snippet. A name is compared as a whole with the
+// caller's product tokens, without regard to case or to a version:
+// ExampleBot/2.1 is ExampleBot, but googlebot is not googlebot-news. The names
+// *, all and robots mean everybody.
 //
 // The content of a meta contains no such names.
 //
-// A date may contain commas and a zone (PST is UTC-8). If directives follow it,
-// the longest text that is a date counts.
+// A date may contain commas and a zone (PST is UTC-8). If other text follows
+// it, the longest text that is a date counts.
 //
 // # Robots-Tag
 //
@@ -68,6 +71,6 @@
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
-// It is read in addition to X-Robots-Tag, and the two add up. A directive in
-// place of a robot's name addresses everybody.
+// It is read in addition to X-Robots-Tag, and the two add up. If a directive
+// stands in place of a robot's name, it is for everybody.
 package robotsmeta

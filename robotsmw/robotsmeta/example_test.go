@@ -28,7 +28,7 @@ func ExampleParseHeader() {
 
 func ExampleParseContent() {
 	d := robotsmeta.ParseContent("index, noindex; nofollow")
-	fmt.Println(d.NoIndex(), d.NoFollow()) // index lifts nothing
+	fmt.Println(d.NoIndex(), d.NoFollow()) // index does not lift noindex
 	// Output: true true
 }
 
@@ -51,8 +51,8 @@ func ExampleDirectives_Union() {
 	// Output: true 20
 }
 
-// What a crawler tells a site's owner who asks why a page was left out: each
-// word, and where it stands.
+// A crawler can tell a site's owner why a page was left out: by which
+// directive, and where it stands.
 func ExampleDirectives_Rules() {
 	h := http.Header{
 		"X-Robots-Tag": {"noarchive"},
@@ -74,8 +74,7 @@ func ExampleDirectives_Rules() {
 	// nofollow: by the element on line 7 of the page
 }
 
-// A frame that is not to be found by itself may be kept with the page around
-// it.
+// A frame that must not be kept by itself may be kept with the page around it.
 func ExampleDirectives_IndexIfEmbedded() {
 	frame := robotsmeta.ParseContent("noindex, indexifembedded")
 	fmt.Println("by itself:", !frame.NoIndex())

@@ -23,14 +23,14 @@ type reader struct {
 	text   string // the text being read
 	source Source
 	line   int
-	scope  string // the name in force, as written; "" for everybody
-	mine   bool   // whether it names our robot or everybody
-	scopes bool   // whether the text may have names
+	scope  string // the name that holds here, as written; "" for everybody
+	mine   bool   // whether the scope is for our robot or for everybody
+	scopes bool   // whether the text may have names of robots
 }
 
-// inASCII replaces spaces, commas and the like beyond ASCII by their ASCII
-// forms. To their authors, "noindex,&nbsp;nofollow" and "noindex，nofollow" look
-// right.
+// inASCII replaces spaces, commas, colons and semicolons beyond ASCII by their
+// ASCII forms. To their authors, "noindex,&nbsp;nofollow" and
+// "noindex，nofollow" look right.
 func inASCII(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -48,7 +48,8 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s to at most n bytes, after a whole item.
+// limit cuts s if it has more than n bytes. It keeps only whole items: those up
+// to the last comma among the first n+1 bytes.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -57,8 +58,8 @@ func (r *reader) limit(s string, n int) string {
 	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
 }
 
-// read reads one text. (tokens is not a field of r: it would then escape to the
-// heap with the rules.)
+// read reads one text. tokens is an argument because, as a field of r, it would
+// escape to the heap with the rules.
 func (r *reader) read(s string, tokens []string) {
 	s = inASCII(r.limit(s, maxLine))
 	r.text = s
@@ -99,15 +100,15 @@ func (r *reader) words(s string) {
 }
 
 // named reads the beginning of s, an item whose first colon is s[colon]. It
-// returns how many bytes it has read: what follows a scope or a value is a new
-// item. It examines no more than it reads, because a line may consist of
-// colons.
+// returns how many bytes it has read. What follows a scope or a value is a new
+// item. named looks at few bytes that it does not read, because a line may
+// consist of colons.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)
 	everybody := r.scopes && strings.EqualFold(last, "all") // "all" is both a directive and a name for all robots
 	if d, ok := lookup(last); ok && !everybody {
-		if d.kind == bare { // noindex: true
+		if d.kind == bare { // as in "noindex: true"
 			r.words(name)
 			return colon + 1
 		}
@@ -115,7 +116,7 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		r.words(name[:start])
 		return r.valued(d, s, start, colon)
 	}
-	// Directives before the scope, as in "nofollow otherbot: noindex".
+	// The item may begin with directives, as in "nofollow otherbot: noindex".
 	start := 0
 	for {
 		word, rest := cutWord(name)
@@ -131,8 +132,8 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		name = rest
 	}
 	// A colon before a digit belongs to a time whose date could not be read. If
-	// it were taken for a scope, the rest of the line would go to a robot named
-	// "3 Dec 2025 13".
+	// the text before it were taken for a name, the rest of the line would go
+	// to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])
@@ -151,8 +152,8 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 }
 
 // valued reads the directive d at s[start:], whose colon is s[colon], and
-// returns where it ends. If the value cannot be read, it ends after the colon,
-// and the value is read as an item.
+// returns where it ends. If the value cannot be read, valued returns the place
+// after the colon, and the value is read as the next item.
 func (r *reader) valued(d directive, s string, start, colon int) int {
 	from := colon + 1
 	for from < len(s) && isSpace(s[from]) {
@@ -160,7 +161,8 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 	}
 	to, read := from, false
 	if d.kind == unavailableAfter {
-		// A date may contain commas and spaces: take the longest one.
+		// A date may contain commas and spaces, so readDate looks for the
+		// longest one.
 		t, n := readDate(s[from:])
 		to, read = from+n, n > 0
 		if read && r.mine {
@@ -182,8 +184,8 @@ func (r *reader) valued(d directive, s string, start, colon int) int {
 
 // isNearly reports whether name is that of a directive with a value, apart from
 // hyphens, underscores, spaces and case. Such a name does not count as the
-// directive. It must not count as a robot either, because the rest of the line
-// would then be for that robot.
+// directive. It must not count as a robot's name either, because the rest of
+// the line would then be for that robot.
 func isNearly(name string) bool {
 	for _, letters := range [...]string{"unavailableafter", "maxsnippet", "maximagepreview", "maxvideopreview"} {
 		i, j := 0, 0
@@ -204,7 +206,7 @@ func isNearly(name string) bool {
 	return false
 }
 
-// enter begins a scope.
+// enter makes name the scope of what follows.
 func (r *reader) enter(name string, tokens []string) {
 	if everybody(name) {
 		r.scope, r.mine = "", true
@@ -233,13 +235,13 @@ func (r *reader) keep(rule Rule) {
 	r.rules = append(r.rules, rule)
 }
 
-// everybody reports whether a scope speaks to all robots.
+// everybody reports whether a scope is for all robots.
 func everybody(name string) bool {
 	return name == "*" || strings.EqualFold(name, "all") || strings.EqualFold(name, "robots")
 }
 
-// names reports whether name is one of the product tokens. Versions are ignored
-// on both sides.
+// names reports whether name is one of the product tokens. Case and versions
+// are ignored on both sides.
 func names(name string, tokens []string) bool {
 	for _, token := range tokens {
 		if len(token) > 0 && len(name) > 0 && (token[0]^name[0])&^' ' != 0 && isLetter(token[0]) && isLetter(name[0]) {
@@ -292,8 +294,9 @@ func lastWord(s string) string {
 	return s[i:]
 }
 
-// isName reports whether s can be a robot's name. A name begins with a letter
-// or a digit, and may go on with "_.-/" and spaces too. "*" is also a name.
+// isName reports whether s can be a robot's name. A name begins with a letter,
+// a digit or "*". Letters, digits, "_", ".", "-", "/" and white space may
+// follow.
 func isName(s string) bool {
 	if s == "" || s[0] != '*' && !isLetter(s[0]) && !isDigit(s[0]) {
 		return false

@@ -7,10 +7,10 @@ import (
 
 // ParseHeader returns what the X-Robots-Tag and Robots-Tag lines of h say to
 // everybody and, by name, to the robot with these product tokens. Without
-// tokens it returns what is said to everybody.
+// tokens it returns only what is said to everybody.
 //
 // The keys of h must be canonical, as in every http.Header that net/http makes.
-// Lines under another spelling are not found.
+// Lines under another spelling of the key are not found.
 func ParseHeader(h http.Header, tokens ...string) Directives {
 	if h["X-Robots-Tag"] == nil && h["Robots-Tag"] == nil { // as for most pages
 		return Directives{}
@@ -43,10 +43,10 @@ func ParseContent(content string) Directives {
 
 // ParseMeta returns what the element <meta name="…" content="…"> says to the
 // robot with these product tokens. line is the line of the page in which the
-// element begins. These names speak: robots, each product token in any case,
-// and the bare names noai, noimageai and noml. For tdm-reservation and
-// tdm-policy, the content is kept as the Value of a Rule. For any other name,
-// the result is zero.
+// element begins. A meta speaks if its name, in any case, is robots, a product
+// token, or one of noai, noimageai and noml, which need no content. For
+// tdm-reservation and tdm-policy, the content is kept as the Value of a Rule.
+// For any other name, the result is zero.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}
@@ -71,8 +71,8 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 }
 
 // MetaSpeaks reports whether ParseMeta reads a <meta> with this name for these
-// tokens. It does not allocate: package htmlmeta calls it for every <meta> of
-// every page before it reads the others.
+// tokens. It does not allocate, because package htmlmeta calls it for nearly
+// every <meta> of every page.
 func MetaSpeaks(name string, tokens ...string) bool {
 	return metaKind(trim(name), tokens) != metaOther
 }
@@ -81,13 +81,13 @@ type metaSort uint8
 
 const (
 	metaOther  metaSort = iota
-	metaRobots          // directives for everybody or for us
-	metaBare            // the name is the directive
-	metaKept            // not a directive, but kept for those who want it
+	metaRobots          // its content has directives for everybody or for our robot
+	metaBare            // its name is the directive
+	metaKept            // it has no directive, but package preference uses its content
 )
 
-// metaKind returns the sort of a meta by its name. It is called for every meta
-// of every page, so it looks at the first letter first.
+// metaKind returns the sort of a meta by its name. It is called for nearly
+// every meta of every page, so it looks at the first letter first.
 func metaKind(name string, tokens []string) metaSort {
 	if name == "" {
 		return metaOther

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// header makes an http.Header of lines such as "X-Robots-Tag: noindex".
+// header returns a header with these X-Robots-Tag lines.
 func header(lines ...string) http.Header {
 	h := http.Header{}
 	for _, line := range lines {
@@ -14,7 +14,8 @@ func header(lines ...string) http.Header {
 	return h
 }
 
-// summary is what d says, as the words of a meta's content would.
+// summary returns what d says, in words that are mostly those of a meta's
+// content.
 func summary(d Directives) string {
 	s := ""
 	add := func(on bool, word string) {
@@ -40,7 +41,7 @@ func summary(d Directives) string {
 	return s
 }
 
-// The worked examples of how X-Robots-Tag is read.
+// TestXRobotsTag checks how examples of X-Robots-Tag lines are read.
 func TestXRobotsTag(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -32,8 +32,8 @@ func (r *reader) member(s string, tokens []string) {
 		return
 	}
 	if known, ok := lookup(name); ok && known.kind == bare && !everybody(name) {
-		// "Robots-Tag: noindex" is read as in X-Robots-Tag. It might name a
-		// robot, but more likely the robot is missing.
+		// "Robots-Tag: noindex" is read as in X-Robots-Tag. "noindex" might be
+		// a robot's name, but more likely the name is missing.
 		r.scope, r.mine = "", true
 		r.say(known, name)
 	} else {
@@ -48,7 +48,7 @@ func (r *reader) member(s string, tokens []string) {
 		known, ok := lookup(key)
 		switch {
 		case raw == "":
-		case !ok, value == "?0": // a Boolean false: said not to hold
+		case !ok, value == "?0": // "?0" means false: the directive is said not to hold
 			r.unknown(key, raw)
 		case known.kind == bare:
 			r.say(known, raw)
@@ -78,7 +78,7 @@ func cutOutsideQuotes(s string, sep byte) (before, after string) {
 }
 
 // unquote returns the text of a quoted string, and any other s unchanged. It
-// keeps escapes: no name and no value contains any.
+// leaves escapes as they are, because no name and no valid value contains any.
 func unquote(s string) string {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1]

@@ -17,8 +17,9 @@ type Rule struct {
 	// directive it is the text as written.
 	Name string `json:"name"`
 
-	// Value is the text after the colon, trimmed: "20" in max-snippet: 20. It
-	// is empty for directives without one.
+	// Value is the text after the colon, trimmed: "20" in max-snippet: 20. In
+	// Robots-Tag it follows a "=". For tdm-reservation and tdm-policy it is the
+	// content. It is empty for any other rule, and if the value cannot be read.
 	Value string `json:"value,omitempty"`
 
 	// Known is false if this package does not know the directive or cannot read
@@ -32,12 +33,13 @@ type Rule struct {
 	// <meta name="googlebot">. It is empty if the rule is for everybody.
 	Scope string `json:"scope,omitempty"`
 
-	// Line counts from 1. For a header, it is the number of the line among
-	// those of the same field. For a meta, it is the line of the page in which
+	// Line counts from 1. For a header, it is the number of the line among the
+	// lines of the same field. For a meta, it is the line of the page in which
 	// the element begins. For a text given to ParseContent, it is 0.
 	Line int `json:"line,omitempty"`
 
-	// Raw is the text as written, such as "Max-Snippet : 20", except that
-	// spaces and commas beyond ASCII are replaced by those of ASCII.
+	// Raw is the text as written, such as "Max-Snippet : 20". But spaces,
+	// commas, colons and semicolons beyond ASCII may be replaced by those of
+	// ASCII.
 	Raw string `json:"raw"`
 }

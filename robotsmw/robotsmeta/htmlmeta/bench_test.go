@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// benchPage is a page of about size bytes with a head like real ones: 23 metas
-// (the median of 419), half of them with a name.
+// benchPage returns a page of about size bytes with a head like real ones: 23
+// metas (the median of 419 pages), half of them with a name.
 func benchPage(size int, head string) []byte {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
@@ -58,7 +58,8 @@ func BenchmarkNextM(b *testing.B) {
 	}
 }
 
-// Pages made to be costly: none may take more than some ten milliseconds.
+// BenchmarkHostilePage reads pages that are made to be costly. None should take
+// much more than ten milliseconds.
 func BenchmarkHostilePage(b *testing.B) {
 	for _, unit := range []string{
 		"<meta ", "<meta/", "<meta a='", "<meta a=\">", "<meta name=robots ", "<meta a=1 b=2 c=3 d=4 ",

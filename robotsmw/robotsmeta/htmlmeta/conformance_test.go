@@ -36,7 +36,7 @@ func sharedDir(t testing.TB) string {
 	}
 }
 
-// answers gives what is known about a page, by the names of the shared cases.
+// answers returns what d says, under the names that the shared cases use.
 func answers(d robotsmeta.Directives) map[string]any {
 	a := map[string]any{
 		"noindex":           d.NoIndex(),
@@ -58,8 +58,8 @@ func answers(d robotsmeta.Directives) map[string]any {
 	return a
 }
 
-// The cases of twenty other implementations, each restated as what this one
-// should answer.
+// TestCasesOfOtherImplementations checks the cases of other implementations. A
+// case has the field Ours if we give another answer on purpose.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.Robots != nil || c.TDMRep != nil {
-			continue // about robots.txt and its like: see package preference
+			continue // about robots.txt or tdmrep.json, which package preference reads
 		}
 		want := c.Ours
 		if want == nil {

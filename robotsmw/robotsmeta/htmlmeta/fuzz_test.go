@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// scanSlow has the whole page tokenized: what Scan must find without.
+// scanSlow tokenizes the whole page. Scan must find the same without that.
 func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	s.Write(page)

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// A hostile page comes in pieces of 16 bytes, and directives are asked for
-// after each. Reading it must not cost the square of its length, and in the end
-// the scanner knows what it would know of the page in one piece.
+// TestPiecesOfAHostilePage writes hostile pages in pieces of 16 bytes, and asks
+// for the directives after each piece. Reading a page must not cost the square
+// of its length. In the end the scanner must know what it would know of the
+// page in one piece.
 func TestPiecesOfAHostilePage(t *testing.T) {
 	const last = `--></script>"><meta name="robots" content="nofollow">`
 	pages := map[string]string{
@@ -28,7 +29,7 @@ func TestPiecesOfAHostilePage(t *testing.T) {
 			for p := []byte(whole); len(p) > 0; p = p[min(16, len(p)):] {
 				s.Write(p[:min(16, len(p))])
 				s.Directives()
-				if len(whole) < len(page) { // the others ask for directives alone
+				if len(whole) < len(page) { // the longer pages are asked only for directives
 					s.HeadDone()
 				}
 			}

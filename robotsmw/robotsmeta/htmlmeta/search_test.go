@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// nextMSlowly is what nextM must find, byte by byte.
+// nextMSlowly does what nextM does, byte by byte.
 func nextMSlowly(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
@@ -23,8 +23,9 @@ func checkNextM(t *testing.T, b []byte, from int) {
 	}
 }
 
-// A tag is found wherever it stands among the bytes that are skipped at once,
-// with other tags before it, near to it or not, and without.
+// TestNextM_AtEveryOffset checks that a tag is found at any place among the
+// bytes that are skipped at once. Other tags stand before it, near it or not,
+// or none.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {
 		if size > 150 && size < maxStretch-3 {
@@ -44,7 +45,8 @@ func TestNextM_AtEveryOffset(t *testing.T) {
 	}
 }
 
-// Nothing beyond the slice is read into the answer.
+// TestNextM_LooksNoFurtherThanItsEnd checks that bytes beyond the slice do not
+// change the result.
 func TestNextM_LooksNoFurtherThanItsEnd(t *testing.T) {
 	whole := []byte(strings.Repeat("<", 300) + strings.Repeat("m", 300))
 	for end := range 300 {

@@ -74,7 +74,8 @@ func (t *tagReader) cut() (key, value []byte, state tagState) {
 	return nil, nil, tagCut
 }
 
-// skipSpace returns the first i >= from at which b has no white space.
+// skipSpace returns the first place at or after from at which b has no white
+// space. If there is none, it returns len(b).
 func skipSpace(b []byte, from int) int {
 	for from < len(b) && isSpace(b[from]) {
 		from++
@@ -94,8 +95,8 @@ var classes = func() (e [256]uint8) {
 
 const (
 	white     = 1 << iota
-	endsKey   // an attribute's name
-	endsValue // a value without quotes
+	endsKey   // ends an attribute's name
+	endsValue // ends a value without quotes
 )
 
 // isNameKey reports whether key is "name" in any case.

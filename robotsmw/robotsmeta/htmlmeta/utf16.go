@@ -11,13 +11,13 @@ type encoding uint8
 const (
 	undecided    encoding = iota
 	eightBit              // any encoding that contains ASCII; not decoded
-	littleEndian          // UTF-16
+	littleEndian          // UTF-16, as bigEndian is
 	bigEndian
 )
 
 // sniff returns the encoding of a page, from its first two bytes and its
-// declared charset. A byte order mark overrides the charset. So does a page
-// that begins with "<", or with white space in UTF-16.
+// declared charset. A byte order mark overrides the charset. So does a "<" at
+// the beginning, and white space there in UTF-16.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {
@@ -44,10 +44,10 @@ type decoder struct {
 	encoding encoding
 	kept     [2]byte // bytes that wait for the next piece
 	n        int     // how many of kept are set
-	high     rune    // a surrogate that waits for its second half
+	high     rune    // the first half of a surrogate pair; 0 if none waits for its second half
 }
 
-// append decodes p and appends it to dst, up to limit bytes in all.
+// append decodes p and appends it to dst, which then has at most limit bytes.
 func (d *decoder) append(dst, p []byte, charset string, limit int) []byte {
 	if d.encoding == undecided {
 		for len(p) > 0 && d.n < 2 {
