@@ -35,7 +35,7 @@ const (
 	codeRunTogether     Code = "run-together"      // "Disallow: /css//cgi-bin/"
 	codeURL             Code = "url-as-rule"       // "Disallow: https://example.com/tmp"
 	codeNoLeadingSlash  Code = "no-leading-slash"  // "Disallow: tmp"
-	codeReversed        Code = "reversed"          // "Disallow: scooter", which is a robot; "User-agent: /tmp"
+	codeReversed        Code = "reversed"          // "Disallow: scooter", "User-agent: /tmp"
 	codeDollarInMiddle  Code = "dollar-in-middle"  // "Disallow: /*.php$/": only the last "$" is special
 	codeTrailingStar    Code = "trailing-star"     // "Disallow: /tmp*", which matches the same as /tmp
 	codeAgentForm       Code = "agent-form"        // "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
@@ -47,14 +47,14 @@ const (
 // The codes of groups, and of rules compared with each other.
 const (
 	codeRuleOutside       Code = "rule-before-user-agent" // a rule that is for no robot
-	codeGroupWithoutRules Code = "group-without-rules"    // user-agent lines with nothing below: everything is allowed
-	codeMergedGroups      Code = "merged-groups"          // user-agent lines with another field between, such as Sitemap
+	codeGroupWithoutRules Code = "group-without-rules"    // user-agent lines alone, so everything is allowed
+	codeMergedGroups      Code = "merged-groups"          // another field between user-agent lines, as Sitemap
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
 	codeNamedExempt       Code = "named-exempt"           // all robots are shut out, and this one is let in by name
 	codeNamedShut         Code = "named-shut"             // robots are let in, and this one is shut out by name
 	codeDuplicate         Code = "duplicate"              // a rule that an earlier line of the group has
 	codeOverridden        Code = "overridden"             // a rule that another one always overrides
 	codeAllowLoses        Code = "allow-loses"            // an Allow that a longer Disallow overrides
-	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow of at least its length overrides
+	codeAllowWins         Code = "allow-wins"             // a Disallow that an Allow at least as long overrides
 	codeEveryFile         Code = "every-file"             // ten or more files of a directory, one by one
 )

@@ -43,7 +43,7 @@
 //	run-together            "Disallow: /css//cgi-bin/"
 //	url-as-rule             "Disallow: https://example.com/tmp"
 //	no-leading-slash        "Disallow: tmp"
-//	reversed                "Disallow: scooter", which is a robot; "User-agent: /tmp"
+//	reversed                "Disallow: scooter", "User-agent: /tmp"
 //	dollar-in-middle        "Disallow: /*.php$/": only the last "$" is special
 //	trailing-star           "Disallow: /tmp*", which matches the same as /tmp
 //	agent-form              "User-agent: ExampleBot/1.0", "Example Bot", "Example*"
@@ -54,14 +54,14 @@
 // Codes of groups, and of rules compared with each other:
 //
 //	rule-before-user-agent  a rule that is for no robot
-//	group-without-rules     user-agent lines with nothing below: everything is allowed
-//	merged-groups           user-agent lines with another field between, such as Sitemap
+//	group-without-rules     user-agent lines alone, so everything is allowed
+//	merged-groups           another field between user-agent lines, as Sitemap
 //	repeated-user-agent     the same robot in several groups
 //	named-exempt            all robots are shut out, and this one is let in by name
 //	named-shut              robots are let in, and this one is shut out by name
 //	duplicate               a rule that an earlier line of the group has
 //	overridden              a rule that another one always overrides
 //	allow-loses             an Allow that a longer Disallow overrides
-//	allow-wins              a Disallow that an Allow of at least its length overrides
+//	allow-wins              a Disallow that an Allow at least as long overrides
 //	every-file              ten or more files of a directory, one by one
 package lint
