@@ -65,7 +65,7 @@ var decisions = []decision{
 		[]string{"robotsmw.TestNextTriesOfAnUnreachableOrigin", "robotsmw/internal/record.TestNextTryDoublesFromAMinuteToAnHour"}},
 	{"unreachable for 30 days", "robotsmw", "Options.AllowAfter30Days",
 		[]string{"robotsmw.TestUnreachableFromTheStart", "robotsmw.TestThirtyDaysSurviveRestarts"}},
-	{"a good copy while its host rests", "robotsmw", "It serves at once, marked stale",
+	{"a good copy while its host rests", "robotsmw", "The copy serves at once, marked stale",
 		[]string{"robotsmw.TestExpiredCopyServesWhileItsHostRests", "robotsmw.TestExpiredCopyDoesNotServeForAnInterval"}},
 	{"lifetime of unavailable", "robotsmw", "An unavailable file is kept as a good one is",
 		[]string{"robotsmw/internal/record.TestLifetime", "robotsmw.TestUnavailableIsNoCopyThatOutlivesAnOutage"}},
@@ -75,7 +75,7 @@ var decisions = []decision{
 		[]string{"robotsmw.TestFetchIsDroppedAndBegunAgain", "robotsmw.TestFetchesUnderWayCountIntoMaxOrigins"}},
 	{"memory full of what must not be dropped", "robotsmw", "it is the new origin that is refused",
 		[]string{"robotsmw.TestFullOfUnreachableOrigins", "politeness.TestFailureFullOfHostsThatMustWait"}},
-	{"lifetime", "robotsmw", "As long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes and 24 hours",
+	{"lifetime", "robotsmw", "as long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes and 24 hours",
 		[]string{"robotsmw/internal/record.TestLifetime", "robotsmw.TestRefreshBeforeTheLifetimeEnds", "robotsmw.TestRevalidation"}},
 	{"size", "robotstxt", "only the first [MaxSize] bytes count",
 		[]string{"robotsmw.TestOnlyTheFirst500KiBAreRead", "robotsmw/robotstxt.TestRFC9309_2_5_Limits"}},
@@ -121,7 +121,7 @@ var decisions = []decision{
 		[]string{"robotsmw.TestPageStates", "robotsmw.TestPageClosedEarlyIsPartial"}},
 
 	// The order, and the pace.
-	{"order of composition", "robotsmw", "Robots is outermost",
+	{"order of composition", "robotsmw", "This package's Transport is outermost",
 		[]string{"integration_test.TestCacheBetween", "robotsmw.TestCrawlDelayReachesTheLimiterBelow"}},
 	{"the slot of a host", "politeness", "A request holds its slot to the end of its response's body",
 		[]string{"politeness.TestSlotIsHeldToTheBodysEnd", "politeness.TestUnreadBodyIsNamedOnce"}},

@@ -22,27 +22,28 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The rules used throughout: they forbid /private/ and nothing else.
+// someRules are the rules of most tests. They forbid /private/ and nothing
+// else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
 // verdict is what an answer to robots.txt means for the rest of the origin.
 type verdict string
 
 const (
-	obey        verdict = "obey"        // as the file says
+	obey        verdict = "obey"        // the rules of the file decide
 	allowAll    verdict = "allow"       // RFC 9309 §2.3.1.3
-	disallowAll verdict = "disallow"    // by Options.DisallowForbidden
+	disallowAll verdict = "disallow"    // a 401 or 403 with Options.DisallowForbidden
 	unreachable verdict = "unreachable" // RFC 9309 §2.3.1.4
 )
 
-// TestStatusMatrix is RFC 9309 §2.3.1, row by row: what an answer to
-// robots.txt means, and when it is asked for again.
+// TestStatusMatrix tests RFC 9309 §2.3.1: what an answer to robots.txt means,
+// and when robots.txt is asked for again.
 func TestStatusMatrix(t *testing.T) {
 	day, minute := 24*time.Hour, time.Minute
 	for _, tt := range []struct {
 		name    string
 		handler http.Handler
-		fail    error // of the connection, instead of a handler
+		fail    error // the error of the connection, instead of a handler
 		edit    func(*Options)
 		want    verdict
 		next    time.Duration
@@ -157,8 +158,8 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf tells the verdict from the decisions on a URL that someRules
-// forbid and on one that they do not.
+// verdictOf returns the verdict that follows from two decisions: about a URL
+// that someRules forbid, and about one that they allow.
 func verdictOf(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -173,7 +174,8 @@ func verdictOf(private, public Decision) verdict {
 	return verdict(fmt.Sprintf("private allowed %v, public %v", private.Allowed, public.Allowed))
 }
 
-// onlyRobots fails the test's count if anything but robots.txt is asked for.
+// onlyRobots lets h answer for robots.txt, and panics if anything else is asked
+// for.
 func onlyRobots(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" || r.Method != http.MethodGet {
@@ -224,8 +226,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// RFC 9309 §2.3.1.2: at least five hops, across authorities; the rules are
-// those of the first one.
+// Five redirects are followed, also to other authorities. The rules that are
+// found there are those of the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
@@ -247,8 +249,9 @@ func TestRedirects(t *testing.T) {
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
-				// Every host on the way has a robots.txt of its own, which
-				// has now been fetched, and is judged by its own distance.
+				// By now every host on the way has been asked for its own
+				// robots.txt. Its verdict depends on how many hops it is away
+				// from the file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")
@@ -341,7 +344,7 @@ func TestRedirects(t *testing.T) {
 				web.Handle(fmt.Sprintf("h%d.example", i), status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
 			}
 			c := newTestTransport(t, &web).Checker()
-			// All three at once, so that each waits for the next.
+			// All three are checked at once, so each waits for the next.
 			for _, a := range c.CheckAll(t.Context(), mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
 				if a.Err != nil || !a.Decision.Allowed || a.Decision.Reason != Unavailable {
 					t.Errorf("%v, %v; want unavailable", a.Decision, a.Err)
@@ -395,8 +398,8 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 	return us
 }
 
-// RFC 9309 §2.5: what lies beyond 500 KiB does not count, and is not even
-// downloaded; a rule cut in half is no rule.
+// Only the first 500 KiB of a robots.txt count (RFC 9309 §2.5). Only one byte
+// more is read. A rule that is cut there is no rule.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := "Disallow: /" + strings.Repeat("x", 89) + "\n"
@@ -420,7 +423,7 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	})
 }
 
-// Every scheme other than http, https and ftp is passed through.
+// A URL whose scheme is not http, https or ftp is allowed.
 func TestOtherSchemesAreNotOurs(t *testing.T) {
 	c := newTestTransport(t, new(robotstest.Internet)).Checker()
 	if d := decide(t, c, "file:///etc/hosts"); !d.Allowed || d.Reason != NotApplicable {
@@ -428,8 +431,8 @@ func TestOtherSchemesAreNotOurs(t *testing.T) {
 	}
 }
 
-// ftp is an origin like another, where Base can fetch it; where it cannot,
-// its robots.txt is unreachable.
+// An ftp URL has an origin and a robots.txt like any other. If Base cannot
+// fetch ftp, the robots.txt is unreachable.
 func TestFTP(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.String() != "ftp://a.example/robots.txt" {
@@ -447,7 +450,8 @@ func TestFTP(t *testing.T) {
 	}
 }
 
-// An origin is scheme, host and port: none obeys another's file.
+// An origin is a scheme, a host and a port. No origin obeys the file of
+// another.
 func TestOriginsAreIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -471,7 +475,7 @@ func TestOriginsAreIsolated(t *testing.T) {
 	})
 }
 
-// A request whose Host overrides the URL's is an origin of its own.
+// A request whose Host overrides the URL's has an origin of its own.
 func TestHostHeaderMakesAnOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -505,7 +509,7 @@ func TestHostHeaderMakesAnOrigin(t *testing.T) {
 	})
 }
 
-// The context of Check is the caller's alone.
+// With a context that has ended, Check returns the context's error.
 func TestEndedContext(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Hang{})

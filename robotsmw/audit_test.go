@@ -15,13 +15,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditedSite is an origin of the audited crawl: how its robots.txt behaves,
-// and what that allows, said without reading any robots.txt.
+// auditedSite is a kind of origin of the audited crawl: how its robots.txt is
+// answered, and what that allows. allowed is written by hand and parses no
+// robots.txt.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler
 	allowed func(path string) bool
-	fetches int // of robots.txt, in the lifetime that the crawl lasts; -1: any
+	fetches int // how often the crawl fetches robots.txt; -1: at least once
 }
 
 func everything(string) bool { return true }
@@ -41,7 +42,7 @@ Allow: /private/but-open
 Disallow: /*?print=1$
 `
 
-// auditedSites are the kinds of origin, as they are met on the web.
+// auditedSites returns kinds of origin that are met on the web.
 func auditedSites(web *robotstest.Internet) []auditedSite {
 	good := robots(auditRules)
 	web.Handle("rules.example", good)
@@ -73,9 +74,10 @@ func redirectRobots(to string, h http.Handler) http.Handler {
 	return mux
 }
 
-// TestCrawlAuditedFromTheServersSide crawls 300 origins with all that
-// happens on the web mixed in, and then asks the servers: no disallowed
-// request, no allowed URL refused, one robots.txt per origin and lifetime.
+// TestCrawlAuditedFromTheServersSide crawls 300 origins of all these kinds, and
+// then looks at what the servers were asked for. It must be all that is
+// allowed, nothing that is disallowed, and robots.txt no more often than
+// needed.
 func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -93,13 +95,13 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, &web)}
 		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private", "/away-to-private", "/post"}
 		var mu sync.Mutex
-		refused := make(map[string]error) // by URL asked for
+		refused := make(map[string]error) // the error of each URL that was refused
 		var wg sync.WaitGroup
 		for host := range sites {
 			if host == "rules.example" {
 				continue
 			}
-			for range 3 { // three workers do the same work, so that they compete
+			for range 3 { // three workers compete for the same work
 				wg.Go(func() {
 					for _, path := range paths {
 						method := http.MethodGet
@@ -125,7 +127,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		}
 		wg.Wait()
 
-		// The servers' own account.
+		// These are the requests that the servers got.
 		asked := make(map[string]bool)
 		robotsTxt := make(map[string]int)
 		for _, r := range web.Log() {
@@ -176,7 +178,8 @@ func allowedThere(site auditedSite, path string) bool {
 	return site.allowed(path)
 }
 
-// auditedPages serves the pages of an origin.
+// auditedPages serves an origin: its robots.txt, pages, and redirects to pages
+// that may be disallowed, there and at next.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

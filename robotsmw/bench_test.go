@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// typicalRobots has a group of 45 literal and 15 wildcard rules.
+// typicalRobots returns a robots.txt with one group: 45 rules without
+// wildcards, and 15 with them.
 func typicalRobots() string {
 	text := "User-agent: *\n"
 	for i := range 45 {
@@ -95,8 +96,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// Budgets: a cached origin costs at most one allocation to check, and two
-// on the way of a request.
+// To check a URL of a cached origin costs at most one allocation. A Transport
+// adds at most two to those of a request.
 func TestAllocationBudgets(t *testing.T) {
 	tr := warm(t)
 	c := tr.Checker()
@@ -131,9 +132,9 @@ func TestAllocationBudgets(t *testing.T) {
 	}
 }
 
-// BenchmarkMillionOrigins fills a cache with as many origins as b.N says,
-// their files drawn from the real ones in the shared corpus, and reports
-// what each costs. Run it with -benchtime=1000000x.
+// BenchmarkMillionOrigins fills a cache with b.N origins, and reports how many
+// bytes each takes. Their files are drawn from the real ones in the shared
+// corpus. Run it with -benchtime=1000000x.
 func BenchmarkMillionOrigins(b *testing.B) {
 	files := corpusFiles(b)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -145,7 +146,7 @@ func BenchmarkMillionOrigins(b *testing.B) {
 	}).Checker()
 	before := heapInUse()
 	n := 0
-	for b.Loop() { // one after another: rnd is the fetch's alone
+	for b.Loop() { // only one fetch at a time uses rnd
 		if _, err := c.Check(b.Context(), &url.URL{Scheme: "https", Host: fmt.Sprintf("host-%d.example", n), Path: "/"}); err != nil {
 			b.Fatal(err)
 		}
@@ -164,7 +165,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// corpusFiles are the real robots.txt files in COURTESY_SHARED.
+// corpusFiles returns the real robots.txt files of the corpus in the directory
+// that COURTESY_SHARED names.
 func corpusFiles(tb testing.TB) [][]byte {
 	tb.Helper()
 	shared := os.Getenv("COURTESY_SHARED")
@@ -172,7 +174,7 @@ func corpusFiles(tb testing.TB) [][]byte {
 		tb.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
 	}
 	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", shared) // it is relative to the module's root
+		shared = filepath.Join("..", shared) // the path is relative to the module's root
 	}
 	f, err := os.Open(filepath.Join(shared, "corpus", "corpus.tar.gz"))
 	if err != nil {

@@ -25,12 +25,12 @@ func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		visit(0, 1, 2, 0, 3) // 1 goes
-		visit(0, 2, 3)       // all there
+		visit(0, 1, 2, 0, 3) // h1 is dropped
+		visit(0, 2, 3)       // all three are in memory
 		if n := robotsFetches(&web, ""); n != 4 {
 			t.Errorf("%d fetches, want 4", n)
 		}
-		visit(1) // 0 goes
+		visit(1) // h0 is dropped
 		visit(2, 3, 1)
 		if n := robotsFetches(&web, ""); n != 5 {
 			t.Errorf("%d fetches, want 5", n)
@@ -64,8 +64,9 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// An origin in trouble keeps its place until its next try is due; when all
-// places are so taken, a new origin is refused until the first is due.
+// An unreachable origin keeps its place until its next try is due. If such
+// origins have all places, a new origin is refused until the first of them is
+// due.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -85,7 +86,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrDisallowed) {
 			t.Error("a refusal is taken for a verdict")
 		}
-		for i := range 3 { // they are all still known: no fetch
+		for i := range 3 { // all are still known, so none is fetched
 			decide(t, c, fmt.Sprintf("http://down%d.example/", i))
 		}
 		if n := len(web.Log()); n != 3 {
@@ -104,7 +105,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 	})
 }
 
-// S.idle > 1: the origin used last stays, however large.
+// The origin that was used last stays in memory, however large it is.
 func TestOneOriginFitsInto1Byte(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -116,7 +117,8 @@ func TestOneOriginFitsInto1Byte(t *testing.T) {
 	}
 }
 
-// With nothing left to drop and too heavy, a new origin is refused.
+// If the records take too many bytes and none may be dropped, a new origin is
+// refused.
 func TestHeldOriginsFillTheBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -131,7 +133,7 @@ func TestHeldOriginsFillTheBytes(t *testing.T) {
 	})
 }
 
-// The origin in constant use is dropped as if it were the least recently used.
+// An origin in constant use is never dropped as the least recently used.
 func TestHotOriginIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

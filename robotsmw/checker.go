@@ -21,17 +21,17 @@ import (
 )
 
 // A Checker decides, for any URL, whether the crawler may fetch it. It loads
-// the robots.txt of the URL's origin when it is first needed, keeps it for as
-// long as RFC 9309 §2.4 allows, and matches the URL with its rules. A Transport
-// has a Checker and obeys it. A crawler that plans ahead may ask it too. All
-// methods are safe for concurrent use. Make one with NewChecker.
+// the robots.txt of the URL's origin when it is first needed, keeps it for up
+// to 24 hours (RFC 9309 §2.4), and matches the URL with its rules. A Transport
+// has a Checker and obeys it. A crawler that plans ahead may ask the Checker
+// too. All methods are safe for concurrent use. Make a Checker with NewChecker.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
 }
 
-// NewChecker returns a Checker with these options. It fetches robots.txt as
-// they say, and sends no page. Use it for crawlers that fetch pages by other
+// NewChecker returns a Checker with these options. The Checker fetches
+// robots.txt files and no pages. Use it for crawlers that fetch pages by other
 // means, such as a browser, or that only plan. If an option is wrong, the error
 // says which one and what to write instead.
 func NewChecker(opts Options) (*Checker, error) {
@@ -83,16 +83,19 @@ func newChecker(cfg *config) *Checker {
 func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by any method. If the robots.txt of
-// u's origin is not in memory or has expired, Check gets it, or waits for the
+// u's origin must be loaded or fetched first, Check does so, or waits for the
 // fetch that is under way, until ctx ends.
 //
-// Whatever comes of robots.txt is a Decision, also if it is unreachable. There
-// is an error only in these cases: u is not an absolute URL, has a host longer
-// than a name can be, or has an Opaque that names another origin; ctx has ended
-// (errors.Is finds its error); or robots.txt cannot be asked for before ctx's
-// deadline (a *politeness.DelayError).
+// If robots.txt is unreachable, that is a Decision and no error. There is an
+// error only in these cases:
 //
-// If servers may take u's path for another one, the other one is judged too:
+//   - u is not an absolute URL, its host or port is not valid, or its Opaque
+//     names another origin.
+//   - ctx has ended before robots.txt was known. errors.Is finds ctx's error.
+//   - robots.txt may not be asked for now, or not before ctx's deadline. The
+//     error is a *politeness.DelayError.
+//
+// If servers may take u's path for another path, the other path is judged too:
 // see Decision.Resolved.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
@@ -174,7 +177,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 	case record.Good, record.Override:
 		var buf [128]byte
 		target, plain := target(buf[:0], u)
-		var m robotstxt.Match // it keeps no part of target
+		var m robotstxt.Match // m keeps no part of target
 		if plain {
 			m = rec.Doc.Rules.Match(target)
 		} else {
@@ -200,8 +203,8 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 
 // target returns what rules are matched with: path and query as they are sent,
 // never decoded and never reordered. The result may share memory with buf, to
-// save an allocation for a query. So it is valid until buf is used again. plain
-// reports that the path has no other name.
+// save an allocation for a query. So it is valid until buf is used again. If
+// plain is true, the path has no other name.
 func target(buf []byte, u *url.URL) (target string, plain bool) {
 	path := u.Path
 	if plain = u.RawPath == "" && u.Opaque == "" && !u.ForceQuery && isPlain(path); !plain {
@@ -222,8 +225,8 @@ func target(buf []byte, u *url.URL) (target string, plain bool) {
 func (c *Checker) observeFetch(f load.Fetch) {
 	e := fetchOf(f)
 	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// No request is on this goroutine. A panic would end the process or be
-		// taken for a failed fetch.
+		// Without this, a panic of the caller's function would be taken for a
+		// failed fetch.
 		func() {
 			defer c.recoverFrom("Observer.Fetched")
 			o.Fetched(context.Background(), e)
@@ -270,8 +273,8 @@ const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to
 // 64 origins at the same time. The answers are in the order of the URLs. If one
-// fails, the others are still answered. To load the robots.txt of many origins
-// before a crawl, call CheckAll and ignore the answers.
+// check fails, the others are still answered. To load the robots.txt of many
+// origins before a crawl, call CheckAll and ignore the answers.
 func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 	answers := make([]Checked, len(urls))
 	byOrigin := make(map[string][]int)
@@ -299,8 +302,9 @@ func (c *Checker) CheckAll(ctx context.Context, urls []*url.URL) []Checked {
 
 // Sitemaps returns the sitemaps that the robots.txt of u's origin names, as
 // written and in order. It loads the file if need be. The errors are those of
-// Check, and a *DisallowedError that is ErrUnreachable if robots.txt cannot be
-// fetched.
+// Check, and two more: one if robots.txt does not apply to u's scheme, and a
+// *DisallowedError (ErrUnreachable) if robots.txt cannot be fetched and there
+// is no good copy.
 func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	root, err := rootOf(u)
 	if err != nil {
@@ -319,7 +323,7 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	if rec.InForce(now) == record.None {
 		var d Decision
 		c.judge(&d, root, rec, now)
-		d.Allowed, d.DryRun = false, false // whatever applies to pages
+		d.Allowed, d.DryRun = false, false // AllowAfter30Days and DryRun are only for pages
 		return nil, &DisallowedError{Decision: d}
 	}
 	if rec.Doc == nil {
@@ -329,7 +333,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 }
 
 // Forget deletes what is known about the robots.txt of u's origin, in memory
-// and in the Store. The next check fetches the file.
+// and in the Store. The next check fetches the file. It is an error if
+// robots.txt does not apply to u's scheme.
 func (c *Checker) Forget(u *url.URL) error {
 	root, err := rootOf(u)
 	if err != nil {
@@ -343,8 +348,8 @@ func (c *Checker) Forget(u *url.URL) error {
 	return nil
 }
 
-// rootOf returns the root of u's origin, or an error if robots.txt does not
-// apply there.
+// rootOf returns the URL of the root of u's origin, or an error if robots.txt
+// does not apply to u's scheme.
 func rootOf(u *url.URL) (*url.URL, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
@@ -357,8 +362,8 @@ func rootOf(u *url.URL) (*url.URL, error) {
 
 // Stats says what a Checker holds in memory.
 type Stats struct {
-	Origins int   // origins that have a record
-	Bytes   int64 // their size in memory, roughly
+	Origins int   // origins that have a record and are not being fetched now
+	Bytes   int64 // the size of all records in memory, roughly
 }
 
 // Stats returns how much the Checker holds in memory now.

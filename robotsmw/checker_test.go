@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Sitemaps under DryRun and AllowAfter30Days.
+// Even under DryRun, the error of Sitemaps does not say that anything is
+// allowed.
 func TestSitemapsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -22,8 +23,8 @@ func TestSitemapsError(t *testing.T) {
 	})
 }
 
-// Sitemaps looks as Check does: it is seen by an Observer, and refreshes a file
-// before its lifetime ends.
+// Sitemaps looks up robots.txt as Check does: an Observer sees each lookup, and
+// the file is refreshed before its lifetime ends.
 func TestSitemapsLookAsCheckDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -19,10 +19,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The contract of http.RoundTripper, over real sockets and with everything
-// switched on: robots, pace, page directives.
+// The tests in this file check the contract of http.RoundTripper. Most use real
+// sockets and a client that has everything: robots.txt, a pace and page
+// directives.
 
-// newLoopbackClient is a client of everything for a server on loopback.
+// newLoopbackClient returns a client that has everything, for a server on
+// loopback.
 func newLoopbackClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	base := server.Client().Transport.(*http.Transport).Clone()
@@ -141,8 +143,8 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 	}
 }
 
-// What a refusal does to a request: nothing is changed, and its body is
-// closed whatever the reason.
+// A request that is refused is not changed, and its body is closed, whatever
+// the reason.
 func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -181,7 +183,7 @@ func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	})
 }
 
-// The response is the very one that Base gave.
+// RoundTrip returns the very response that Base has returned.
 func TestResponseIsHandedOn(t *testing.T) {
 	given := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -197,8 +199,8 @@ func TestResponseIsHandedOn(t *testing.T) {
 	}
 }
 
-// A robots.txt that redirects to where a cloud keeps its secrets, or to a
-// local file, is not followed there.
+// If robots.txt redirects to a private address, to a local file or to another
+// scheme, the redirect is not followed.
 func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
 	loopbackAlone := func(a netip.Addr) error {
 		if a.IsLoopback() {

@@ -22,7 +22,7 @@ import (
 type Decision struct {
 	URL     *url.URL // the URL asked about: the caller's own, not a copy
 	Allowed bool
-	DryRun  bool // it is Allowed only because Options.DryRun is set
+	DryRun  bool // whether Allowed is true only because Options.DryRun is set
 	Reason  Reason
 	Time    time.Time // when the decision was made
 
@@ -45,11 +45,11 @@ type Decision struct {
 	CrawlDelay time.Duration
 
 	// RobotsURL is the URL of the origin's robots.txt. It is "" if robots.txt
-	// does not apply or is overridden.
+	// does not apply, is overridden, or is itself the URL.
 	RobotsURL string
 	Status    int       // the response to robots.txt that the decision rests on; 0: none
 	Fetched   time.Time // when that response came or was last confirmed; zero: never
-	Expires   time.Time // when the lifetime of that response ends
+	Expires   time.Time // when the lifetime of that response ends; NextTry if Reason is Unreachable
 	Stale     bool      // whether that lifetime is over, and robots.txt cannot be fetched now
 
 	// While robots.txt cannot be fetched: the last error, since when fetches
@@ -65,7 +65,8 @@ type Decision struct {
 // A Reason says what a Decision is based on.
 type Reason uint8
 
-// The reasons. Those from ByRule to IsRobotsTxt follow from a robots.txt.
+// The reasons. ByRule, NoMatch, EmptyGroup, NoGroup and TooMuchWork follow from
+// the text of a robots.txt.
 const (
 	NotApplicable Reason = iota // the scheme is not http, https or ftp: allowed
 	ByRule                      // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
@@ -73,15 +74,16 @@ const (
 	EmptyGroup                  // our group has no rules: allowed
 	NoGroup                     // no group names us, and there is no group for "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
-	Unavailable                 // robots.txt answers 4xx or redirects nowhere: allowed (RFC 9309 §2.3.1.3)
+	Unavailable                 // robots.txt answers 4xx (not 429) or redirects nowhere: allowed (§2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
 
-	// Unreachable: robots.txt answers 429 or 5xx, a wall answers in its place,
-	// or the network fails. The URL is disallowed (RFC 9309 §2.3.1.4), or
-	// allowed by Options.AllowAfter30Days.
+	// Unreachable: robots.txt cannot be fetched now. For example, the server
+	// answers 429 or 5xx, a wall answers in its place, or the network fails.
+	// The URL is disallowed (RFC 9309 §2.3.1.4), or allowed by
+	// Options.AllowAfter30Days.
 	Unreachable
 
-	TooMuchWork // to match the URL with our group would take too much work: disallowed
+	TooMuchWork // matching the URL with our group would take too much work: disallowed
 )
 
 var reasonNames = [...]string{
@@ -97,8 +99,8 @@ var reasonNames = [...]string{
 	TooMuchWork:   "too-much-work",
 }
 
-// knowsGroup reports whether a decision with this reason knows what Crawl-delay
-// robots.txt asks us for, or that it asks for none.
+// knowsGroup reports whether a decision with this reason knows the Crawl-delay
+// that robots.txt asks for, or that there is none.
 func (r Reason) knowsGroup() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:
@@ -107,7 +109,7 @@ func (r Reason) knowsGroup() bool {
 	return true
 }
 
-// String returns the reason as one lower-case word, such as "rule".
+// String returns the reason in lower case, with hyphens, such as "no-match".
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
 		return reasonNames[r]
@@ -130,8 +132,7 @@ var fromMatch = [...]Reason{
 
 // SHA256 returns the hash of the robots.txt in force in lower-case hex, or ""
 // if there is no file. For a file longer than 500 KiB it is the hash of what is
-// read of it: 512,001 bytes. The last of these only shows that the file goes
-// on.
+// read of it: 512,001 bytes. The last byte only shows that the file goes on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
@@ -152,7 +153,7 @@ func (d Decision) File() *robotstxt.File {
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
-// A URL, a path or a rule that would make it longer than 2 KB is cut.
+// A URL of more than 700 bytes is cut. So is a path or a rule of more than 300.
 func (d Decision) String() string {
 	var b strings.Builder
 	switch {
@@ -170,7 +171,7 @@ func (d Decision) String() string {
 	b.WriteByte('(')
 	b.WriteString(d.why())
 	b.WriteByte(')')
-	// A rule or a cause is the text of a stranger. It must not control a
+	// Rules and causes have text of strangers, which must not control a
 	// terminal.
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -180,7 +181,8 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns text, or its beginning and "..." if it is longer than most bytes.
+// cut returns text. If that has more bytes than most allows, cut returns its
+// beginning and "...".
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -232,7 +234,7 @@ func (d Decision) why() string {
 // expires, stale, cause, failed_since, next_try, sha256. A rule, a path or a
 // user agent of more than 2,000 bytes is cut and ends in "...". A group of more
 // than 100 user agents is cut and ends in "..." too. Characters that are not
-// printable are escaped, also where JSON does not require it.
+// printable are escaped, even where JSON does not require it.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string     `json:"url"`
@@ -280,8 +282,8 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return escaped(text), err
 }
 
-// escaped returns the JSON text with characters escaped that are not printable,
-// such as control characters beyond ASCII or those that change the direction of
+// escaped returns the JSON text with its unprintable characters escaped, such
+// as control characters beyond ASCII or those that change the direction of
 // writing. A rule is the text of a stranger, and people read a log of decisions
 // on terminals.
 func escaped(text []byte) []byte {

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// What a decision says, to people and to programs, for every reason. Inside
-// synctest the clock begins at midnight UTC on 1 January 2000.
+// A decision says why it was made: text is what people read, and json is for
+// programs. Inside synctest the clock begins at midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 	})
 }
 
-// Whatever the parser may say, a decision says too.
+// For every reason of the parser, a Decision has a Reason.
 func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
@@ -157,9 +157,9 @@ func TestReasonText(t *testing.T) {
 	}
 }
 
-// The lines of a robots.txt that are no rules reach whoever asked for them,
-// from the network, from a store and from an override; the others do not
-// carry the text about.
+// With Options.KeepFiles, a decision has all lines of the robots.txt, whether
+// that was fetched, came from the Store or is an override. Without KeepFiles,
+// it has none.
 func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -206,20 +206,19 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	})
 }
 
-// The hash of a decision is over one byte more than the 500 KiB that its
-// comment spoke of.
+// The hash of a large file is that of its first 500 KiB and one byte more.
 func TestHashOfALargeFile(t *testing.T) {
 	var web robotstest.Internet
 	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 70_000)
 	web.Handle("a.example", robots(text))
 	c := newTestTransport(t, &web).Checker()
 	d := decide(t, c, "http://a.example/a")
-	if d.SHA256() != hashOf(text[:robotstxt.MaxSize+1]) { // before patch 09 the comment said MaxSize
+	if d.SHA256() != hashOf(text[:robotstxt.MaxSize+1]) {
 		t.Errorf("SHA256 is not what its comment says")
 	}
 }
 
-// A link or a rule of half a megabyte does not fill the log.
+// A URL or a rule of 400 KB does not make the sentence long.
 func TestDecisionInASentenceIsShort(t *testing.T) {
 	long := "/" + strings.Repeat("x", 400_000)
 	var web robotstest.Internet
@@ -235,7 +234,7 @@ func TestDecisionInASentenceIsShort(t *testing.T) {
 	}
 }
 
-// Robots.txt writes to the terminal.
+// String has no control characters, even if the rule has some.
 func TestControlCharactersInString(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: *\nDisallow: /\x1b[2J\x07\n"))
@@ -249,8 +248,8 @@ func TestControlCharactersInString(t *testing.T) {
 	}
 }
 
-// A robots.txt decides how long a log of decisions gets, and what it does to
-// the terminal that shows it, within bounds.
+// A hostile robots.txt can make the JSON of a decision neither very long nor
+// unprintable.
 func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 	var web robotstest.Internet
 	long := strings.Repeat("\u00e9", 20_000)

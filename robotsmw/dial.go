@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// DialControl makes a net.Dialer.Control of f. It passes each address to f
-// before a connection to it is made. An error of f refuses the address.
-// Options.RefuseAddress uses it. If you have an http.Transport of your own, set
-// it there.
+// DialControl returns a function for net.Dialer.Control. That function calls f
+// with each address before it connects to that address. If f returns an error,
+// there is no connection. Options.RefuseAddress works in this way. Use
+// DialControl in the dialer of your own http.Transport.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)

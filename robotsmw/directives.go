@@ -15,16 +15,16 @@ import (
 
 // PageDirectives returns what resp, a response of a Transport, says about
 // itself to the Transport's product tokens. It neither reads nor delays
-// resp.Body. What the page says is known once the caller has read it.
+// resp.Body. What the page says is known once the caller has read the body.
 //
 // The directives hold for that response, whatever its status. After a 304 (Not
 // Modified), what the page said before still holds. The header of a redirect is
 // not that of its target: PageDirectives looks only at resp, the last hop.
 //
 // PageDirectives also reports a refusal, such as the challenge of a wall. A
-// refusal by status and header is known at once, and one by marks in the HTML
-// once they have been read. A sure refusal has no directives, because it is not
-// the page.
+// refusal that status and header show is known at once. One that marks in the
+// HTML show is known once they have been read. A sure refusal has no
+// directives, because it is not the page.
 //
 // If resp did not come through a Transport, PageDirectives returns what the
 // header says to everybody, with PageNotExamined.
@@ -54,7 +54,8 @@ func PageDirectives(resp *http.Response) Page {
 }
 
 // lookedAt returns what look found out about a response. It gets that from the
-// context of the request that was sent, because http.Client wraps the body.
+// context of the request that was sent, because http.Client wraps the body. If
+// the response does not name its request, lookedAt uses the body.
 func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *refusal.Refusal, state page.State) {
 	if resp.Request == nil {
 		if body, _ = resp.Body.(*page.Body); body != nil {
@@ -69,7 +70,7 @@ func lookedAt(resp *http.Response) (tokens []string, body *page.Body, refused *r
 	return s.opts.Tokens, s.body, s.refused, s.state
 }
 
-// refusalOf is like refusal.Of, but returns nil if there is no refusal.
+// refusalOf returns what refusal.Of finds, or nil if there is no refusal.
 func refusalOf(resp *http.Response) *refusal.Refusal {
 	r, ok := refusal.Of(resp)
 	if !ok {
@@ -92,7 +93,7 @@ func isClean(body io.ReadCloser) bool {
 type sent struct {
 	context.Context
 	opts  *page.Options
-	state page.State // if body is nil
+	state page.State // what is known of the page if body is nil
 	body  *page.Body // set if there is HTML to examine
 
 	refused *refusal.Refusal // the refusal by status and header; nil: none
@@ -131,9 +132,9 @@ func DecisionOf(ctx context.Context) *Decision {
 }
 
 // look arranges that resp, the answer to req, is examined while the caller
-// reads it. It may replace resp.Body and changes nothing else. paced reports
-// that resp comes directly from a politeness.Transport, which has already
-// looked for a refusal.
+// reads it. It may replace resp.Body and changes nothing else of resp. paced
+// reports that resp comes directly from a politeness.Transport, which has
+// already looked for a refusal.
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {

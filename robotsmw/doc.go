@@ -10,7 +10,7 @@
 //	}
 //
 // The client loads each origin's robots.txt when it is first needed, and keeps
-// it for as long as RFC 9309 allows. It refuses disallowed requests before
+// it for up to 24 hours (RFC 9309 §2.4). It refuses disallowed requests before
 // anything is sent, and paces its requests to each host. The section Words,
 // near the end, explains the terms.
 //
@@ -26,81 +26,85 @@
 // # What is judged is what is sent
 //
 // An origin is a scheme, a host and a port: http and https on one host are two
-// origins. ftp is an origin too, if Options.Base can fetch it. Other schemes
-// pass through, because robots.txt does not apply to them. All spellings of a
-// host are one host (see politeness.HostKey). The request is sent with the Host
-// that robots.txt was fetched with. It is the URL's host, or the request's own
-// Host, which makes an origin of its own at the same address. A request whose
-// target names another authority (URL.Opaque, or a path in absolute form) is an
-// error. So is a host that is longer than a name in the DNS can be. That is
-// found before the name is converted or anything about it is stored.
+// origins. ftp is an origin too. Where Options.Base cannot fetch ftp,
+// robots.txt is unreachable. Other schemes pass through, because robots.txt
+// does not apply to them. All spellings of a host are one host (see
+// politeness.HostKey). A request is sent with the Host that robots.txt was
+// fetched with. This is the URL's host, or the request's own Host, which makes
+// an origin of its own at the same address. A request whose target names
+// another authority (URL.Opaque, or a path in absolute form) is an error. So is
+// a host that is longer than a name in the DNS can be. The length is checked
+// first, so such a name is neither converted nor stored.
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
 // /private/. So a path is judged in three forms: as it is written; with its dot
 // segments resolved (RFC 3986 §5.2.4) and then its empty segments merged; and
 // with these two steps in the other order. If any of the three is disallowed,
-// so is the URL, and Decision.Resolved says in which form. %2F is not a slash
-// (RFC 9309 §2.2.2). Semicolons, backslashes, letter case and the query are
-// left alone. robotstxt.Rules.MatchResolved judges all three forms, and Match
-// only the one that it is given.
+// so is the URL. If that form is not the one as written, Decision.Resolved has
+// it. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes, letter
+// case and the query are left alone. robotstxt.Rules.MatchResolved judges all
+// three forms. Match judges only the one that it is given.
 //
 // # What an answer to robots.txt means
 //
 // RFC 9309 §2.3.1 distinguishes three outcomes, and so does Decision.Reason:
 //
 //   - Successful (2xx): the file's rules are obeyed, whatever its type.
-//   - Unavailable (4xx but 429; more than five redirects, or one that leads
+//   - Unavailable (4xx except 429; more than five redirects, or one that leads
 //     nowhere): there are no rules; all is allowed. With
 //     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
 //     1996 advises.
-//   - Unreachable (429, 5xx and any other status, network failure, a truncated
-//     or undecodable body, a wall's answer): all is disallowed until the file
-//     can be fetched. But a good copy from before is obeyed for as long as that
-//     lasts, marked Decision.Stale. The next try is after Retry-After, or else
-//     after 1 minute, doubling up to 1 hour. With Options.AllowAfter30Days, an
-//     origin that has been unreachable for 30 days, without a good copy,
-//     allows all.
+//   - Unreachable (429, 5xx and any status not named above, network failure, a
+//     truncated or undecodable body, a wall's answer): all is disallowed until
+//     the file can be fetched. But a good copy from before is obeyed until
+//     then. Once its lifetime is over, it is marked Decision.Stale. The next
+//     try is after Retry-After (up to 24 hours), or else after 1 minute,
+//     doubling up to 1 hour. With Options.AllowAfter30Days, an origin that has
+//     been unreachable for 30 days, without a good copy, allows all.
 //
 // A good copy is also obeyed past its lifetime while its host may not be asked:
-// if the fetch would have to wait for its slot for more than ten seconds. It
-// serves at once, marked stale, and robots.txt is fetched when the host may be
-// asked. A request waits for the new file if the fetch has to wait for less
-// than that, as for an interval.
+// if the fetch would have to wait for its slot for more than ten seconds. The
+// copy serves at once, marked stale, and robots.txt is fetched when the host
+// may be asked. If the fetch has to wait for less than that, as for an
+// interval, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
-// politeness/refusal knows their signs. Two more answers are not the site's
-// robots.txt: a 202 with an HTML page, and a 206, because no range was asked
-// for. But a 451 is a 4xx like the others, and an HTML page with status 200 and
-// no sign of a wall is a file without rules.
+// politeness/refusal knows the signs of walls. Two more answers are not the
+// site's robots.txt: a 202 with an HTML page, and a 206, because no range was
+// asked for. But a 451 is a 4xx like the others. And an HTML page with status
+// 200 and no sign of a wall is read like any robots.txt. It has no rules,
+// unless some of its lines look like rules.
 //
 // An answer may have one content coding and be up to 4 MiB long before
-// decoding. Decoding it must end within Options.RobotsTimeout. Of what went
-// wrong, Decision.Cause keeps 300 bytes. A redirect to a URL of more than 8 KiB
+// decoding. Decoding it must end within Options.RobotsTimeout. Decision.Cause
+// keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
 // leads nowhere.
 //
-// The error distinguishes two refusals. errors.Is(err, ErrDisallowed) means
-// that the site owner's rules forbid the URL, and errors.Is(err,
-// ErrUnreachable) that the rules are not known for now.
+// A *DisallowedError is one of two. With errors.Is(err, ErrDisallowed),
+// robots.txt or an option forbids the URL. With errors.Is(err, ErrUnreachable),
+// the rules are not known for now.
 //
 // # How long a file is kept
 //
-// As long as Cache-Control, Expires and Age say (RFC 9111), within 5 minutes
-// and 24 hours, and for 24 hours if they say nothing. An unavailable file is
-// kept as a good one is, but only for an hour after redirects in a circle. A
-// file is revalidated with its ETag or Last-Modified. It is refreshed in the
-// background after four fifths of its lifetime, so that no request has to wait.
-// Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A Store
-// (package diskstore, redisstore) keeps them over a restart or shares them.
+// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111),
+// within 5 minutes and 24 hours, and for 24 hours if they say nothing. An
+// unavailable file is kept as a good one is, but only for an hour after
+// redirects that lead nowhere. A file is revalidated with its ETag and
+// Last-Modified. The first request after four fifths of the lifetime starts a
+// refresh in the background and does not wait for it. Records are in memory,
+// bounded by Options.MaxOrigins and MaxBytes. A Store (package diskstore,
+// redisstore) keeps them over a restart or shares them.
 //
 // An unreachable origin keeps its place in memory until its next try, because a
 // server in trouble would otherwise be asked too soon. So does an origin whose
 // robots.txt is being fetched. When such origins have all places, the
 // registrable domain (or IP address, or /64 network) with the most unreachable
-// ones gives way: they are forgotten, and one entry takes their place. Until
-// the last of them might be tried again, an unknown origin of that domain is
-// refused with a *politeness.DelayError, and nothing is sent to it. If no
-// domain has two such origins, it is the new origin that is refused, until the
+// ones gives way: its oldest ones are forgotten, and one entry takes their
+// place. Until the last of these might be tried again, an unknown origin of
+// that domain is refused with a *politeness.DelayError, and nothing is sent to
+// it. If no domain has two unreachable origins, or if the domain with the most
+// is that of a new origin, it is the new origin that is refused, until the
 // first of the others is due.
 //
 // # One fetch
@@ -112,11 +116,11 @@
 //
 // A fetch that still waits for its first slot is dropped when the last request
 // that waited for it has left. Nothing was sent, and nothing is left behind. A
-// fetch that has had a slot goes on, and its result is kept. So does a refresh,
-// for which no request waits. Neither keeps a goroutine for a host that may not
-// be asked for more than ten minutes: the refresh is begun again when the host
-// may be asked, and a fetch that a redirect has led there counts as refused
-// until then.
+// fetch that has had a slot goes on, and its result is kept. A refresh, for
+// which no request waits, goes on too. But if no request waits, neither waits
+// for a slot for more than ten minutes. A refresh is then begun again when the
+// host may be asked. A fetch that a redirect has led to such a host counts as
+// refused until then.
 //
 // # Time
 //
@@ -124,34 +128,36 @@
 // http.Client's Timeout includes this wait, so NewClient sets none, and
 // Options.AttemptTimeout limits each attempt from the end of its wait. A wait
 // that would outlast the request's deadline fails at once with a
-// *politeness.DelayError. The error says when to come again, and nothing is
-// consumed. If the fetch of robots.txt is refused in this way, that is never
+// *politeness.DelayError. The error says when to come again, and no slot is
+// used up. If the fetch of robots.txt is refused in this way, that is never
 // taken for an outage.
 //
 // # Order of composition
 //
-// Robots is outermost, then the caller's cache and retries, then politeness,
-// then http.Transport. So a blocked URL causes no retry and takes no slot, and
-// each retry, redirect hop and robots.txt fetch waits its turn. With nothing in
-// between, set Options.Limiter. With a cache or retries of your own, leave
-// Options.Limiter nil and put a politeness.Transport below them. Crawl-delay
-// travels in the request's context and reaches the limiter in either case.
+// This package's Transport is outermost. Below it are the caller's cache and
+// retries, then politeness, then http.Transport. So a blocked URL causes no
+// retry and takes no slot, and each retry, redirect hop and robots.txt fetch
+// waits for its turn. With nothing in between, set Options.Limiter. With a
+// cache or retries of your own, leave Options.Limiter nil and put a
+// politeness.Transport below them. Crawl-delay travels in the request's context
+// and reaches the limiter in either case.
 //
 // # What pages say
 //
 // PageDirectives returns what a response says about itself: noindex, nofollow
 // and the like, from X-Robots-Tag and from robots metas. The Transport only
-// notes it: it neither blocks nor delays a page. A page that was not examined
-// is PageNotExamined, and one that was closed early is PagePartial. What these
-// say is unknown, which is not the same as nothing.
+// notes these directives: it blocks no page, and waits for none unless
+// PageOptions.ReadAhead is set. A page that was not examined is
+// PageNotExamined, and one that was closed early is PagePartial. What such a
+// page says is unknown, which does not mean that it says nothing.
 //
-// It also tells, as Page.Refusal, that a response is no page: a wall or the
-// server challenges, blocks, names a price or a licence, or limits the rate.
-// Such a response must not be kept as content, and says nothing about indexing.
-// Package politeness decides what it means for the pace of its host. A price, a
-// licence and legal reasons are final for a URL: the next request would get the
-// same answer. Nothing here solves a challenge, repeats a request at once, or
-// gets round a refusal.
+// PageDirectives also tells, as Page.Refusal, that a response is no page: a
+// wall or the server challenges, blocks, names a price, a licence or legal
+// reasons, or limits the rate. Such a response must not be kept as content, and
+// says nothing about indexing. Package politeness decides what a refusal means
+// for the pace of the host. A price, a licence and legal reasons are final for
+// a URL: the next request would get the same answer. Nothing here solves a
+// challenge, repeats a refused request at once, or gets round a refusal.
 //
 // # Words
 //

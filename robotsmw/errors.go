@@ -15,16 +15,17 @@ var (
 )
 
 // DisallowedError is what RoundTrip returns for a URL that may not be fetched.
-// Nothing was sent. Get it with errors.AsType[*DisallowedError], also through
-// the *url.Error of an http.Client.
+// The request was not sent. errors.AsType[*DisallowedError] finds it, also in
+// the *url.Error of an http.Client. Checker.Sitemaps returns it for an
+// unreachable robots.txt.
 type DisallowedError struct {
 	Decision Decision
 }
 
 func (e *DisallowedError) Error() string { return "robotsmw: " + e.Decision.String() }
 
-// Is reports whether target is the one of ErrUnreachable and ErrDisallowed that
-// the decision's reason calls for.
+// Is reports whether target is the error for the decision's reason:
+// ErrUnreachable for Unreachable, and ErrDisallowed for any other.
 func (e *DisallowedError) Is(target error) bool {
 	if e.Decision.Reason == Unreachable {
 		return target == ErrUnreachable
@@ -33,5 +34,5 @@ func (e *DisallowedError) Is(target error) bool {
 }
 
 // Timeout returns false, even if a timeout made robots.txt unreachable. Many
-// callers repeat a request at once after a timeout, and here that is of no use.
+// callers repeat a request at once after a timeout, which is of no use here.
 func (e *DisallowedError) Timeout() bool { return false }

@@ -19,12 +19,12 @@ func (e *IdentityError) Error() string {
 }
 
 // userAgentOf returns the User-Agent of a request's header, or "" if there is
-// none. plain reports that there is exactly one and that the header can be sent
-// as it is. Otherwise it may have further ones with another spelling of the
-// name's case, which are possible if they were not set with Set. net/http would
-// send them too.
+// none. plain reports that there is exactly one, and that the header can be
+// sent as it is. A header that is not plain may have names that isOdd finds.
+// Header.Set does not write them, but a caller can, and net/http would send
+// them too.
 func userAgentOf(h http.Header) (agent string, plain bool) {
-	lines := h["User-Agent"] // Header.Get would first convert the name
+	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
 		agent = lines[0]
 	}
@@ -38,8 +38,8 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 			continue
 		}
 		plain = false
-		// Of several names, take the first in the alphabet, so that it is
-		// always the same one.
+		// Of several such names, the first in the alphabet counts, because the
+		// order of a map changes.
 		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
 			odd = name
 		}
@@ -50,7 +50,8 @@ func userAgentOf(h http.Header) (agent string, plain bool) {
 	return agent, plain
 }
 
-// withUserAgent returns a copy of a header with agent as its only User-Agent.
+// withUserAgent returns a copy of a header with agent as its only User-Agent,
+// and without the names that isOdd finds.
 func withUserAgent(h http.Header, agent string) http.Header {
 	with := make(http.Header, len(h)+1)
 	for name, lines := range h {
@@ -63,8 +64,8 @@ func withUserAgent(h http.Header, agent string) http.Header {
 }
 
 // isOdd reports whether a header's name is User-Agent or Host in another case
-// than usual. net/http would send such a line besides its own, and the server
-// would choose one of them.
+// than usual, such as "user-agent". net/http would send such a line besides its
+// own, and the server would choose one of them.
 func isOdd(name string) bool {
 	switch len(name) {
 	case len("User-Agent"):
@@ -75,8 +76,8 @@ func isOdd(name string) bool {
 	return false
 }
 
-// productTokens checks the given tokens, or derives one from userAgent if
-// tokens is nil.
+// productTokens checks userAgent and tokens, and returns the tokens. If tokens
+// is nil, it derives one from userAgent.
 func productTokens(userAgent string, tokens []string) ([]string, error) {
 	const say = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
 	if strings.TrimSpace(userAgent) == "" {
@@ -112,8 +113,8 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 
 // tokenOf returns the product token of a User-Agent: the product that it begins
 // with or, if that is Mozilla, the one after "compatible;". If that is not a
-// single word, tokenOf returns an error, because a guess would obey somebody
-// else's rules.
+// single word, tokenOf returns an error, because with a guess the crawler would
+// obey somebody else's rules.
 func tokenOf(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
@@ -124,9 +125,9 @@ func tokenOf(userAgent string) (string, error) {
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
-	// A product ends with its version, with the end of the comment around it,
-	// or with a comment of its own. If another word follows, the name has
-	// spaces in it.
+	// After a product comes its version, a comment or URL of its own, or the
+	// end of the comment that it is in. If another word follows, the product's
+	// name has spaces in it.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
 		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
 	}
@@ -136,7 +137,7 @@ func tokenOf(userAgent string) (string, error) {
 	return token, nil
 }
 
-// cutToken splits s after its leading run of token characters.
+// cutToken splits s after the token characters that it begins with.
 func cutToken(s string) (token, rest string) {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {

@@ -13,9 +13,9 @@ import (
 // nil function costs nothing.
 //
 // The functions are called in the middle of requests, by many goroutines at
-// once. They must return quickly and must not call back. A panic in Decided or
-// Looked reaches the caller. A panic in the others is logged and goes no
-// further.
+// once. They must return quickly, and must not call the Checker or the
+// Transport. A panic in Decided or Looked reaches the caller. A panic in the
+// others is logged and goes no further.
 //
 // Decided and Looked get the context of the request or of the call of Check.
 // The others get a background context, because a fetch of robots.txt serves all
@@ -24,7 +24,8 @@ type Observer struct {
 	// Decided is called for every decision made, by Check and by RoundTrip.
 	Decided func(ctx context.Context, d Decision)
 
-	// Fetched is called after every fetch of a robots.txt.
+	// Fetched is called after every fetch of a robots.txt that was asked for.
+	// It is not called if the limiter refused the wait.
 	Fetched func(ctx context.Context, f Fetch)
 
 	// Recalled is called when a record from the Store is used in place of a
@@ -34,20 +35,22 @@ type Observer struct {
 	// Asked is called after each request for a robots.txt: for each hop of its
 	// redirects, and for each repeat. robotsURL is the URL of the origin's
 	// robots.txt. resp.Request is the request as it was sent. resp.Body is
-	// closed. resp.StatusCode is 0 if no answer came. body is what was read of
-	// the body. It is decoded, except for the page of a 5xx. It is not complete
-	// if it is longer than a robots.txt may be, or if the status says enough.
-	// err says why there is no answer, or why it is not complete. Do not change
+	// closed. resp.StatusCode is 0 if no answer came.
+	//
+	// body is what was read of the body. It is decoded if the status is 2xx, or
+	// 4xx except 429. Otherwise it is as received. It is not complete if it is
+	// longer than a robots.txt may be, or if the status says enough. err says
+	// why there is no answer, or why the answer is not complete. Do not change
 	// these values, and do not keep them.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
 	// Read is called with each robots.txt before any decision is based on it,
 	// whether it was fetched, was stored or is an Override. sha256 is its hash,
-	// as in Decision.SHA256. The same text may come again. Do not change it,
-	// and do not keep it.
+	// as in Decision.SHA256. The same text may come again. Do not change the
+	// text, and do not keep it.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
-	// Looked is called after a record was looked up, with the result.
+	// Looked is called with the result after a record was looked up in memory.
 	Looked func(ctx context.Context, l Lookup)
 
 	// StoreFailed is called when the Store returns a record that cannot be
@@ -58,7 +61,7 @@ type Observer struct {
 // Join returns an Observer that calls the functions of all the observers, in
 // their order. It skips nil observers, and returns nil if there are no others.
 // A function that no observer has stays nil. Join reads the fields of the
-// observers, so set these before.
+// observers, so set them before you call it.
 func Join(observers ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range observers {
@@ -140,21 +143,22 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 
 // Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
 // what the result is (RFC 9309 §2.3.1). With a Cause, robots.txt is
-// unreachable. Without, a Status of 2xx means that there is a file, new or
-// confirmed, and any other Status means that there is none.
+// unreachable. Without a Cause, a Status of 2xx means that there is a file, new
+// or confirmed. Any other Status means that there is none.
 type Fetch struct {
 	URL       string        // of the origin's robots.txt
 	Status    int           // of the last response, or of the one that was confirmed; 0: none
 	Renewed   bool          // 304: the copy at hand was confirmed
-	Redirects int           // how many were followed
+	Redirects int           // how many were followed to the answer that is in force
 	Bytes     int           // the length of the body, decoded
 	Duration  time.Duration // to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is not
 	Next      time.Time     // when robots.txt may be fetched again
 
 	// The answer that is in force now, as in a Decision. While robots.txt is
-	// unreachable, this is the last answer before. If that had no file, SHA256
-	// is "". If there was no answer before, the times are zero too.
+	// unreachable, this is the last answer before that. If that answer had no
+	// file, SHA256 is "". If there was no such answer, SHA256 is "" and the
+	// times are zero.
 	SHA256           string
 	Fetched, Expires time.Time
 }
@@ -165,7 +169,7 @@ type Lookup string
 // The lookups.
 const (
 	LookupHit     Lookup = "hit"     // in memory, fresh
-	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; the next try is not due
+	LookupStale   Lookup = "stale"   // in memory, past its lifetime or unreachable; a fetch is not due or must wait
 	LookupMiss    Lookup = "miss"    // a fetch was begun
 	LookupJoined  Lookup = "joined"  // a fetch was under way and was waited for
 	LookupRefused Lookup = "refused" // memory is full of origins that must not be forgotten

@@ -28,16 +28,16 @@ type Options struct {
 
 	// ProductTokens are the names under which robots.txt may address this
 	// crawler, in order of preference. The first one that some group names
-	// selects the rules. If no group names any, the "*" group does (RFC 9309
-	// §2.2.1). A token consists of letters, digits, '_', '-' and '.'; case does
-	// not matter. Nil: the product that UserAgent begins with or, if that is
-	// Mozilla, the one after "compatible;".
+	// selects the rules. If no group names any of them, the "*" group selects
+	// the rules (RFC 9309 §2.2.1). A token consists of letters, digits, '_',
+	// '-' and '.'; case does not matter. Nil: the product that UserAgent begins
+	// with or, if that is Mozilla, the one after "compatible;".
 	ProductTokens []string
 
 	// StrictIdentity refuses a request whose own User-Agent contains none of
 	// the product tokens, with an *IdentityError. For such a request,
 	// robots.txt would be read for another name than the server sees. False:
-	// such a request is sent, and the first one is logged.
+	// such a request is treated like any other, and the first one is logged.
 	StrictIdentity bool
 
 	// Base sends the requests for pages and for robots.txt. It must obey a
@@ -51,12 +51,12 @@ type Options struct {
 	// Nil: http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// RefuseAddress is called before each connection, after DNS and for every
-	// redirect hop. An error refuses the address. So no site can point the
-	// crawler into a private network: PublicOnly is a function that prevents
-	// this. With a proxy, the address is the proxy's. RefuseAddress can only be
-	// set if Base is nil. Give a Base DialControl(f) as its net.Dialer.Control
-	// instead. Nil: every address is dialled.
+	// RefuseAddress is called with the address before each connection, also of
+	// redirect hops. An error refuses the address. With PublicOnly as this
+	// function, no site can point the crawler into a private network. With a
+	// proxy, the address is the proxy's. RefuseAddress can only be set if Base
+	// is nil. Give a Base DialControl(f) as its net.Dialer.Control instead.
+	// Nil: every address is dialled.
 	RefuseAddress func(netip.Addr) error
 
 	// Limiter paces the requests to each host, for pages and for robots.txt: it
@@ -67,7 +67,8 @@ type Options struct {
 	Limiter *politeness.Limiter
 
 	// AttemptTimeout limits each attempt, from the end of its wait to the end
-	// of its body. It needs a Limiter. 0: 30 s. Negative: no limit.
+	// of its body. It has no effect without a Limiter. 0: 30 s. Negative: no
+	// limit.
 	AttemptTimeout time.Duration
 
 	// RobotsTimeout limits each hop of a robots.txt fetch, to the last byte
@@ -120,15 +121,15 @@ type Options struct {
 
 	// Override maps an origin ("https://example.com") to the text of the
 	// robots.txt to obey there in place of the origin's own. The origin's own
-	// file is then not fetched, unless the robots.txt of another origin
-	// redirects to it. Override is meant for the owner of a site. "" allows
-	// everything there, and "User-agent: *\nDisallow: /\n" disallows
-	// everything. Nil: none.
+	// file is then fetched only if the robots.txt of another origin redirects
+	// to it. Override is meant for the owner of a site. "" allows everything
+	// there, and "User-agent: *\nDisallow: /\n" disallows everything. Nil:
+	// none.
 	Override map[string]string
 
-	// DryRun lets every request pass and only reports which ones would have
-	// been blocked. In their Decisions, Allowed and DryRun are both true.
-	// Requests still wait for robots.txt and for their turn.
+	// DryRun lets disallowed requests pass and only reports them. In their
+	// Decisions, Allowed and DryRun are both true. Requests still wait for
+	// robots.txt and for their turn.
 	DryRun bool
 
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
@@ -152,7 +153,7 @@ const (
 	defaultMaxBytes     = 128 << 20
 )
 
-// config is a checked Options with all defaults filled in.
+// config is a checked Options with its defaults filled in.
 type config struct {
 	Options
 	tokens    []string

@@ -11,35 +11,38 @@ import (
 
 // A Page is what a response says about itself, as far as it is known now. The
 // X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
-// the HTML are known when they have been read. A Page is a snapshot: ask again
-// when more has been read.
+// the HTML are known when the caller has read them. A Page is a snapshot: ask
+// again when more has been read.
 type Page struct {
 	robotsmeta.Directives
 	State PageState
 
-	// Refusal is not zero if the response is not the page but a refusal: a
-	// challenge, a block, a price, a rate limit. If it is Sure, status and
-	// header show it. Then there are no Directives, because they would be those
-	// of a wall or a server in place of the page, and the body is not content.
-	// If it is not Sure, it is a guess by a field such as a cookie or by marks
-	// in the first 16 KiB of HTML. A guess is only reported: nothing acts on
-	// it.
+	// Refusal is not zero if the response is a refusal in place of the page, or
+	// may be one: a challenge, a block, a price, a licence, legal reasons, a
+	// rate limit.
+	//
+	// If Refusal.Sure is set, status and header show the refusal. Then there
+	// are no Directives, because they would not be those of the page, and the
+	// body is not content. If Sure is not set, the refusal is a guess by a
+	// field such as a cookie, or by marks in the first 16 KiB of HTML. A guess
+	// is only reported: nothing acts on it.
 	Refusal refusal.Refusal
 }
 
 // A PageState says how much of a page has been examined for directives. A
-// restriction that was found counts in every state. That there is none is final
-// only in PageHeaderOnly and PageComplete.
+// restriction that was found counts in every state. If none was found, that is
+// final only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not examined. Either its coding is unknown,
-	// PageOptions.Off is set, it is surely a refusal, or the response did not
-	// come through a Transport. What the body says is then unknown. It need not
-	// be nothing.
+	// PageNotExamined: the body was not examined. Either its coding is unknown
+	// or cannot be decoded, PageOptions.Off is set, the response is surely a
+	// refusal, or it did not come through a Transport. Then it is unknown what
+	// the body says.
 	PageNotExamined PageState = iota
 
-	// PageHeaderOnly: there is no HTML body that could say more.
+	// PageHeaderOnly: there is no HTML body that could say more. A part of a
+	// page (206) is not examined either.
 	PageHeaderOnly
 
 	// PagePending: the body is still being read.
@@ -86,11 +89,12 @@ type PageOptions struct {
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// it returns, but for no longer than this and no more than 64 KiB. So
 	// PageDirectives knows the head's metas before the caller reads a byte. The
-	// caller still reads everything. 0: RoundTrip returns as soon as Base does.
+	// caller still gets the whole body. 0: RoundTrip returns as soon as Base
+	// does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or
-	// "zstd" (in lower case). It is for callers who set Accept-Encoding
+	// "zstd" (in lower case). Decoder is for callers who set Accept-Encoding
 	// themselves. body is a copy of the beginning of the body, in memory. If
 	// Decoder returns an error or a nil reader, the page is not examined.
 	// Decoder must not call PageDirectives. Nil: only gzip and deflate are

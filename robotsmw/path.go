@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// isPlain reports whether a path is of the kind that nearly all are. A plain
-// path begins with a slash and has only letters, digits and "+,-./:;_". So it
-// is sent as it is, and it has no other name (see the package doc of
-// robotstxt). isPlain returns false for some such paths too.
+// isPlain reports whether a path is plain, as nearly all are. A plain path
+// begins with a slash, has only letters, digits and "+,-./:;_", and has neither
+// "//" nor "/.". So it is sent as it is, and it has no other name (see the
+// package doc of robotstxt).
 //
-// It looks at every URL, so it takes eight bytes at a time. The last of them is
-// also the first of the next eight.
+// isPlain looks at every URL, so it takes eight bytes at a time. The last of
+// them is also the first of the next eight, so no pair of bytes is missed.
 func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
@@ -50,8 +50,9 @@ const (
 )
 
 // between sets the highest bit of each byte of word that is in the range from
-// first to last. The other bits of the result have no meaning. All bytes must
-// be below 0x80, so that no sum carries into the next byte.
+// first to last. The other bits of the result have no meaning. The result is
+// right only if all bytes are below 0x80. Otherwise a sum may carry into the
+// next byte.
 func between(word uint64, first, last byte) uint64 {
 	return (word + each*uint64(0x80-first)) &^ (word + each*uint64(0x7f-last))
 }

@@ -16,8 +16,8 @@ type block struct {
 
 // specialBlocks has the IANA IPv4 and IPv6 Special-Purpose Address Registries
 // (RFC 6890, RFC 8190), and at the end of each some rows from other registries.
-// The longest prefix that contains an address decides. Where the registry says
-// neither yes nor no, public follows the block's source.
+// The longest prefix that contains an address decides. Where a registry says
+// neither "true" nor "false", public follows the block's source.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},
@@ -50,7 +50,7 @@ var specialBlocks = [...]block{
 
 	{prefix("::1/128"), false, "loopback", "RFC 4291", nil},
 	{prefix("::/128"), false, "unspecified", "RFC 4291", nil},
-	{prefix("::ffff:0:0/96"), false, "IPv4-mapped", "RFC 4291", nil}, // PublicOnly asks for the IPv4 address
+	{prefix("::ffff:0:0/96"), false, "IPv4-mapped", "RFC 4291", nil}, // PublicOnly judges the IPv4 address
 	{prefix("64:ff9b::/96"), true, "NAT64", "RFC 6052 §3.1", lastOf},
 	{prefix("64:ff9b:1::/48"), false, "NAT64 for local use", "RFC 8215", nil},
 	{prefix("100::/64"), false, "discard only", "RFC 6666", nil},
@@ -73,7 +73,7 @@ var specialBlocks = [...]block{
 	{prefix("5f00::/16"), false, "segment routing", "RFC 9602", nil},
 	{prefix("fc00::/7"), false, "unique local", "RFC 4193", nil},
 	{prefix("fe80::/10"), false, "link local", "RFC 4291", nil},
-	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses among them
+	{prefix("::/0"), false, "not assigned", "RFC 4291 §2.4", nil}, // IPv4-compatible addresses too
 	{prefix("2000::/3"), true, "global unicast", "RFC 4291 §2.4", nil},
 	{prefix("fec0::/10"), false, "site local, deprecated", "RFC 3879", nil},
 	{prefix("ff00::/8"), false, "multicast", "RFC 4291 §2.7", nil},
@@ -81,8 +81,8 @@ var specialBlocks = [...]block{
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
-// blockOf returns the block that an address is in, or nil for the zero address.
-// The address must have no zone.
+// blockOf returns the smallest block that an address is in, or nil for the zero
+// address. The address must have no zone.
 func blockOf(addr netip.Addr) (found *block) {
 	for i := range specialBlocks {
 		b := &specialBlocks[i]
@@ -93,7 +93,8 @@ func blockOf(addr netip.Addr) (found *block) {
 	return found
 }
 
-// lastOf returns the IPv4 address at the end of an address (RFC 6052 §2.2).
+// lastOf returns the IPv4 address at the end of a NAT64 address (RFC 6052
+// §2.2).
 func lastOf(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[12:]))}

@@ -18,8 +18,8 @@ import (
 //   - obeys the context, and returns its error when it ends;
 //   - returns no error from Delete if the key is not there.
 //
-// The package storetest checks all of this. The checker gives each call of a
-// Store two seconds, and goes on without the Store if it fails.
+// The package storetest checks all of this. The Checker gives each call of a
+// Store two seconds. If a call fails, the Checker goes on without its result.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
@@ -27,8 +27,8 @@ type Store interface {
 }
 
 // A Locker is an optional part of a shared Store. With it, a fleet fetches each
-// robots.txt once. The checker holds the lock of a key while it fetches. It
-// unlocks the key while it has to wait for a host that rests.
+// robots.txt once. The Checker holds the lock of a key while it fetches. It
+// gives the lock up while it has to wait for a host that rests.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
 // The lock ends when its unlock is called or after ttl, whichever is first.

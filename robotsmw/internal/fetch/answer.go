@@ -15,13 +15,13 @@ import (
 type Answer struct {
 	Status      int         // 0: no response
 	Header      http.Header // the fields that matter for a robots.txt and are not too long
-	Body        []byte      // of a 2xx, decoded; at most one byte more than is read of a file
+	Body        []byte      // of a 2xx, decoded; at most robotstxt.MaxSize and one byte more
 	Conditional bool        // the request had validators
 	Refusal     string      // which bot wall answered instead of the site, and how; "": none
 }
 
-// longest is the most bytes that are kept of a header field, and that the URL
-// of a redirect may have.
+// longest is how many bytes a header field that is kept may have, and how many
+// the URL of a redirect may have.
 const longest = 8 << 10
 
 // fields are the header fields that matter for a robots.txt.
@@ -29,11 +29,11 @@ var fields = [...]string{"Age", "Cache-Control", "Date", "Etag", "Expires", "Las
 
 // essence returns the fields of a header that are kept. It shares no memory
 // with h, because an Answer that waits would otherwise keep the whole header,
-// which may be megabytes. A field that is unreasonably long is left out.
+// which may be megabytes. A field of more than longest bytes is left out.
 func essence(h http.Header) http.Header {
 	kept := make(http.Header)
 	for _, name := range fields {
-		size := -1 // commas are only between values
+		size := -1 // the first value has no comma before it
 		for _, value := range h[name] {
 			if size += len(value) + 1; size > longest {
 				delete(kept, name)
@@ -45,8 +45,8 @@ func essence(h http.Header) http.Header {
 	return kept
 }
 
-// RetryAfter returns how long the server asks to be left alone; 0 if it does
-// not ask.
+// RetryAfter returns how long the server asks to be left alone, or 0 if it does
+// not ask for that.
 func (a Answer) RetryAfter(now time.Time) time.Duration {
 	d, _ := politeness.RetryAfter(a.Header, now)
 	return d
@@ -68,9 +68,9 @@ func (a Answer) IsRedirect() bool {
 	return false
 }
 
-// Target returns where a redirect from that URL leads. It returns false if that
-// is not an http or https URL, or an unreasonably long one. User names and
-// passwords are removed.
+// Target returns the URL that a redirect leads to, without user name and
+// password. from is the URL that redirects. Target returns false if there is no
+// Location, or if it is not a valid http or https URL of up to longest bytes.
 func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
 	if loc == "" {
@@ -95,8 +95,8 @@ func (a Answer) Target(from *url.URL) (*url.URL, bool) {
 	return u, true
 }
 
-// NamesHost reports whether a redirect names the host to ask, rather than being
-// relative to the host that answered.
+// NamesHost reports whether the Location of a redirect names a host. If not, it
+// leads to the host that answered.
 func (a Answer) NamesHost() bool {
 	u, err := url.Parse(a.Header.Get("Location"))
 	return err == nil && u.Host != ""

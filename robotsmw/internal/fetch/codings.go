@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// decoded returns the body without its content coding. Reading it ends when ctx
-// does, or after [longestCoded] bytes of coded input. A body that Base has
-// decoded already is returned as it is.
+// decoded returns the body without its content coding. Reading a coded body
+// fails when ctx ends, or after [longestCoded] bytes of input. A body that has
+// no coding, or that Base has decoded already, is returned as it is.
 func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
@@ -39,8 +39,8 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 		}
 		return z, nil
 	case "deflate":
-		// Most senders mean zlib, as the name was defined; some send
-		// the bare format.
+		// This is the zlib format (RFC 9110 §8.4.1.2). Some servers send bare
+		// deflate data (RFC 1951) instead.
 		if h, _ := r.Peek(2); len(h) == 2 && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0 {
 			z, err := zlib.NewReader(r)
 			if err != nil {
@@ -54,8 +54,8 @@ func decoded(ctx context.Context, resp *http.Response) (io.Reader, error) {
 }
 
 // codingOf returns the content coding of a body in lower case, "" if it has
-// none. More than one coding is an error: nobody needs two, except for a body
-// that takes long to decode.
+// none. More than one coding is an error. No robots.txt needs two, and a
+// hostile body could take long to decode.
 func codingOf(h http.Header) (coding string, err error) {
 	for _, line := range h.Values("Content-Encoding") {
 		for name := range strings.SplitSeq(line, ",") {
@@ -72,11 +72,11 @@ func codingOf(h http.Header) (coding string, err error) {
 	return coding, nil
 }
 
-// longestCoded is how many bytes of coded input are read, however few bytes
-// they decode to: 4 MiB, eight times what is read of a file.
+// longestCoded is how many bytes of a coded body are read at most, however few
+// bytes they decode to. It is about eight times robotstxt.MaxSize.
 const longestCoded = 4 << 20
 
-// A coded body is the input of a decoder. It is limited because a decoder may
+// A coded reads a coded body for a decoder. It is limited because a decoder may
 // read a lot before it returns a byte: a gzip can consist of empty members.
 type coded struct {
 	ctx  context.Context

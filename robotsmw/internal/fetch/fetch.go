@@ -20,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// longestLook is how long reading the page of an error may take. The page is
-// read only for marks of a bot wall; without one the status decides.
+// longestLook is how long reading the page of a 4xx may take. The page is read
+// only for marks of a bot wall. If there are none, the status decides.
 const longestLook = 5 * time.Second
 
 // A Client asks servers. It is safe for concurrent use.
@@ -58,10 +58,10 @@ type Question struct {
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
-// Ask sends one request and reads its body if that is a robots.txt. The request
-// does not depend on the caller: it has no cookie, header or context value of
-// theirs. Timeout runs from the end of the wait for a slot. With an error, the
-// Answer has what came before it.
+// Ask sends one request and reads as much of the answer as it needs. The
+// request does not depend on the caller of a Checker: it has no cookie, header
+// or context value from there. Timeout runs from the end of the wait for a
+// slot. If there is an error, the Answer has what came before the error.
 func (c *Client) Ask(q Question) (ans Answer, err error) {
 	parent := q.Context
 	if parent == nil {
@@ -141,16 +141,16 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	defer resp.Body.Close()
 	switch {
 	case ans.Status >= 200 && ans.Status <= 299:
-		// One byte more tells the parser that the file goes on.
+		// One byte more than MaxSize tells the parser that the file goes on.
 		ans.Body, err = read(ctx, resp, robotstxt.MaxSize+1)
 		begin = ans.Body
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
 		timer.Reset(min(timeout, longestLook))
-		begin, _ = read(ctx, resp, refusal.Window) // as much of the page as there is
+		begin, _ = read(ctx, resp, refusal.Window) // the status decides, whatever the error
 	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
-		// If a short body is read to its end, the connection can be reused. The
-		// body of a 101 is the connection itself, which has no end and ignores
-		// the context.
+		// If a short body is read to its end, the connection can be reused. A
+		// 1xx is not read: the body of a 101 is the connection itself, which
+		// has no end and ignores the context.
 		io.CopyN(&short, resp.Body, resp.ContentLength+1)
 	}
 	ans.Refusal = refusalOf(resp, begin)
@@ -160,8 +160,8 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	return ans, nil
 }
 
-// read returns up to most bytes of a decoded body. With an error, it returns
-// what came before it.
+// read returns the decoded body, cut to the given number of bytes. If there is
+// an error, it returns what came before the error.
 func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) {
 	body, err := decoded(ctx, resp)
 	if err != nil {

@@ -78,8 +78,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 		coding      string
 		begin, more []byte // more is sent again and again
 	}{
-		{"gzip", nil, member.Bytes()},                    // empty members
-		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // empty blocks
+		{"gzip", nil, member.Bytes()},                    // a gzip of empty members
+		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // bare deflate data of empty blocks
 		{"deflate", []byte("\x78\x9c"), []byte("\x00\x00\x00\xff\xff")},
 	} {
 		t.Run(fmt.Sprintf("%s of %q", tt.coding, tt.more), func(t *testing.T) {
@@ -103,11 +103,10 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// endless is a body that repeats itself in pieces of a few kilobytes, and that
-// no context ends.
+// An endless is a body that repeats itself. No context ends it.
 type endless struct {
 	next, more []byte
-	each       time.Duration // for each piece
+	each       time.Duration // how long each Read takes
 	read       int
 }
 
@@ -127,7 +126,7 @@ func (e *endless) Read(p []byte) (n int, err error) {
 
 func (e *endless) Close() error { return nil }
 
-// A short body is read to its end, so that the connection serves the pages too.
+// A short body is read to its end, so the connection can be used again.
 func TestShortErrorBodiesAreDrained(t *testing.T) {
 	body := &drained{Reader: strings.NewReader("not found")}
 	if _, err := ask(&http.Response{StatusCode: 404, Header: http.Header{}, Body: body, ContentLength: 9}); err != nil {

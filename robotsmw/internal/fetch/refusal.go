@@ -12,12 +12,12 @@ import (
 
 // refusalOf returns which bot wall answered instead of the site, and how, such
 // as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
-// the answer is the site's own about its robots.txt. begin is the beginning of
-// the body, as far as it was read.
+// the site itself seems to have answered, or if the status alone decides. begin
+// is the beginning of the body, as far as it was read.
 //
 // RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
-// nothing about the site's rules, so the file is unreachable (§2.3.1.4), not
-// missing.
+// nothing about the site's rules, so the file is unreachable (RFC 9309
+// §2.3.1.4), not missing.
 func refusalOf(resp *http.Response, begin []byte) string {
 	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
@@ -25,8 +25,8 @@ func refusalOf(resp *http.Response, begin []byte) string {
 	r, found := refusal.OfPage(resp, begin)
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
-		return "" // the status decides: see robotsmw
-	case found && (r.Sure || !success || html || len(text) == 0): // text that may be rules overrides a guess
+		return "" // the status decides: see the package doc of robotsmw
+	case found && (r.Sure || !success || html || len(text) == 0): // against a guess, text that may be rules counts as rules
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
 		return "status 206 Partial Content, and nobody asked for a part"

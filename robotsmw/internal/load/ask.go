@@ -17,9 +17,9 @@ import (
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the next
 // record from the answer (RFC 9309 §2.3.1). body is the robots.txt if one was
-// fetched now. lock, if not nil, is held during each request. The error is a
-// *politeness.DelayError or [store.ErrElsewhere]. It means that nothing was
-// asked, so nothing is known.
+// fetched now. lock, if not nil, is taken for each request. If there is an
+// error, it is a *politeness.DelayError or [store.ErrElsewhere], and this fetch
+// has no result.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
@@ -34,8 +34,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	for hops := 0; ; hops++ {
 		ans, err := l.put(f, u, host, prev, lock)
 		if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
-			// The answer is about our validators, not about the file. Ask
-			// without them.
+			// The answer is about our validators, not about the file. So ask
+			// without validators.
 			ans, err = l.put(f, u, host, nil, lock)
 		}
 		now := time.Now()
@@ -55,7 +55,7 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 		case ans.Status >= 200 && ans.Status <= 299:
 			return l.accepted(f, u, host, hops, ans, now), ans.Body, nil
 		case ans.IsRedirect():
-			// below
+			// handled below
 		case ans.Status == http.StatusTooManyRequests || ans.Status < 400 || ans.Status > 499:
 			return prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now)), nil, nil
 		default:
@@ -80,20 +80,21 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 			case other != nil:
 				return l.redirected(f, prev, other, hops+1, ans.Status), nil, nil
 			}
-			// That origin gets no flight of its own now, so this flight asks
-			// it.
+			// The other origin gets no flight of its own now, so this flight
+			// asks it.
 		}
 		u = next
 	}
 }
 
-// put sends one question of a flight, with the validators that prev has for it.
-// If the flight was dropped, the error is its delay.
+// put sends one question of a flight, with the validators that prev has for
+// that URL and host. If the flight was dropped, the error is the flight's
+// DelayError.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
-			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // else nothing was sent
+			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
 				l.cfg.Asked(f.RobotsURL, resp, body, err)
 			}
 		}
@@ -125,14 +126,14 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 }
 
 // isDelay reports whether the limiter refused the wait. Then nothing was sent,
-// and nothing is known of the origin.
+// so the error says nothing about the origin.
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
 }
 
-// rests reports whether the limiter refused a wait that is so long that prev
-// serves instead.
+// rests reports whether the limiter refused a wait of more than
+// cache.ShortWait, and prev can serve in the meantime.
 func rests(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
@@ -167,9 +168,10 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 }
 
 // redirected returns the record of an origin whose robots.txt redirects to that
-// of another origin. It has what other has, fresh or stale, until other's
-// expires. If other could not be fetched, the next try of this origin is when
-// other's is.
+// of another origin, whose record is other. The new record is a copy of other,
+// fresh or stale, and expires when other does. If other is unreachable, so is
+// this origin, until the next try of other. If both together have followed too
+// many redirects, this origin has no robots.txt.
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
@@ -194,8 +196,9 @@ func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, s
 	}
 }
 
-// isOriginFile reports whether u and host are what an origin's own fetch of its
-// robots.txt would ask for. name is that origin.
+// isOriginFile reports whether some origin's own fetch of its robots.txt would
+// ask for u with this host. name is that origin. An origin with an override has
+// no such fetch.
 func (l *Loader) isOriginFile(u *url.URL, host string) (name string, ok bool) {
 	name, err := origin.Of(u, host)
 	if err != nil || l.overrides[name] != nil {

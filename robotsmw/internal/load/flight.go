@@ -13,8 +13,8 @@ import (
 
 var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without a result")
 
-// launch runs a flight to its end in a goroutine. A panic in Base counts as a
-// failed fetch, so the flight always ends.
+// launch runs a flight to its end in a goroutine. A panic, such as one in Base,
+// counts as a failed fetch, so the flight always ends.
 func (l *Loader) launch(f *cache.Flight) {
 	go func() {
 		var rec *record.Record
@@ -51,16 +51,17 @@ func (l *Loader) refresh(name string, now time.Time) {
 	}
 }
 
-// refreshKnown is refresh for an origin that is still in the cache.
+// refreshKnown is like refresh, but does nothing if the cache has no record of
+// the origin any more.
 func (l *Loader) refreshKnown(name string) {
 	if l.cache.Get([]byte(name)) != nil {
 		l.refresh(name, time.Now())
 	}
 }
 
-// obtain gets the record from the Store if another member has fetched it, else
-// from the origin. keep stores it; call keep once the callers have their
-// answer.
+// obtain gets the record from the Store if that has a newer one, or else from
+// the origin. keep stores a record that was fetched and releases the lock. Call
+// keep once the callers have their answer.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		rec, _, err = l.ask(f, f.Prev, nil)
@@ -70,8 +71,8 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	for tries := 1; ; tries++ {
 		prev := f.Prev
 		if stored := l.store.Get(f.Origin); stored.NewerThan(prev) {
-			// A record that is due for a refresh is good enough for callers
-			// that wait. The next check begins the refresh.
+			// A stored record that is due for a refresh is good enough for
+			// callers that wait. The next check begins the refresh.
 			now := time.Now()
 			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
 				l.recalled(f, stored)
@@ -80,9 +81,10 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			prev = stored
 			f.Found(stored)
 		}
-		// A flight that another flight waits for must not wait for a lock. The
-		// other flight holds a lock too, and the member that holds this one's
-		// lock may be waiting for that.
+		// If another flight waits for this one (Depth > 0), this one must not
+		// wait for a lock. The other flight already holds a lock. The member
+		// that has the lock of this flight may be waiting for it, and then
+		// neither would go on.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)
@@ -102,8 +104,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how many times a fetch waits for another member's result. It
-// waits when its slot comes and another member is already fetching.
+// maxTries is how many times a fetch waits for the lock. It waits again if
+// another member has the lock when the slot of this fetch comes. After that it
+// fetches even without the lock.
 const maxTries = 3
 
 // askLocked calls ask, and releases the lock if that panics.
@@ -124,10 +127,10 @@ func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Loc
 // which follow joins or starts. So a file that many origins point to is fetched
 // once.
 //
-// loop says that the other origin itself waits for f. If follow returns no
-// record, no error and no loop, f has to ask the other origin itself. Then
-// there is no room for the other's record, or so many redirects have led from
-// flight to flight that the chain may have no end.
+// loop says that the flight of the other origin itself waits for f. If follow
+// returns no record, no error and no loop, f has to ask the other origin
+// itself. The reason is that there is no room for another record, or that so
+// many redirects have led from flight to flight that the chain may have no end.
 func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop bool, err error) {
 	now := time.Now()
 	known := l.cache.Get([]byte(name))
@@ -138,7 +141,8 @@ func (l *Loader) follow(f *cache.Flight, name string) (rec *record.Record, loop 
 		return nil, false, nil
 	}
 	// If the other origin's record is due for a refresh, the refresh comes
-	// first: the record that f makes from it would be due at once too.
+	// first. Otherwise the record that f makes from it would be due at once
+	// too.
 	rec, other, started, err := l.cache.Begin(name, now, true)
 	if err != nil || rec != nil {
 		return rec, false, nil

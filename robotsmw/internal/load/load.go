@@ -1,6 +1,7 @@
 // Package load gets the record of an origin from memory, from the Store, or
 // from the origin itself, which it asks once however many callers wait. It is
-// the only package that knows the other parts. It joins them in one direction:
+// the only package that joins the other internal packages. Each calls only
+// those after it:
 //
 //	Load → cache → (a flight:) store → fetch → record → cache, store
 //
@@ -20,15 +21,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Override returns the record of an origin whose robots.txt is overridden, else
-// nil.
+// Override returns the record that overrides an origin's robots.txt, or nil if
+// there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record and the time at which it is valid. If the
-// record is not at hand, Load fetches it or waits for the fetch under way,
-// until ctx ends. If that fetch has to wait for a host that rests, a good copy
-// serves instead. The error is ctx's, wrapped, or a *politeness.DelayError.
-// Load ignores overrides: see Override.
+// Load returns the origin's record and the time at which to judge it. If there
+// is no record, or it has expired, Load begins a fetch or joins the one under
+// way, and waits until ctx ends. If the fetch has to wait for a host that
+// rests, or is not due yet, Load returns a good copy that has expired, if there
+// is one. The error is ctx's, wrapped, or a *politeness.DelayError. Load
+// ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
 	rec := l.cache.Get(name)
@@ -61,14 +63,14 @@ func (l *Loader) Forget(name string) {
 	}
 }
 
-// Size returns how many origins are in memory, and roughly how many bytes they
-// take.
+// Size returns how many origins have a record in memory and no fetch under way,
+// and roughly how many bytes all records take.
 func (l *Loader) Size() (origins int, bytes int64) { return l.cache.Size() }
 
 // wait begins a fetch of the origin's robots.txt, or joins one, and waits for
-// it.
+// its end.
 func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.Record, error) {
-	if err := ctx.Err(); err != nil { // no caller would wait for the fetch
+	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
 		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
 	}
 	rec, f, started, err := l.cache.Begin(name, now, false)
@@ -76,7 +78,7 @@ func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.
 	case err != nil:
 		l.looked(ctx, Refused)
 		return nil, err
-	case rec != nil: // fetched just now
+	case rec != nil: // another caller has just fetched it
 		l.looked(ctx, Hit)
 		return rec, nil
 	case started:

@@ -20,9 +20,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// Everything at once: random redirects among origins that fail, hang and
-// change, a tiny cache, a Store, Forget, and callers that give up. Nobody
-// hangs.
+// Everything happens at once: random redirects among origins that fail, hang
+// and change, a small cache, a Store, Forget, and callers that give up. Still
+// each Load returns within five minutes, and no flight is left.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -96,8 +96,9 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// Like TestChaos, but hosts have a pace and rests, and callers leave their
-// queues. At the end nothing waits any more.
+// This is like TestChaos, but a Limiter paces the hosts, hosts rest after a
+// 429, and callers give up while they wait for a slot. At the end nothing waits
+// any more.
 func TestChaosUnderAPace(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,7 +176,8 @@ func TestChaosUnderAPace(t *testing.T) {
 	}
 }
 
-// The record that f follows expires between follow and redirected.
+// The record of the other origin may expire between follow and redirected. Then
+// redirected does not panic.
 func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l := newLoader(nil)
 	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)

@@ -12,13 +12,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// Config has the settings of a Loader. Its functions are called during requests
-// to report events. Each may be nil.
+// Config has the settings of a Loader. Its functions are called to report
+// events. Each function may be nil.
 type Config struct {
 	Base         http.RoundTripper // makes the requests
 	UserAgent    string            // of the requests
 	Timeout      time.Duration     // of each request, not counting its wait for a slot
-	Kind         *record.Kind      // its Documents belong to this Loader
+	Kind         *record.Kind      // says how files are read; its Documents belong to this Loader
 	Store        store.Store       // nil: memory only
 	Override     map[string]string // by origin: the robots.txt to obey instead of the one served
 	MaxRedirects int
@@ -39,7 +39,7 @@ type Lookup string
 // The lookups, as robotsmw reports them.
 const (
 	Hit     Lookup = "hit"     // in memory, fresh
-	Stale   Lookup = "stale"   // in memory; expired or unreachable, and the next try is not due
+	Stale   Lookup = "stale"   // in memory, expired or unreachable; a fetch is not due or must wait
 	Miss    Lookup = "miss"    // a fetch was begun
 	Joined  Lookup = "joined"  // a fetch was under way and was waited for
 	Refused Lookup = "refused" // memory is full of origins that must not be forgotten
@@ -49,8 +49,8 @@ const (
 type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
-	Renewed  bool           // 304: the copy at hand was confirmed
-	Bytes    int            // of the body, decoded
+	Renewed  bool           // a 304 has confirmed the copy at hand
+	Bytes    int            // in the bodies of the answers, decoded
 	Duration time.Duration  // to the last byte, including the wait for a slot
 }
 

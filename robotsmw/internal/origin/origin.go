@@ -5,14 +5,15 @@
 //
 // An origin is written as "https://example.com:8443": scheme and host in lower
 // case, the host in ASCII (IDNA), without a trailing dot, the port only if it
-// is not the scheme's default. http and https are two origins (RFC 9309 §2.3:
-// the rules apply to the authority that served them). A request whose Host
-// header overrides the host of its URL is an origin of its own, written
-// "http://127.0.0.1:8080 example.com": its robots.txt is fetched at the same
-// address with that Host.
+// is not the scheme's default. An http and an https URL of one host have two
+// origins (RFC 9309 §2.3: the rules apply to the authority that served them). A
+// request whose Host header overrides the host of its URL is an origin of its
+// own, written "http://127.0.0.1:8080 example.com": its robots.txt is fetched
+// at the same address with that Host.
 //
-// Hosts have the form that package politeness gives them, so that rules and
-// pace agree. Requests are sent in a form that agrees with both (sent.go).
+// Hosts have the form that package politeness gives them. So all spellings of a
+// host share their rules as they share their pace. Requests are sent with that
+// form too (sent.go).
 package origin
 
 import (
@@ -91,7 +92,7 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 // appendHost appends a host and its port in the canonical form of an origin.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	// Nearly always the host is a plain name that only needs to be in lower
-	// case, or an IPv4 address in its one form.
+	// case, or an IPv4 address in the usual form.
 	plain := append(buf, hostport...)
 	host := plain[len(buf):]
 	for i, b := range host {
@@ -109,13 +110,13 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	return appendOddHost(buf, prefix, hostport)
 }
 
-// maxLabel is the most bytes of a DNS label. A shorter name has no label that
-// is too long.
+// maxLabel is how many bytes a DNS label may have. A whole name of up to so
+// many bytes has no label that is too long.
 const maxLabel = 63
 
-// mayBeNumber reports whether a host may be an IPv4 address that is not in its
-// one form, such as 127.1. Such a host ends in a digit, maybe a hexadecimal
-// one, and its last label begins with a digit.
+// mayBeNumber reports whether a host may be an IPv4 address in an unusual form,
+// such as 127.1. Such a host ends in a digit, maybe a hexadecimal one, and its
+// last label begins with a digit.
 func mayBeNumber(host []byte) bool {
 	if host[len(host)-1] > 'f' { // as .com and .org do
 		return false
@@ -139,8 +140,8 @@ var plainHost = func() (lower [256]byte) {
 	return lower
 }()
 
-// appendOddHost is appendHost for any host. It takes the host's name from
-// politeness, so that rules and pace agree about it.
+// appendOddHost is like appendHost, for any host. It lets politeness convert
+// the host's name, so that origins and paces have the same name for a host.
 func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
 		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
@@ -164,7 +165,7 @@ func appendOddHost(buf []byte, prefix, hostport string) ([]byte, error) {
 		buf = append(append(append(buf, '['), name...), ']')
 	default:
 		// An IPv4-mapped address has the pace of the IPv4 address. But the
-		// server is sent another Host, so the rules may differ.
+		// server gets another Host header, so its rules may differ.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
 	if port, err = canonicalPort(prefix, port); err != nil {
@@ -195,7 +196,8 @@ func canonicalPort(prefix, port string) (string, error) {
 	return n, nil
 }
 
-// quoted returns a host in quotes, cut to a length that suits an error.
+// quoted returns a host or a request target in quotes, cut to a length that
+// suits an error.
 func quoted(host string) string {
 	if len(host) > 300 {
 		host = strings.ToValidUTF8(host[:300], "") + "…"
@@ -219,8 +221,9 @@ func isCanonicalPort(prefix, port string) bool {
 }
 
 // isWritable reports whether the name can stand in an origin. politeness leaves
-// names that IDNA forbids unchanged, so they may contain non-ASCII bytes, a
-// space, which ends a name in an origin, or brackets, which enclose an address.
+// names that IDNA forbids unchanged. Such a name may contain non-ASCII bytes, a
+// space or brackets. In an origin, a space ends a name, and brackets enclose an
+// IPv6 address.
 func isWritable(name string) bool {
 	for i := range len(name) {
 		switch b := name[i]; {
@@ -237,8 +240,8 @@ func Of(u *url.URL, host string) (string, error) {
 	return string(b), err
 }
 
-// Parse parses an origin as a person writes it: "https://example.com", with or
-// without a final slash.
+// Parse returns the origin that a person has written, such as
+// "https://example.com", with or without a final slash.
 func Parse(name string) (string, error) {
 	u, err := url.Parse(name)
 	if err != nil {
@@ -256,8 +259,8 @@ func RobotsTxt(origin string) string {
 	return u.String() // escapes the zone of an IPv6 address
 }
 
-// OfRobotsTxt is the inverse of RobotsTxt. ok is false if robotsURL is not the
-// robots.txt of an origin.
+// OfRobotsTxt returns the origin whose robots.txt is at robotsURL. ok is false
+// if robotsURL is not the robots.txt of an origin.
 func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	at, ok := strings.CutSuffix(robotsURL, "/robots.txt")
 	if !ok {
@@ -267,7 +270,7 @@ func OfRobotsTxt(robotsURL string) (origin string, ok bool) {
 	return origin, err == nil
 }
 
-// Host returns the host of an origin, for messages.
+// Host returns the host and port of an origin: what follows "://".
 func Host(origin string) string {
 	_, authority, _ := strings.Cut(origin, "://")
 	return authority

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Google's table about where a robots.txt counts: each file, the URLs that it
-// governs, and URLs that it does not govern.
+// Google has a table about where a robots.txt counts. Each row has a file, URLs
+// that it governs, and URLs that it does not govern.
 func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 	for _, tt := range []struct {
 		file   string
@@ -69,7 +69,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[0:0:0:0:0:0:0:1]/", "", "http://[::1]"},
 		{"http://[::1%25lo]/", "", "http://[::1]"},
 		{"http://[fe80::1%25ETH0]/", "", "http://[fe80::1%ETH0]"},
-		{"http://[::ffff:192.0.2.1]/", "", "http://[::ffff:192.0.2.1]"}, // its Host header is not that of 192.0.2.1
+		{"http://[::ffff:192.0.2.1]/", "", "http://[::ffff:192.0.2.1]"}, // its Host header differs from that of 192.0.2.1
 		{"http://[::FFFF:c000:201]:80/", "", "http://[::ffff:192.0.2.1]"},
 		{"http://192.0.2.1:8080/", "", "http://192.0.2.1:8080"},
 		{"http://127.1:8080/", "", "http://127.0.0.1:8080"},

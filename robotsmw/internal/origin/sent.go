@@ -8,8 +8,9 @@ import (
 )
 
 // SentHost returns the Host header to send with a request to u. name is the
-// request's origin and host its own Host. The result is the Host that the
-// origin's robots.txt is fetched with, or "" if net/http sends that anyway.
+// request's origin, and host is the Host of the http.Request. The result is the
+// Host that the origin's robots.txt is fetched with, or "" if net/http sends
+// that Host anyway.
 func SentHost(name []byte, u *url.URL, host string) string {
 	if host == "" {
 		host = u.Host
@@ -24,17 +25,18 @@ func SentHost(name []byte, u *url.URL, host string) string {
 	return string(own)
 }
 
-// SentURL returns the URL to send a request for u to. That is u, unless its
-// path has no leading slash. net/http would send such a path as it is, and a
-// proxy would take a path ".b.example/" for part of the host's name. So SentURL
-// adds the slash.
+// SentURL returns the URL to send a request for u to. This is u, unless the
+// path of u has no leading slash. net/http would send such a path as it is, and
+// a proxy would take the path ".b.example/" for part of the host's name. So
+// SentURL adds the slash. If the path is an absolute URL, SentURL makes it the
+// request target.
 func SentURL(u *url.URL) *url.URL {
 	if HasPlainTarget(u) || u.Opaque != "" || u.Path == "*" {
 		return u
 	}
 	sent := *u
 	if path := u.EscapedPath(); isAbsolute(path) {
-		sent.Opaque = path // net/http puts no host before it
+		sent.Opaque = path // net/http puts no host before this
 		return &sent
 	}
 	sent.Path = "/" + u.Path
@@ -44,10 +46,11 @@ func SentURL(u *url.URL) *url.URL {
 	return &sent
 }
 
-// CheckTarget returns an error if the target of a request to u, whose own Host
-// is host, names another origin. A target in absolute form overrides the Host
-// header (RFC 9112 §3.2.2), so one host's rules would decide the request and
-// another host would answer it.
+// CheckTarget returns an error if the target of a request to u names another
+// origin, or is neither a path nor an absolute URL. host is the Host of the
+// http.Request. A target in absolute form overrides the Host header (RFC 9112
+// §3.2.2). So the rules of one host would decide about a request that another
+// host answers.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil

@@ -87,8 +87,8 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A path without a leading slash is judged with one, and is sent with one.
-// Without it, a proxy would be told another host.
+// A path without a leading slash is sent with one. Otherwise a proxy would take
+// the path for part of the host's name.
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
@@ -108,8 +108,8 @@ func TestSentURL(t *testing.T) {
 	}
 }
 
-// A host that is longer than any name has no origin, and that is found out at
-// once.
+// A host that is longer than any name, or whose port is not valid, has no
+// origin. Of finds that out at once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",
@@ -122,7 +122,7 @@ func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 				t.Errorf("%.100s: origin %.100s, error %.100v", host, name, err)
 			}
 		}
-		if took := time.Since(start); took > 5*time.Second { // some µs; a busy machine is not a failure
+		if took := time.Since(start); took > 5*time.Second { // it takes some µs; a busy machine may need longer
 			t.Errorf("%.100s: refused after %v", host, took)
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// ErrElsewhere says that another member of the fleet is fetching the robots.txt
-// or has just fetched it.
+// ErrElsewhere says that another member of the fleet is fetching the
+// robots.txt, or has just fetched it.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet has fetched it, or fetches it now")
 
 // A Lock is the right to fetch an origin's robots.txt, which one member of a
-// fleet has at a time. It does not last as long as a host may rest. So its
-// holder gives it back while it waits for the host (Release), and takes it
-// again when the host may be asked (Take). It is safe for concurrent use.
+// fleet has at a time. The right does not last as long as a host may rest. So
+// its holder gives it back while it waits for the host (Release), and takes it
+// again when the host may be asked (Take). A Lock is safe for concurrent use.
 type Lock struct {
 	keeper  *Keeper
 	name    string
@@ -28,11 +28,14 @@ type Lock struct {
 	taken  time.Time
 }
 
-// Lock makes sure that only one member of a fleet fetches. It returns when this
-// member may fetch, or with a record that another member has stored meanwhile
-// and that is newer than prev. If the member that holds the lock has died, Lock
-// waits until that lock expires. Without patience it does not wait at all, so
-// two members may fetch. The Lock is never nil.
+// Lock makes sure that only one member of a fleet fetches. It waits until this
+// member may fetch. Or it returns a record that another member has stored
+// meanwhile, that is newer than prev and that needs no fetch. If the member
+// that holds the lock has died, Lock waits until that lock expires.
+//
+// If patient is false, Lock does not wait. Then it may return without the
+// right, and two members may fetch. The same can happen if the Store fails, or
+// if others keep the lock for longer than lockTTL. The Lock is never nil.
 func (k *Keeper) Lock(name string, prev *record.Record, patient bool) (*record.Record, *Lock) {
 	l := &Lock{keeper: k, name: name, prev: prev, patient: patient}
 	if k.locker == nil {
@@ -66,9 +69,10 @@ func (l *Lock) Release() {
 }
 
 // Take makes sure, before a question is asked, that the lock lasts until the
-// answer. It takes the lock anew if it was released, or is older than slack.
-// The error is ErrElsewhere. A Lock without patience goes on without the lock,
-// as in Keeper.Lock.
+// answer. It takes the lock anew if that was released, or is older than slack.
+// The error is ErrElsewhere. If the Store fails, or if the Lock is not patient
+// and another member has the lock, Take returns nil, and the member fetches
+// without the lock.
 func (l *Lock) Take(slack time.Duration) error {
 	if l.keeper.locker == nil {
 		return nil
@@ -116,8 +120,8 @@ func (l *Lock) release() {
 	l.keeper.report("unlock", err)
 }
 
-// stored returns the record that another member has stored meanwhile if that
-// makes the fetch needless, else nil.
+// stored returns the record that another member has stored meanwhile, if that
+// makes the fetch needless. Otherwise it returns nil.
 func (l *Lock) stored() *record.Record {
 	rec := l.keeper.Get(l.name)
 	if rec.NewerThan(l.prev) && rec.Use(time.Now()).AsIs() {

@@ -1,7 +1,7 @@
 // Package store puts records into a Store and shields the crawl from a Store
-// that fails, hangs or lies. No call but Lock takes longer than two seconds;
-// Lock takes no longer than a lock lasts. Faults of the Store are not returned
-// but reported to a function. They cost a fetch.
+// that fails, hangs or lies. A call of the Store gets two seconds. Faults of
+// the Store are not returned but reported to a function. A fault only costs a
+// fetch.
 package store
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const (
 	timeout    = 2 * time.Second  // for each call
-	pauseAfter = 10 * time.Second // without calls, after a call that did not end in time
+	pauseAfter = 10 * time.Second // without calls after one that did not end in time
 )
 
-// A Store is a robotsmw.Store; its doc says what it must do.
+// A Store is a robotsmw.Store. That type's doc says what a Store must do.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
@@ -34,31 +34,30 @@ type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
 
-// A Keeper stores and reads records, and shields the crawl from whatever the
-// Store does.
+// A Keeper stores records and reads them again.
 type Keeper struct {
 	store   Store
 	locker  Locker // nil: the Store is not a Locker
 	lockTTL time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
-	pause   atomic.Int64 // Unix nanoseconds until which the Store is left alone
+	pause   atomic.Int64 // until when the Store is left alone, in Unix nanoseconds
 	forgets atomic.Int64 // how many times Forget was called
 }
 
 // New returns the Keeper of a Store, whose records are read as kind says.
 // lockTTL is how long the lock of a holder that died lasts. It must be longer
 // than a question takes plus the time that a holder may wait for a slot without
-// releasing the lock (see [Lock]). failed is called with what the Store did
-// wrong, and with one of "get", "put", "delete", "lock" and "unlock".
+// releasing the lock (see [Lock]). failed is called after a fault of the Store.
+// op is "get", "put", "delete", "lock" or "unlock".
 func New(s Store, lockTTL time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: lockTTL, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
 	return k
 }
 
-// Forget deletes the origin's record. The result of a fetch under way is not
-// stored: see Put.
+// Forget deletes the origin's record. The result of a fetch that is under way
+// now will not be stored: see Put.
 func (k *Keeper) Forget(name string) {
 	k.forgets.Add(1)
 	k.delete(name)
@@ -68,8 +67,8 @@ func (k *Keeper) Forget(name string) {
 func (k *Keeper) Forgotten() int64 { return k.forgets.Load() }
 
 // Put stores the result of a fetch. forgotten is what Forgotten returned when
-// the fetch began. If any origin was forgotten since, nothing is stored, which
-// may cost a fetch.
+// the fetch began. If any origin was forgotten since then, nothing is stored,
+// which may cost a fetch.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int64) {
 	if k.forgets.Load() != forgotten {
 		return
@@ -79,7 +78,8 @@ func (k *Keeper) Put(name string, rec *record.Record, body []byte, forgotten int
 	}
 }
 
-// Get returns the stored record, or nil.
+// Get returns the stored record of an origin, or nil if there is none that can
+// be used.
 func (k *Keeper) Get(name string) *record.Record {
 	value := k.getValue(name)
 	if value == nil {
@@ -110,17 +110,17 @@ func (k *Keeper) getValue(name string) []byte {
 // put stores a record with the body that it was made from. A record that was
 // renewed, or whose fetch failed, comes without a body, so the body that was
 // stored before stays. A record that shares the robots.txt of another origin is
-// stored without a body, which is stored with that origin.
+// stored without a body, because the body is stored with that origin.
 func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	if rec.Failure != nil && rec.Failure.Delay != nil {
-		return // the record is about a limiter, not about the origin
+		return // the record tells of a limiter, not of the origin
 	}
 	if rec.State == record.Good {
 		if _, shared := origin.OfRobotsTxt(rec.From().URL); shared {
 			body = nil
 		} else if body == nil {
 			if body = k.bodyOf(name, rec.Doc.Hash); body == nil {
-				return // the body is gone; the next start fetches it
+				return // the body is gone; after a restart the file is fetched
 			}
 		}
 	}
@@ -135,8 +135,8 @@ func (k *Keeper) put(name string, rec *record.Record, body []byte) {
 	k.report("put", err)
 }
 
-// bodyOf returns the stored robots.txt of an origin if it has that hash, else
-// nil.
+// bodyOf returns the stored robots.txt of an origin if that has the hash.
+// Otherwise it returns nil.
 func (k *Keeper) bodyOf(name string, hash [sha256.Size]byte) []byte {
 	return record.Body(k.getValue(name), hash)
 }
@@ -156,9 +156,10 @@ func (k *Keeper) report(op string, err error) {
 
 var errStorePaused = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
-// try calls the Store in a goroutine and waits for the result up to timeout. A
-// panic becomes an error. After a call that took too long, even one that
-// ignores its context, the Store is not called again until pauseAfter is over.
+// try calls the Store in a goroutine and waits for the result, but no longer
+// than timeout, even if the Store ignores its context. A panic becomes an
+// error. After a call that took too long, the Store is not called again until
+// pauseAfter is over.
 func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()

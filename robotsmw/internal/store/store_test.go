@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// aStore calls its functions. A function that is nil answers like an empty
-// Store.
+// An aStore answers with its functions. In place of a nil function, it answers
+// like an empty Store.
 type aStore struct {
 	get     func(ctx context.Context) ([]byte, error)
 	put     func(ttl time.Duration)
@@ -49,7 +49,7 @@ func newKeeper(t *testing.T, s Store, lockTTL time.Duration) *Keeper {
 	return New(s, lockTTL, &record.Kind{Tokens: []string{"ExampleBot"}}, func(op string, err error) { t.Logf("%s: %v", op, err) })
 }
 
-// A record is stored for as long as it can be of use.
+// A record is stored for as long as it may be of use.
 func TestHowLongARecordIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const month = 30 * 24 * time.Hour
@@ -139,12 +139,12 @@ func TestLockIsTakenAnew(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		patient  bool
-		released bool          // while it waits
+		released bool          // whether the holder gives the lock back while it waits
 		wait     time.Duration // before the lock is taken again
-		others   bool          // another member has it then
-		stored   bool          // another member has stored a record
+		others   bool          // whether another member has the lock then
+		stored   bool          // whether another member has stored a record then
 		want     error
-		asks     int // how often the Locker is asked, after the first time
+		asks     int // how many times the Locker is asked after the first time
 	}{
 		{"no wait", true, false, 0, false, false, nil, 0},
 		{"a wait that the lock outlasts", true, false, 10 * time.Second, false, true, nil, 0},
