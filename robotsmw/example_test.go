@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// web stands for the internet in these examples.
+// web returns the internet of these examples. It has two sites.
 func web() *robotstest.Internet {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -26,8 +26,8 @@ func web() *robotstest.Internet {
 	return &web
 }
 
-// A client that obeys robots.txt, and what it returns for a URL that may not
-// be fetched.
+// The client obeys robots.txt. For a URL that may not be fetched, it returns a
+// DisallowedError.
 func ExampleNewClient() {
 	client, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
@@ -53,7 +53,8 @@ func ExampleNewClient() {
 	// Disallow: /cart, line 2 of https://shop.example/robots.txt
 }
 
-// The two kinds of no: the owner's word, and a server that is in trouble.
+// A request is refused for one of two reasons: the rules forbid the URL, or
+// robots.txt is unreachable.
 func ExampleDisallowedError() {
 	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -73,8 +74,8 @@ func ExampleDisallowedError() {
 	// https://down.example/ may be asked for later
 }
 
-// Wrapping a transport of one's own: robots outermost, what the crawler
-// already has in the middle, pacing innermost.
+// The Transport is outermost. Below it is what the crawler already has, such as
+// retries. The politeness.Transport is innermost.
 func ExampleNewTransport() {
 	paced := &politeness.Transport{Base: web(), Limiter: &politeness.Limiter{}}
 	retrying := retries{paced} // the crawler's own cache, retries, …
@@ -90,8 +91,8 @@ func ExampleNewTransport() {
 
 type retries struct{ http.RoundTripper }
 
-// A crawler that fetches pages with a browser asks first, and waits as long as
-// the owner wishes.
+// A crawler that fetches pages with a browser asks the Checker first, and then
+// waits for the Crawl-delay.
 func ExampleNewChecker() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
 	if err != nil {
@@ -108,7 +109,7 @@ func ExampleNewChecker() {
 	// Output: open https://shop.example/ and wait 2s
 }
 
-// Deciding before anything is queued.
+// A crawler can ask about a URL before it puts the URL into a queue.
 func ExampleChecker_Check() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -126,8 +127,8 @@ func ExampleChecker_Check() {
 	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
 }
 
-// Many URLs at once: each origin's robots.txt is fetched once, different
-// origins at the same time.
+// CheckAll decides about many URLs. It fetches each origin's robots.txt once,
+// and those of different origins at the same time.
 func ExampleChecker_CheckAll() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -164,7 +165,8 @@ func ExampleChecker_Sitemaps() {
 	// Output: [https://shop.example/map.xml]
 }
 
-// A decision as one line of a log that proves what was obeyed.
+// A decision makes one line of a log. The hash proves which robots.txt was
+// obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -183,7 +185,9 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// Trying a crawler out on one's own site, and a dry run on all others.
+// These options are for trying a crawler out. One site allows everything, and
+// for all others DryRun only reports what they disallow. For a wrong option,
+// the error says what to write.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
@@ -201,8 +205,8 @@ func ExampleOptions() {
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// A metrics library's Observer beside one's own: each sets the functions that
-// it needs.
+// Join makes one Observer of that of a metrics library and your own. Each sets
+// the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{
@@ -237,7 +241,8 @@ func ExampleObserver() {
 	// 2 URLs may not be fetched
 }
 
-// What the Limiter tells of a request, with the rule by which it was let go.
+// The Limiter's Observer gets the context of each request. DecisionOf finds in
+// it the decision that allowed the request.
 func ExampleDecisionOf() {
 	opts := robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What robots.txt says beyond its rules, without a second fetch.
+// With KeepFiles, a decision has the whole robots.txt. So a crawler can read
+// lines that are not rules, without a second fetch.
 func ExampleDecision_File() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// slowly answers after a while.
+// slowly returns a handler that waits for d and then answers as h does.
 func slowly(d time.Duration, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(d)
@@ -142,7 +142,8 @@ func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
 	})
 }
 
-// Forget during a fetch: those who wait are answered, and nothing is kept.
+// If Forget comes during a fetch, those who wait get their answer, and nothing
+// is kept.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -170,7 +171,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// An ended context asks the network.
+// Check with a context that has ended fetches nothing.
 func TestEndedContextStartsAFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -8,9 +8,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A politeness.Transport looks for a refusal in status and header, and says so
-// to a Transport directly above it. What stands between them may change the
-// header, and then it is looked at again.
+// A politeness.Transport looks for a refusal in status and header. If it finds
+// none, a Transport directly above it does not look again. If something stands
+// between the two, the Transport does look, because the header may have
+// changed.
 func TestRefusal_IsFoundAboveThePace(t *testing.T) {
 	challenge := []string{"Content-Type: text/html", "Cf-Mitigated: challenge"}
 	page := []string{"Content-Type: text/html"}
@@ -18,7 +19,7 @@ func TestRefusal_IsFoundAboveThePace(t *testing.T) {
 		name    string
 		status  int
 		headers []string
-		above   string // a field that is added above the pace
+		above   string // a header field that is added above the politeness.Transport
 		kind    refusal.Kind
 	}{
 		{"a challenge", 403, challenge, "", refusal.Challenge},

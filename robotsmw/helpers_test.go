@@ -23,7 +23,7 @@ const testAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 const shutRules = "User-agent: *\nDisallow: /\n"
 
-// newTestTransport is a Transport over web, with quiet logs.
+// newTestTransport returns a Transport over web that logs nothing.
 func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options)) *Transport {
 	t.Helper()
 	opts := Options{UserAgent: testAgent, Base: web, Logger: slog.New(slog.DiscardHandler)}
@@ -37,7 +37,7 @@ func newTestTransport(t testing.TB, web http.RoundTripper, edit ...func(*Options
 	return tr
 }
 
-// decide is a Check that must not fail.
+// decide calls Check, and fails the test if there is an error.
 func decide(t testing.TB, c *Checker, rawURL string) Decision {
 	t.Helper()
 	d, err := c.Check(t.Context(), mustURL(t, rawURL))
@@ -56,7 +56,8 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// robotsFetches counts the requests for a robots.txt, of one host or of all.
+// robotsFetches counts the requests for a robots.txt, at one host, or at all
+// hosts if host is "".
 func robotsFetches(web *robotstest.Internet, host string) int {
 	n := 0
 	for _, r := range web.Log() {
@@ -68,7 +69,7 @@ func robotsFetches(web *robotstest.Internet, host string) int {
 	return n
 }
 
-// switchable is a handler that can be exchanged under way.
+// A switchable answers with a handler that a test can exchange.
 type switchable struct {
 	mu sync.Mutex
 	h  http.Handler
@@ -102,7 +103,7 @@ func robots(text string, headers ...string) http.Handler {
 	})
 }
 
-// status answers with a status and header lines.
+// status answers with a status and header lines ("Name: value").
 func status(code int, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, h := range headers {
@@ -113,7 +114,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events keeps everything that its observer is told.
+// An events keeps the events that its observer gets.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -153,7 +154,7 @@ func (e *events) storeFailed(_ context.Context, op string, err error) {
 	e.failures = append(e.failures, op+": "+err.Error())
 }
 
-// answerOf is a response to r, for transports without a server.
+// answerOf returns a response to r, for transports without a server.
 func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {
@@ -166,7 +167,7 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// stored is the stored form of a record of a robots.txt.
+// stored returns the stored form of a record whose robots.txt is body.
 func stored(origin, body string, rec record.Record) []byte {
 	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return record.Encode(origin, &rec, []byte(body))
@@ -182,7 +183,8 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// newLoopback is a server that allows everything.
+// newLoopback starts a server whose robots.txt allows everything, and returns
+// the server's URL.
 func newLoopback(t *testing.T) (url string) {
 	t.Helper()
 	s := httptest.NewServer(robots("User-agent: *\nDisallow:\n"))

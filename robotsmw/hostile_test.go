@@ -20,10 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// huge is a text that nobody else has. net/http takes a header of up to 10 MB.
+// huge returns a text of 9 MiB that differs for each i. net/http accepts a
+// header of up to 10 MiB.
 func huge(i int) string { return strings.Repeat("x", 9<<20) + fmt.Sprint(i) }
 
-// hugeAnswers are what a server or a Base may say that is of no use, at length.
+// hugeAnswers are answers and errors with a huge text that is of no use.
 var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error){
 	"a status line": func(r *http.Request, i int) (*http.Response, error) {
 		var web robotstest.Internet
@@ -48,7 +49,7 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 	"a redirect to a host that rests": func(r *http.Request, i int) (*http.Response, error) {
 		if r.URL.Host == "resting.example" {
-			<-r.Context().Done() // which nobody ends before RobotsTimeout
+			<-r.Context().Done() // it ends after RobotsTimeout
 			return nil, r.Context().Err()
 		}
 		return answerOf(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
@@ -73,13 +74,13 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 }
 
-// What an answer says at length is not kept: neither in memory, nor in a Store,
-// nor in an error.
+// A huge text in an answer is not kept: neither in memory, nor in a Store, nor
+// in an error.
 func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const origins = 4 // of each: 52 in all
+				const origins = 4 // for each kind of answer
 				var n atomic.Int64
 				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return answer(r, int(n.Add(1))) })
 				store := new(memoryStore)
@@ -100,7 +101,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				// 8 MB for 40 of them.
+				// 40 origins may take 8 MB, and fewer take less.
 				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}
@@ -117,7 +118,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// heap is how much memory is in use.
+// heap returns how many bytes of the heap are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -126,8 +127,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A redirect to a URL of more than 8 KiB leads nowhere; what is as long as
-// may be is followed, and what is kept of it is counted.
+// A redirect to a URL of up to 8 KiB is followed, and Stats counts what is kept
+// of the answer. A redirect to a longer URL leads nowhere.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"
@@ -161,7 +162,8 @@ func TestLengthOfALocation(t *testing.T) {
 	}
 }
 
-// A gzip of members that hold nothing decodes to nothing, for a long time.
+// A gzip of empty members takes long to decode, and decodes to nothing. Reading
+// it ends after 4 MiB.
 func TestGzipOfEmptyMembers(t *testing.T) {
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)
@@ -178,7 +180,7 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	defer server.Close()
 	base := new(http.Transport)
 	defer base.CloseIdleConnections()
-	// A busy machine may need seconds for the first 4 MiB, but reads no more.
+	// A busy machine may need seconds to decode 4 MiB.
 	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = time.Minute }).Checker()
 	d := decide(t, c, server.URL+"/")
 	if d.Reason != Unreachable || d.Allowed || d.Cause != "reading robots.txt: the coded body has more than 4 MiB" {
@@ -186,12 +188,12 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	}
 }
 
-// The virtual hosts of one server have an ETag in common, which begins with
-// the number of a version. What one of them has validated is not the other's.
+// Here two hosts of one server have different files with the same ETag. The
+// validators of one host's file must not confirm the file of the other.
 func TestValidatorsOfAVirtualHost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		moved string // where the first virtual host's robots.txt is at first
+		moved string // where the virtual host's robots.txt redirects to at first
 	}{
 		{"redirected to the server's own robots.txt", "http://192.0.2.1/robots.txt"},
 		{"redirected to the server's own robots.txt by name and port", "http://192.0.2.1:80/robots.txt"},
@@ -240,7 +242,8 @@ func TestValidatorsOfAVirtualHost(t *testing.T) {
 	}
 }
 
-// A virtual host's own validators go on sparing it the file.
+// The validators of a virtual host's file are sent back to that host, so a 304
+// can renew the file.
 func TestValidatorsOfAVirtualHostAreSentToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		renewed := 0

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A crawl over real sockets, then CloseIdleConnections: no goroutine, no
-// connection and no file is left.
+// After a crawl over real sockets and CloseIdleConnections, no goroutine, no
+// connection and no open file is left.
 func TestNothingIsLeft(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := openFiles(t)
@@ -39,7 +39,7 @@ func TestNothingIsLeft(t *testing.T) {
 					}
 					return
 				}
-				if j%2 == 0 { // others close early
+				if j%2 == 0 { // the others close the body early
 					io.Copy(io.Discard, resp.Body)
 				}
 				resp.Body.Close()

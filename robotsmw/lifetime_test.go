@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawl of many days, by the hour: what is served, what is decided, and
-// how often the server is asked.
+// A good copy is obeyed during an outage of 31 days. It is stale once its
+// lifetime is over. After the outage, the new file is obeyed.
 func TestGoodCopyOutlivesAnOutageOf31Days(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -62,14 +62,15 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// Some time in this hour a fetch fails for the last
-						// time.
+						// In this hour, Allowed changes as soon as a fetch
+						// fails.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)
 					}
 					time.Sleep(20 * time.Minute)
 				}
-				// 1, 2, 4 … 32 min, then once an hour: nobody is hammered.
+				// The next tries come after 1, 2, 4 … 32 min, and then once an
+				// hour.
 				if n := len(web.Log()); n > 32*24+6 {
 					t.Errorf("%d fetches in 32 days", n)
 				}
@@ -83,8 +84,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 	}
 }
 
-// A server in trouble is asked again after 1, 2, 4, 8, 16, 32, 60, 60 min,
-// or when its Retry-After says.
+// An unreachable origin is asked again after 1, 2, 4, 8, 16, 32, 60, 60 min, or
+// after the time that its Retry-After names.
 func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -117,8 +118,8 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	})
 }
 
-// That there is no robots.txt is believed for its lifetime; after it, an
-// outage is an outage.
+// An origin without a robots.txt allows all for the lifetime of that answer,
+// even during an outage. If the outage lasts longer, the origin is unreachable.
 func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -241,7 +242,8 @@ func withHeader(line string, h http.Handler) http.Handler {
 	})
 }
 
-// A 304 gives the file another lifetime, and its refresh another time.
+// After a 304, the file has another lifetime, and the next refresh is due only
+// after four fifths of that.
 func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -258,7 +260,7 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(50 * time.Minute)
 		decide(t, c, "http://a.example/")
-		synctest.Wait() // 304
+		synctest.Wait() // until the 304 has come
 		for range 4 {
 			time.Sleep(10 * time.Minute)
 			decide(t, c, "http://a.example/")
@@ -292,8 +294,8 @@ func TestRenewalEndsAnOutage(t *testing.T) {
 	})
 }
 
-// A validator as long as a header may be is sent back, and the refusal
-// of that request (431) opens the site.
+// A very long ETag is not sent back. If it were, a server might answer 431, and
+// a 4xx means that there is no robots.txt.
 func TestHugeETag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -314,7 +316,8 @@ func TestHugeETag(t *testing.T) {
 	})
 }
 
-// The same for servers that answer 412 to If-None-Match.
+// If a server answers 412 to If-None-Match, robots.txt is fetched again without
+// that header. The 412 does not count as a 4xx.
 func TestPreconditionFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

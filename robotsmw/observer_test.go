@@ -20,7 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Every function of Observer goes through Join, those of later versions too.
+// Join joins every function of an Observer. The test also covers functions that
+// are added to Observer later.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {
@@ -64,13 +65,13 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// deafStore fails at everything.
+// A deafStore is a Store whose Get always fails.
 type deafStore struct{ Store }
 
 func (deafStore) Get(context.Context, string) ([]byte, error) { return nil, errors.New("deaf") }
 
-// Events of a request come with the values of its context. A fetch belongs to
-// no request.
+// Decided and Looked get the context of the request. Fetched and StoreFailed do
+// not, because a fetch belongs to no request.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -106,7 +107,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	})
 }
 
-// Options.Logger says that blocked requests are logged at debug level.
+// Blocked requests are logged at debug level.
 func TestBlockedRequestsAreLogged(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -121,7 +122,7 @@ func TestBlockedRequestsAreLogged(t *testing.T) {
 	}
 }
 
-// An Observer that panics turns a good robots.txt into an unreachable one.
+// If an Observer panics, robots.txt does not become unreachable.
 func TestObserverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -133,8 +134,8 @@ func TestObserverPanics(t *testing.T) {
 	})
 }
 
-// All that a verdict rests on can be told from the events alone: what was
-// asked, what came, and which file that left in force.
+// The events alone tell what a decision rests on: what was asked for, what was
+// answered, and which file is then in force.
 func TestObserversAreToldAWholeFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -180,7 +181,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			if log = slices.Compact(log); !slices.Equal(log, lines) { // the same file may be read again
+			if log = slices.Compact(log); !slices.Equal(log, lines) { // the same file may be read more than once
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(lines, "\n"))
 			}
 			log = nil
@@ -196,7 +197,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 			"fetched http://a.example/robots.txt: 200, "+hash+" for 24h0m0s")
 		time.Sleep(25 * time.Hour)
 		decide(t, c, "http://a.example/")
-		want("read "+hash+": "+size, // the Store's
+		want("read "+hash+": "+size, // from the Store
 			"asked http://a.example/robots.txt for http://a.example/robots.txt: 301, 0 bytes, failed false",
 			"asked http://b.example/rules.txt for http://a.example/robots.txt: 304, 0 bytes, failed false",
 			"fetched http://a.example/robots.txt: 200, "+hash+" for 24h0m0s")
@@ -217,7 +218,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 	})
 }
 
-// What stands below the Transport knows the decision by which it was reached.
+// Code below the Transport can get the decision that allowed the request.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))

@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// starts are when requests began, from the start of the test, as "path +1s".
+// starts returns the path of each request and how long after since it began,
+// such as "/1 +1s".
 func starts(web *robotstest.Internet, since time.Time) string {
 	var s []string
 	for _, r := range web.Log() {
@@ -76,8 +77,8 @@ func TestPaceOfAClient(t *testing.T) {
 	}
 }
 
-// Crawl-delay travels in the context, to a Limiter below whatever the
-// crawler has in between.
+// Crawl-delay travels in the request's context. So it reaches a Limiter,
+// whatever is between the Transport and the Limiter.
 func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -97,7 +98,8 @@ func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 	})
 }
 
-// A Crawl-delay that has gone from robots.txt is gone.
+// When a new robots.txt has no Crawl-delay, the old Crawl-delay no longer
+// counts.
 func TestCrawlDelayThatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -124,8 +126,8 @@ func TestCrawlDelayThatWasTakenBack(t *testing.T) {
 	})
 }
 
-// The time limit of a robots.txt fetch starts after its wait: a slow pace is
-// no timeout.
+// The time limit of a robots.txt fetch begins after its wait, so a slow pace
+// causes no timeout.
 func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -145,8 +147,8 @@ func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
 	})
 }
 
-// A caller whose deadline comes before the slot of the robots.txt fetch is
-// told at once, and that is never taken for unreachable.
+// If a caller's deadline comes before the slot of the robots.txt fetch, the
+// caller gets a DelayError at once. The origin does not count as unreachable.
 func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -180,7 +182,8 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	})
 }
 
-// A limiter that refuses the wait itself (here by MaxWait) is no outage.
+// If the limiter refuses the wait of a robots.txt fetch, here because of
+// MaxWait, that is no outage.
 func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -205,7 +208,8 @@ func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 	})
 }
 
-// A Crawl-delay longer than MaxCrawlDelay is obeyed by refusing.
+// If a Crawl-delay is longer than MaxCrawlDelay, a request that would have to
+// wait for it is refused at once.
 func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -230,7 +234,8 @@ func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 	})
 }
 
-// A Client.Timeout shorter than the wait fails at once, not when it is over.
+// If http.Client.Timeout is shorter than the wait, the request fails at once,
+// and not only when that time is over.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -251,7 +256,8 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	})
 }
 
-// The attempt's time limit runs from the end of its wait to the body's end.
+// AttemptTimeout limits an attempt from the end of its wait to the end of its
+// body.
 func TestAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -270,7 +276,7 @@ func TestAttemptTimeout(t *testing.T) {
 			if err == nil || time.Since(start) != 70*time.Second {
 				t.Errorf("%s: %v after %v, want an error 10 s after a wait of a minute", path, err, time.Since(start))
 			}
-			fetch(t, client, "http://a.example/robots.txt") // so that the next waits a whole minute
+			fetch(t, client, "http://a.example/robots.txt") // so the next one waits a whole minute
 			if errors.Is(err, ErrUnreachable) {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -278,8 +284,8 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
-// Where nothing is known of a group, what the caller says of Crawl-delay is
-// what the Limiter meets.
+// The Crawl-delay of robots.txt replaces the one that a caller has set. For a
+// request for robots.txt itself, the caller's remains.
 func TestCallersCrawlDelay(t *testing.T) {
 	met := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -294,7 +300,7 @@ func TestCallersCrawlDelay(t *testing.T) {
 		return answerOf(r, http.StatusOK, ""), nil
 	})
 	tr := newTestTransport(t, base)
-	for _, path := range []string{"/", "/robots.txt"} { // the second is the caller's own request
+	for _, path := range []string{"/", "/robots.txt"} { // the caller also asks for robots.txt itself
 		req, _ := http.NewRequestWithContext(politeness.WithCrawlDelay(t.Context(), 7*time.Second), http.MethodGet, "http://a.example"+path, nil)
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
@@ -305,7 +311,8 @@ func TestCallersCrawlDelay(t *testing.T) {
 	}
 }
 
-// Deadlines and the slot of a redirect's second hop.
+// If robots.txt redirects, and the slot of the second hop comes after the
+// caller's deadline, the caller gets a DelayError at once.
 func TestDeadlineAndTheSecondHop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -35,7 +35,7 @@ func ExamplePageDirectives() {
 	page := robotsmw.PageDirectives(resp)
 	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
 
-	io.Copy(io.Discard, resp.Body) // the caller reads the page as ever
+	io.Copy(io.Discard, resp.Body) // the caller reads the page as usual
 	page = robotsmw.PageDirectives(resp)
 	fmt.Println(page.State, "noarchive", page.NoArchive(), "noindex", page.NoIndex())
 	// Output:
@@ -43,7 +43,8 @@ func ExamplePageDirectives() {
 	// complete noarchive true noindex true
 }
 
-// A challenge comes in place of the page: it is reported, and not kept.
+// PageDirectives reports a challenge that comes in place of the page. The
+// crawler does not keep it.
 func ExamplePageDirectives_refusal() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

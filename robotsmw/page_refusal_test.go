@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// What walls and servers answer instead of the page, and what answers look like
-// that and are the page.
+// The rows are answers that walls and servers give in place of the page, and
+// answers that look like those but are the page.
 func TestRefusalsOfPages(t *testing.T) {
 	const html = "Content-Type: text/html"
 	const noindex = "X-Robots-Tag: noindex"
@@ -27,11 +27,11 @@ func TestRefusalsOfPages(t *testing.T) {
 		body    string
 		by      string
 		kind    refusal.Kind // 0: it is the page
-		likely  bool         // and not sure
-		noIndex bool         // what the page says
+		likely  bool         // whether the refusal is a guess, not Sure
+		noIndex bool         // whether the directives have noindex
 	}{
-		// The 14 answers that walls were seen to give to /robots.txt, given for
-		// a page.
+		// These 14 answers have been seen for /robots.txt. Here they are given
+		// for a page.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{html, "Cf-Mitigated: challenge"}, body: noIndexPage, by: "Cloudflare", kind: refusal.Challenge},
 		{name: "AWS WAF's challenge", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"}, by: "AWS WAF", kind: refusal.Challenge},
 		{name: "AWS WAF's captcha", status: 405, headers: []string{html, "X-Amzn-Waf-Action: captcha"}, body: noIndexPage, by: "AWS WAF", kind: refusal.Captcha},
@@ -47,7 +47,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"}, by: "Vercel", kind: refusal.Challenge},
 		{name: "a part that nobody asked for", status: 206, headers: []string{html}, body: article},
 
-		// By marks alone, likely and no more: what the page says still counts.
+		// These are only guesses by marks, so what the page says still counts.
 		{name: "SiteGround's page without its field", status: 202, headers: []string{html}, body: pageOfSiteGround, by: "SiteGround", kind: refusal.Challenge, likely: true},
 		{name: "Cloudflare's block", status: 403, headers: []string{html}, body: `<html><div id="cf-error-details">Sorry, you have been blocked</div></html>`, by: "Cloudflare", kind: refusal.Block, likely: true},
 		{name: "HUMAN's captcha", status: 403, headers: []string{html}, body: `<html><meta name="description" content="px-captcha"></html>`, by: "HUMAN", kind: refusal.Captcha, likely: true},
@@ -57,7 +57,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "Anubis' challenge, packed", status: 200, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(anubis), by: "Anubis", kind: refusal.Challenge, likely: true, noIndex: true},
 		{name: "a cookie and a mark", status: 200, headers: []string{html, "Set-Cookie: _fs_ch_st_x4=abc"}, body: anubis, by: "Fastly", kind: refusal.Challenge, likely: true, noIndex: true},
 
-		// As many pages that look alike.
+		// These look like refusals, but are none.
 		{name: "a page", status: 200, headers: []string{html}, body: article},
 		{name: "a page that says noindex", status: 200, headers: []string{html}, body: noIndexPage, noIndex: true},
 		{name: "not found", status: 404, headers: []string{html}, body: noIndexPage, noIndex: true},
@@ -117,7 +117,7 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// The marks are found as far as the page was read.
+// A mark is found once the caller has read it whole.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]
@@ -137,7 +137,7 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 
 		resp = getPage(t, client)
 		io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
-		resp.Body.Close() // nobody has asked so far
+		resp.Body.Close() // PageDirectives was not called before this
 		if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
 			t.Errorf("closed early: %+v", r)
 		}
@@ -152,7 +152,8 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	resp.Body.Close()
 }
 
-// Without a Transport the header is all that there is.
+// If a response came through no Transport, a refusal is found by its status and
+// header.
 func TestPageDirectives_OfARefusalThatCameThroughNoTransport(t *testing.T) {
 	for name, request := range map[string]*http.Request{"no request": nil, "another's": new(http.Request)} {
 		resp := &http.Response{StatusCode: 403, Request: request, Header: http.Header{"Cf-Mitigated": {"challenge"}, "X-Robots-Tag": {"noindex"}}}
@@ -166,8 +167,8 @@ func TestPageDirectives_OfARefusalThatCameThroughNoTransport(t *testing.T) {
 	}
 }
 
-// What a wall answers is read as the caller wants, and as it is; nothing is
-// asked a second time.
+// The caller gets a wall's answer unchanged. Nothing is asked for a second
+// time.
 func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, header := range []string{"Cf-Mitigated: challenge", "Crawler-Price: USD 0.01"} {
@@ -190,8 +191,8 @@ func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	})
 }
 
-// A long page that has a wall's script, as those behind Imperva do, and says
-// noindex is no challenge, however little of it is kept for a look.
+// A long page with a wall's script, as pages behind Imperva have it, is no
+// challenge, even if only its beginning is kept. Its noindex counts.
 func TestLikelyRefusals_OfLongPages(t *testing.T) {
 	const head = `<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script><meta name="robots" content="noindex"></head>`
 	for how, opts := range map[string]PageOptions{"": {}, "head only": {HeadOnly: true}, "read ahead": {ReadAhead: time.Second}} {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// observed is all that a client can see of a response.
+// An observed has all that a client can see of a response.
 type observed struct {
 	DoErr                   string
 	Status, Proto           string
@@ -30,8 +30,8 @@ type observed struct {
 	CloseErr, AfterCloseErr string
 }
 
-// observe makes one request and reads its body up to limit bytes, in
-// pieces; a negative limit reads all.
+// observe makes one request and reads up to limit bytes of the response's body,
+// in pieces. A negative limit means the whole body.
 func observe(client *http.Client, method, url string, limit, piece int, edit func(*http.Request)) (o observed) {
 	req, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -83,10 +83,10 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw answers with these bytes and closes the connection.
+// raw returns a handler that sends these bytes and closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor > 1 { // which has no such faults
+		if r.ProtoMajor > 1 { // HTTP/2 has no such faults
 			w.WriteHeader(http.StatusNotImplemented)
 			return
 		}
@@ -123,8 +123,8 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 	type response struct {
 		name    string
 		handler http.HandlerFunc
-		method  string // GET
-		limit   int    // 0: read all
+		method  string // "": GET
+		limit   int    // 0: read all; -1: read nothing
 		piece   int    // 0: 4096
 		edit    func(*http.Request)
 	}

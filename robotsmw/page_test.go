@@ -20,7 +20,8 @@ import (
 
 const noIndexPage = `<html><head><meta name="robots" content="noindex"></head><body>hello</body></html>`
 
-// pageWeb serves one handler for every path of a.example, without rules.
+// pageWeb returns an internet in which h answers for every path of a.example
+// but /robots.txt, which is missing.
 func pageWeb(h http.HandlerFunc) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +73,7 @@ func encodedPage(t testing.TB, coding, s string) []byte {
 	return b.Bytes()
 }
 
-// reversed is a content coding that nobody has heard of.
+// reversed decodes the content coding "esrever", which does not exist.
 func reversed(coding string, r io.Reader) (io.Reader, error) {
 	if coding != "esrever" {
 		return nil, errors.ErrUnsupported
@@ -92,7 +93,7 @@ func TestPageStates(t *testing.T) {
 		method  string
 		opts    PageOptions
 		before  PageState
-		after   PageState // when all was read
+		after   PageState // after all was read
 		noIndex bool
 	}{
 		{name: "HTML", handler: func(w http.ResponseWriter, _ *http.Request) { html(w); io.WriteString(w, noIndexPage) },
@@ -209,7 +210,7 @@ func TestPageStates(t *testing.T) {
 		{name: "a long page", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			io.WriteString(w, noIndexPage+strings.Repeat("<p>text</p>", 100_000))
-			panic(http.ErrAbortHandler) // beyond what is looked at
+			panic(http.ErrAbortHandler) // beyond the part that is examined
 		}, before: PagePending, after: PageComplete, noIndex: true},
 		{name: "a gzip bomb", handler: func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
@@ -249,7 +250,8 @@ func TestPageClosedEarlyIsPartial(t *testing.T) {
 	checkPage(t, resp, PagePartial, false)
 }
 
-// A caller who knows the length need not read on to io.EOF.
+// A page that was read to its known length is complete. The caller need not
+// read on to io.EOF.
 func TestPageReadToItsLengthIsComplete(t *testing.T) {
 	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(noIndexPage)))
@@ -276,7 +278,8 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble writes page, some bytes a second.
+// dribble returns a handler that sends page slowly. Each second it sends as
+// many bytes as some says.
 func dribble(page string, some int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -321,7 +324,7 @@ func TestReadAhead(t *testing.T) {
 		page  string
 		some  int
 		opts  PageOptions
-		took  time.Duration // RoundTrip
+		took  time.Duration // by RoundTrip
 		found bool
 	}{
 		{"up to the body", long, 100, PageOptions{ReadAhead: time.Minute}, 0, true},
@@ -367,7 +370,8 @@ func TestReadAheadKeepsTheErrorForLater(t *testing.T) {
 	resp.Body.Close()
 }
 
-// A read that the time limit left behind ends with the body.
+// When the time of ReadAhead is over, a read may still be waiting. It ends when
+// the caller closes the body.
 func TestReadAheadLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, r *http.Request) {
@@ -377,7 +381,7 @@ func TestReadAheadLeavesNothingBehind(t *testing.T) {
 		}), func(o *Options) { o.Page.ReadAhead = time.Second })}
 		resp := getPage(t, client)
 		resp.Body.Close()
-		synctest.Wait() // and the bubble ends: no goroutine is left
+		synctest.Wait() // the test can only end if no goroutine is left
 		checkPage(t, resp, PagePartial, false)
 	})
 }
@@ -429,7 +433,7 @@ func TestPageDirectivesOfForeignResponses(t *testing.T) {
 	if p := PageDirectives(resp); p.State != PageNotExamined || !p.NoIndex() {
 		t.Errorf("no transport: %+v", p)
 	}
-	// A Base that forgets Response.Request.
+	// This Base does not set Response.Request.
 	forgetful := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
@@ -445,7 +449,7 @@ func TestPageDirectivesOfForeignResponses(t *testing.T) {
 	checkPage(t, resp, PageComplete, true)
 }
 
-// PageDirectives, Read and Close may meet.
+// PageDirectives, Read and Close may run at the same time.
 func TestPageDirectivesWhileReading(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Second} {
 		client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
@@ -501,8 +505,8 @@ func TestPageContextIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-// What a response costs that has no HTML is one allocation, which is the
-// context that it is sent with; with HTML, one more for its body.
+// A response without HTML costs one allocation, for the context that its
+// request is sent with. A response with HTML costs one more, for its body.
 func TestPageAllocations(t *testing.T) {
 	for kind, want := range map[string]float64{"application/pdf": 1, "text/html; charset=utf-8": 2} {
 		tr := newTestTransport(t, roundTripperFunc(nil))
@@ -523,8 +527,8 @@ func TestPageAllocations(t *testing.T) {
 	}
 }
 
-// A caller who reads the page himself, which is what Off is for, may leave an
-// empty body behind. That is no proof that there never was HTML.
+// With PageOptions.Off, a caller examines the page and may then change the
+// response. The state stays PageNotExamined, because there was HTML.
 func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
@@ -559,9 +563,9 @@ func TestPageOff_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	}
 }
 
-// PageDirectives may be asked by another goroutine, for instance one that a
-// RoundTripper around the Transport starts. http.Client with a Timeout wraps
-// the body meanwhile.
+// Another goroutine may call PageDirectives, for example one that a
+// RoundTripper around the Transport starts. Meanwhile an http.Client with a
+// Timeout wraps the body.
 func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
@@ -588,7 +592,8 @@ func TestPageOff_AskedByAnotherGoroutine(t *testing.T) {
 	}
 }
 
-// http.Client wraps a body, also an empty one, when it has a Timeout.
+// An http.Client with a Timeout wraps every body, even an empty one. A response
+// with an empty body is still PageHeaderOnly.
 func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	for name, body := range map[string]io.ReadCloser{"NoBody": http.NoBody, "nil": nil} {
 		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -610,7 +615,8 @@ func TestPageOff_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	}
 }
 
-// With Off, too, there is no HTML in what is none.
+// Even with PageOptions.Off, a response without a whole HTML body is
+// PageHeaderOnly.
 func TestPageOff_OtherKindsHaveNoMoreToSay(t *testing.T) {
 	for _, tt := range []struct {
 		method, kind string

@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Most servers answer //private/ and /x/%2e%2e/private/ with /private/. So if
+// Many servers answer //private/ and /x/%2e%2e/private/ with /private/. So if
 // /private/ is disallowed, the other names are too.
 func ExampleDecision_resolved() {
 	var web robotstest.Internet

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// If servers take a path for another one, the URL is judged by the other path
-// too.
+// If servers may take a path for another path, the URL is judged by the other
+// path too.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *
@@ -23,15 +23,15 @@ Allow: /private/open/
 `))
 	c := newTestTransport(t, &web).Checker()
 	for _, tt := range []struct {
-		path     string // and query
+		path     string // with its query
 		line     int    // 0: allowed
 		resolved string
 	}{
-		// as written
+		// disallowed as written
 		{"/private/a", 2, ""},
 		{"/private/./a", 2, ""},
 		{"//double/a", 3, ""},
-		// RFC 3986 §5.2.4, escaped or not
+		// dot segments (RFC 3986 §5.2.4), escaped or not
 		{"/./private/a", 2, "/private/a"},
 		{"/x/../private/a", 2, "/private/a"},
 		{"/../../private/a", 2, "/private/a"},
@@ -44,12 +44,12 @@ Allow: /private/open/
 		{"/private/open/%2e%2e/a?q=/../", 2, "/private/a?q=/../"},
 		{"/private/x/..", 2, ""},
 		{"/end/x/../../end", 5, "/end"},
-		{"/x/../end/.", 0, ""}, // it is /end/
+		{"/x/../end/.", 0, ""}, // this is /end/, which /end$ does not match
 		// empty segments
 		{"//private/a", 2, "/private/a"},
 		{"///private///a", 2, "/private/a"},
 		{"//q?x", 4, "/q?x"},
-		// both, in either order
+		// dot segments and empty segments, in either order
 		{"/x//../private/a", 2, "/private/a"},
 		{"/x/..//private/a", 2, "/private/a"},
 		{"/private/a//../../../b", 2, ""},
@@ -67,17 +67,17 @@ Allow: /private/open/
 		{"/%2e%2e%2e/private/a", 0, ""},
 		{"/%E3%83%84", 0, ""},
 		{"/", 0, ""},
-		// no other names
+		// not names of the same path
 		{"/x/..%2Fprivate/a", 0, ""},       // RFC 9309 §2.2.2: %2F is no slash
 		{"/x%2F../private/a", 0, ""},       // the segment is x%2F..
 		{"/x/..;/private/a", 0, ""},        // a parameter is a part of the segment
-		{`/x/..\private/a`, 0, ""},         // nor is a backslash a slash
-		{"/x/%252e%252e/private/a", 0, ""}, // unescaped once
+		{`/x/..\private/a`, 0, ""},         // a backslash is no slash
+		{"/x/%252e%252e/private/a", 0, ""}, // unescaped only once, to %2e%2e
 		{"/x/../PRIVATE/a", 0, ""},
 		{"/x?/../private/a", 0, ""},
 		{"/x?y=//private/a", 0, ""},
 		{"/?/../q?x", 0, ""},
-		// robots.txt itself is allowed by its own name alone
+		// robots.txt itself is always allowed only by its own name
 		{"/robots.txt", 0, ""},
 		{"/robots/../robots.txt", 6, ""},
 		{"/x/../robots.txt?q", 6, "/robots.txt?q"},
@@ -101,8 +101,8 @@ Allow: /private/open/
 	}
 }
 
-// Where robots.txt forbids everything, its own name in another spelling is
-// forbidden too.
+// If robots.txt disallows everything, it also disallows all other names of
+// /robots.txt.
 func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(shutRules))
@@ -116,8 +116,8 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	}
 }
 
-// The decision says by which name it is disallowed, and CrawlDelay and the
-// group are as ever.
+// If another name of the path is disallowed, the decision has that name. Its
+// group and its Crawl-delay are the same as for any URL.
 func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots("User-agent: ExampleBot\nCrawl-delay: 7\nDisallow: /private/\n"))
@@ -135,8 +135,8 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	}
 }
 
-// A path without an other name costs no allocation, nor does one that all of
-// its names allow.
+// A check allocates nothing if the path has no other name, or if all its names
+// are allowed.
 func TestOtherNamesAllocateNothing(t *testing.T) {
 	c := warm(t).Checker()
 	for _, raw := range []string{
@@ -153,8 +153,8 @@ func TestOtherNamesAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzPlainPath holds isPlain to the same thing said byte by byte, and to
-// net/url: a plain path is sent as it is, and has no other name.
+// FuzzPlainPath compares isPlain with isPlainSlowly, which looks at each byte.
+// It also checks that a plain path is sent as it is, and has no other name.
 func FuzzPlainPath(f *testing.F) {
 	for _, s := range []string{
 		"", "/", "x", "/a", "/aaaaaaa", "/section-7/public/page_1.html", "/aaaaaa/b/cccccccc", "/aaaaaaa//", "/aaaaaaa/.", "/aaaaa/./b",
@@ -173,7 +173,8 @@ func FuzzPlainPath(f *testing.F) {
 		if sent := (&url.URL{Path: path}).RequestURI(); sent != path {
 			t.Errorf("%q is sent as %q", path, sent)
 		}
-		// All but this path is disallowed: any other name of it would be.
+		// All but this path is disallowed, so any other name of it is
+		// disallowed.
 		rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /\nAllow: " + path + "$\n")).Rules("ExampleBot")
 		if m, name := rules.MatchResolved(path); !m.Allowed {
 			t.Errorf("%q has another name, %q", path, name)
@@ -181,7 +182,7 @@ func FuzzPlainPath(f *testing.F) {
 	})
 }
 
-// Each byte, at each place in a word.
+// The test puts each byte at each place in a word.
 func TestPlainPath(t *testing.T) {
 	const sent = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,-./:;_"
 	for b := range 256 {
@@ -196,7 +197,7 @@ func TestPlainPath(t *testing.T) {
 	}
 }
 
-// A hostile link costs no more than its length.
+// A URL with a megabyte of dots and slashes is judged like any other.
 func TestLongPathOfDots(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))

@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A chain of redirects without an end never ends, and fills memory.
+// A chain of redirects without an end is given up, and does not fill memory.
+// The origin then counts as one without a robots.txt.
 func TestEndlessChainOfOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -51,8 +52,8 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 	})
 }
 
-// While a shared target is in the last fifth of its lifetime, each check
-// of an origin that redirects there fetches that origin's robots.txt.
+// If a shared robots.txt is in the last fifth of its lifetime, checks of an
+// origin that redirects there do not all fetch that origin's robots.txt.
 func TestSharedTargetInItsLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -72,7 +73,8 @@ func TestSharedTargetInItsLastFifth(t *testing.T) {
 	})
 }
 
-// The same while the target cannot be refreshed.
+// If a shared robots.txt cannot be refreshed, checks of an origin that
+// redirects there do not all fetch that origin's robots.txt.
 func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -84,7 +86,7 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(20 * time.Hour)
 		b.set(status(503, "Retry-After: 7200"))
-		decide(t, c, "https://a.example/") // the target's own refresh
+		decide(t, c, "https://a.example/") // this starts the refresh of the shared file
 		synctest.Wait()
 		for range 100 {
 			decide(t, c, "http://a.example/")
@@ -97,8 +99,7 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	})
 }
 
-// The target's stale good copy serves the target, and nobody who
-// redirects there.
+// A stale good copy serves its own origin and the origins that redirect there.
 func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -118,7 +119,7 @@ func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
 	})
 }
 
-// An absolute Location names the Host to ask with.
+// After a redirect with an absolute Location, the Host is that of the Location.
 func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.Host == "site.example" {
@@ -135,8 +136,9 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	}
 }
 
-// Two, three origins in a circle; all at once, in random order, with and
-// without a Store that locks.
+// Some origins redirect to each other in a circle, and all are checked at once,
+// with and without a Store that locks. All are unavailable, and no check waits
+// for long.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -166,7 +168,8 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// Circle across two processes that lock.
+// Two members of a fleet each check one of two origins that redirect to each
+// other. They do not wait for each other's lock for long.
 func TestCircleThroughTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -188,8 +191,8 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 	})
 }
 
-// A target whose host is backed off: each check of the first origin asks
-// that again.
+// If an origin redirects to a host that rests, the origin's robots.txt is not
+// asked for again by each check.
 func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Int64
@@ -211,7 +214,8 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	})
 }
 
-// The next try is the target's.
+// If the target of a redirect is unreachable, the next try is when that target
+// may be tried.
 func TestNextTryBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -225,7 +229,8 @@ func TestNextTryBehindARedirect(t *testing.T) {
 	})
 }
 
-// A redirect to an overridden origin reads what is served there.
+// If robots.txt redirects to an origin with an override, the file that is
+// served there counts, and not the override.
 func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -244,7 +249,7 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	})
 }
 
-// A user name in a Location is not sent.
+// A user name and a password in a Location are not sent.
 func TestUserinfoOfALocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.User != nil {

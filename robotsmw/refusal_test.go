@@ -19,10 +19,10 @@ const (
 	rulesOnWalls     = someRules + "# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n"
 )
 
-// TestAnswersOfWalls is what it means that somebody answers for robots.txt who
-// stands in front of the site: nothing is known of the site's rules, so its
-// robots.txt is unreachable (RFC 9309 §2.3.1.4). What only looks like it is as
-// it is: the site's own word.
+// TestAnswersOfWalls tests answers to robots.txt. If a wall answers in the
+// site's place, nothing is known of the site's rules, so robots.txt is
+// unreachable (RFC 9309 §2.3.1.4). An answer that only looks like that of a
+// wall is the site's own.
 func TestAnswersOfWalls(t *testing.T) {
 	html := "Content-Type: text/html; charset=utf-8"
 	for _, tt := range []struct {
@@ -34,8 +34,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		cause   string
 		next    time.Duration // 0: a minute if unreachable, else a day
 	}{
-		// The fourteen answers that walls were seen to give, and gave all or
-		// nothing away.
+		// These fourteen answers have been seen on the web.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{"Cf-Mitigated: challenge", "Server: cloudflare", html}, body: "<!DOCTYPE html><title>Just a moment...</title>",
 			want: unreachable, cause: "Cloudflare: challenge (403, cf-mitigated: challenge)"},
 		{name: "AWS WAF's challenge, which is empty", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"},
@@ -63,7 +62,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
 			want: unreachable, cause: "status 206 Partial Content, and nobody asked for a part"},
 
-		// And some more.
+		// These are more answers of walls.
 		{name: "a challenge that says when to come back", status: 403, headers: []string{"Cf-Mitigated: challenge", "Retry-After: 7200"},
 			want: unreachable, cause: "Cloudflare: challenge (403, cf-mitigated: challenge)", next: 2 * time.Hour},
 		{name: "a challenge with rules in it", status: 202, headers: []string{"X-Amzn-Waf-Action: challenge"}, body: someRules,
@@ -99,7 +98,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "a cookie that begins a challenge, with a page", status: 200, headers: []string{html, "Set-Cookie: techaro.lol-anubis-cookie-verification=0198; Path=/"}, body: notFoundPage,
 			want: unreachable, cause: "Anubis: challenge (200, set-cookie: techaro.lol-anubis-cookie-verification=0198; Path=/)"},
 
-		// These are the site's own word.
+		// These are answers of the site itself.
 		{name: "401", status: 401, body: notFoundPage, want: allowAll},
 		{name: "401 with a password", status: 401, headers: []string{`Www-Authenticate: Basic realm="x"`}, want: allowAll},
 		{name: "402", status: 402, headers: []string{html}, body: notFoundPage, want: allowAll},
@@ -166,8 +165,9 @@ func respond(code int, body string, headers ...string) http.Handler {
 	})
 }
 
-// While a wall stands before a site, the copy at hand goes on being obeyed. As
-// with any failure, the tries become rarer; the wall's own wish comes first.
+// While a wall answers in the site's place, the good copy is still obeyed. As
+// with any failure, the time to the next try doubles, but a Retry-After of the
+// wall comes first.
 func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -206,8 +206,8 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	})
 }
 
-// Of an error's page no more is read than is looked at, for no longer than five
-// seconds; then its status decides.
+// Of the page of a 4xx, only the part that is searched for marks is read, and
+// for five seconds at most. Then the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body http.Handler
@@ -242,8 +242,8 @@ func TestPagesOfErrors(t *testing.T) {
 	}
 }
 
-// A wall in front of the target of a redirect is one in front of those who
-// redirect there.
+// If a wall answers for the target of a redirect, the origin that redirects is
+// unreachable too.
 func TestWallBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -19,7 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// rest has a page of the host answer 429, so that the host rests.
+// rest tells the Limiter that a page of the host has answered 429, so the host
+// rests for d.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -33,9 +34,9 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// goroutinesSince is how many more goroutines there are than before, when those
-// that are about to end have done so. On a busy machine a thread may be kept
-// from that for a while, and in fake time nothing but turns can be waited for.
+// goroutinesSince returns how many more goroutines there are than before. First
+// it gives those that are about to end the time to do so. Fake time cannot be
+// waited for, so it yields the processor until they have ended, or very often.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -46,7 +47,7 @@ func goroutinesSince(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// hurried is a Check with a deadline after so long.
+// hurried calls Check with a deadline after d.
 func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -54,14 +55,16 @@ func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision
 	return c.Check(ctx, mustURL(t, rawURL))
 }
 
-// What callers have left that waited for the robots.txt of a resting host.
+// If all callers leave that wait for the robots.txt of a resting host, no
+// goroutine, no place in the queue and no record is left, and nothing is
+// fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }
 	ports := func(i int) string { return fmt.Sprintf("http://a.example:%d/", 1+i) }
 	for name, tt := range map[string]struct {
 		url   func(int) string
-		leave func(context.CancelFunc) // how they do
+		leave func(context.CancelFunc) // how the callers leave; nil: by their deadline
 	}{
 		"one origin, cancelled":             {oneHost, func(cancel context.CancelFunc) { cancel() }},
 		"one origin, deadline at the slot":  {oneHost, nil},
@@ -116,8 +119,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// Who comes after the others have left gets robots.txt when its host may be
-// asked.
+// A caller that comes after the others have left gets robots.txt when the host
+// may be asked.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -147,7 +150,8 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
-// No request waits for a refresh, so it goes on when nobody waits.
+// A refresh goes on although no request waits for it. If its host rests for
+// hours, no goroutine waits for that.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -182,8 +186,9 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has begun goes on to its end. So callers that never have the
-// time for both of its requests get to know the file.
+// A fetch that has had a slot goes on to its end. So callers get the file in
+// the end, even if their deadlines are too short for both requests of a
+// redirect.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -212,7 +217,8 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	}
 }
 
-// Origins that all redirect to the robots.txt of a host that rests.
+// If many origins redirect to the robots.txt of a host that rests, no goroutine
+// is left. The origins are not asked again before the host may be asked.
 func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origins = 500
@@ -234,7 +240,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		if n := goroutinesSince(before); n > 0 {
 			t.Errorf("%d goroutines are left", n)
 		}
-		for i := range origins { // and none of them is asked again in vain
+		for i := range origins { // none of them is asked again now
 			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
@@ -247,8 +253,8 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	})
 }
 
-// A good copy whose time is over serves on while its host rests, and the fetch
-// is made when the host may be asked.
+// A good copy past its lifetime still serves while its host rests. The fetch is
+// made when the host may be asked.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -318,7 +324,8 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	}
 }
 
-// A host does not rest during an interval: a request waits for the new file.
+// An interval is no rest. If a fetch waits only for an interval, the request
+// waits for the new file.
 func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 10 * time.Second} {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -344,8 +351,8 @@ func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	}
 }
 
-// That there is no robots.txt is not a good copy: when it has expired, it is no
-// longer known.
+// The answer that there is no robots.txt is not a good copy. Once it has
+// expired, requests wait for a new answer, even if the host rests.
 func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -366,13 +373,13 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	})
 }
 
-// The copy may be in the Store, or be another origin's, and the Limiter may
-// refuse the wait itself.
+// While a host rests, a good copy serves, also one from the Store or one of
+// another origin, and also if the Limiter refuses the wait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		limiter *politeness.Limiter
-		again   bool // a new process looks into the Store
+		again   bool // whether a new process looks into the Store
 		rests   string
 	}{
 		{"in the Store", &politeness.Limiter{}, true, "http://a.example/"},
@@ -403,7 +410,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 						t.Errorf("%v", d)
 					}
 				}
-				if took := time.Since(start); took > time.Minute { // the redirect is asked for
+				if took := time.Since(start); took > time.Minute { // the request that is redirected takes its time
 					t.Errorf("waited %v", took)
 				}
 				time.Sleep(day + time.Minute)
@@ -457,8 +464,8 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	})
 }
 
-// One owner's 500 hosts in trouble take all places. Others get some of them,
-// and still none of the 500 is asked before its next try.
+// Unreachable hosts of one domain take all 500 places. Other origins still get
+// some of the places. And no host of the domain is asked before its next try.
 func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 500
@@ -506,12 +513,13 @@ func TestHeldOriginsOfOneDomainGiveWay(t *testing.T) {
 	})
 }
 
-// The wait for a slot is longer than a lock lasts. Still a fleet fetches once.
+// Even if a fetch waits for its slot for longer than a lock lasts, a fleet
+// fetches once.
 func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		wait   time.Duration
-		shared bool // one Limiter for all, as a fleet with one pace has
+		shared bool // whether all members share one Limiter
 	}{
 		{"a minute, each with a pace of its own", time.Minute, false},
 		{"an hour, each with a pace of its own", time.Hour, false},

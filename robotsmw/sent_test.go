@@ -18,16 +18,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What is judged is what is sent: the tests of this file look at the bytes on
-// the wire.
+// The tests in this file look at the bytes that are sent: a request must be
+// sent as it was judged.
 
-// A wire is a server that keeps the lines that it is sent, and answers with a
-// robots.txt that forbids /private/, or an empty page.
+// A wire is a server that keeps the lines of each request. It answers with a
+// robots.txt that disallows /private/, and with an empty page for every other
+// path.
 type wire struct {
 	net.Listener
 	mu       sync.Mutex
-	requests [][]string // without robots.txt's own
-	robots   []string   // the Host lines that robots.txt was asked for with
+	requests [][]string // the lines of each request for a page
+	robots   []string   // the Host of each request for robots.txt
 }
 
 func newWire(t *testing.T) (*wire, *http.Transport) {
@@ -46,7 +47,7 @@ func newWire(t *testing.T) (*wire, *http.Transport) {
 			go w.serve(conn)
 		}
 	}()
-	// Whatever the host's name, it is this server.
+	// Every host name leads to this server.
 	base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 	}}
@@ -85,7 +86,8 @@ func (w *wire) serve(conn net.Conn) {
 	}
 }
 
-// sent is the last request for a page.
+// sent returns the lines of the last request for a page, or nil if there was
+// none.
 func (w *wire) sent() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +97,8 @@ func (w *wire) sent() []string {
 	return w.requests[len(w.requests)-1]
 }
 
-// header returns the lines with a field's name in any case.
+// header returns the values of all lines with the field name, which may be in
+// any case.
 func header(lines []string, name string) (values []string) {
 	for _, l := range lines[1:] {
 		if n, v, _ := strings.Cut(l, ": "); strings.EqualFold(n, name) {
@@ -105,8 +108,8 @@ func header(lines []string, name string) (values []string) {
 	return values
 }
 
-// A page and its robots.txt are asked for with the same Host, however it is
-// spelled, so that no virtual host is decided by the rules of another.
+// A page and its robots.txt are asked for with the same Host, however the URL
+// spells it. So the rules of one virtual host never decide about another.
 func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test/", "", "a.test"},
@@ -121,7 +124,7 @@ func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 		{"http://foo_bar.test/", "", "foo_bar.test"},
 		{"http://[0:0:0:0:0:0:0:1]/", "", "[::1]"},
 		{"http://[::ffff:c000:201]/", "", "[::ffff:192.0.2.1]"},
-		{"http://[fe80::1%25eth0]/", "", "[fe80::1]"}, // as net/http does it
+		{"http://[fe80::1%25eth0]/", "", "[fe80::1]"}, // net/http sends no zone
 		{"http://a.test/", "b.test", "b.test"},
 		{"http://a.test/", "ｂ.test:80", "b.test"},
 		{"http://a.test/", "A.TEST", "a.test"},
@@ -166,8 +169,9 @@ func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 	}
 }
 
-// One User-Agent is sent, the one under which robots.txt was read or that was
-// looked at, in whatever case its name is written.
+// Exactly one User-Agent is sent, in whatever case the names of header lines
+// are written. It is the request's own, or that of the Transport if the request
+// has none.
 func TestOneUserAgentIsSent(t *testing.T) {
 	const foreign, ours = "OtherBot/1.0", "ExampleBot/9"
 	for _, tt := range []struct {
@@ -225,8 +229,8 @@ func TestOneUserAgentIsSent(t *testing.T) {
 	}
 }
 
-// A second Host in the header, which net/http ignores only in its usual case,
-// is not sent.
+// A Host line among the header's fields is not sent. net/http ignores such a
+// line only if its name is written "Host".
 func TestOneHostIsSent(t *testing.T) {
 	w, base := newWire(t)
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.test/page", nil)
@@ -242,14 +246,14 @@ func TestOneHostIsSent(t *testing.T) {
 	}
 }
 
-// A request with a target in absolute form is decided by the rules of the host
-// that it goes to, or not sent.
+// A request with a target in absolute form is judged by the rules of the host
+// that the target names, or it is not sent.
 func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		u    url.URL
 		host string
-		want string // the first line; "": an error, and nothing is sent
+		want string // the request line that is sent; "": an error, and nothing is sent
 	}{
 		{name: "a path", u: url.URL{Path: "/x"}, want: "GET /x HTTP/1.1"},
 		{name: "an opaque path", u: url.URL{Opaque: "/x%2Fy"}, want: "GET /x%2Fy HTTP/1.1"},
@@ -290,12 +294,12 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A host that is longer than any name is refused before anything is done with
-// it: in a link, and in a redirect, whose host http.Client would convert
-// itself.
+// A host that is longer than any name is refused at once, in a URL, in a Host
+// and in a redirect. http.Client would convert the host of a redirect, which
+// takes long.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
-	for i := range 40_000 { // half a minute of IDNA
+	for i := range 40_000 { // to convert these takes half a minute
 		letters.WriteRune(rune(0x4e00 + i*7919%20_000))
 	}
 	huge := letters.String()
@@ -319,7 +323,7 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 		_, errSitemaps := tr.Checker().Sitemaps(t.Context(), u)
 		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
 		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
-		if took := time.Since(start); took > 10*time.Second { // some µs, and without a bound two minutes; a busy machine is not a failure
+		if took := time.Since(start); took > 10*time.Second { // it takes some µs; without the check it would take two minutes
 			t.Errorf("%s: refused after %v", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "Sitemaps": errSitemaps, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// memoryStore is a Store and a Locker, as a fleet has one. It forgets a value
-// when its time is over.
+// A memoryStore is a Store and a Locker that a fleet can share. It forgets a
+// value when its ttl is over.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -44,7 +44,7 @@ func (s *memoryStore) Put(_ context.Context, key string, value []byte, ttl time.
 		s.values, s.until = make(map[string][]byte), make(map[string]time.Time)
 	}
 	s.values[key], s.until[key] = bytes.Clone(value), time.Now().Add(ttl)
-	if ttl == 0 { // a test put it there
+	if ttl == 0 { // a value that a test has put here does not expire
 		delete(s.until, key)
 	}
 	return nil
@@ -79,8 +79,8 @@ func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) 
 
 func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
 
-// Everything that was learnt is there for the next process: the file, that
-// there is none, and that the server is in trouble.
+// The next process finds in the Store what was learnt before: a file, that
+// there is none, and that the server is unreachable.
 func TestWarmStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -91,7 +91,7 @@ func TestWarmStart(t *testing.T) {
 		store := new(memoryStore)
 		urls := mustURLs(t, []string{"http://good.example/private/", "http://good.example/", "http://none.example/", "http://down.example/", "http://moved.example/private/"})
 		before := newTestTransport(t, &web, withStore(store)).Checker().CheckAll(t.Context(), urls)
-		synctest.Wait() // the store is written when the callers have their answers
+		synctest.Wait() // the Store is written after the callers have their answers
 		fetches := len(web.Log())
 		time.Sleep(time.Minute)
 		c := newTestTransport(t, &web, withStore(store)).Checker()
@@ -108,8 +108,8 @@ func TestWarmStart(t *testing.T) {
 		if s, err := c.Sitemaps(t.Context(), urls[0]); err != nil || len(s) != 1 {
 			t.Errorf("sitemaps: %v, %v", s, err)
 		}
-		// A good copy from the store outlives an outage too, and its
-		// validators are used.
+		// The validators of a good copy from the Store are used. The copy also
+		// outlives an outage.
 		web.Handle("good.example", status(304))
 		time.Sleep(48 * time.Hour)
 		c = newTestTransport(t, &web, withStore(store)).Checker()
@@ -131,7 +131,8 @@ func TestWarmStart(t *testing.T) {
 	})
 }
 
-// The thirty days count from the first failed fetch, over all restarts.
+// The thirty days count from the first failed fetch, whatever the number of
+// restarts.
 func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -155,7 +156,7 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	})
 }
 
-// badStore does what a store should not.
+// A badStore does what a Store should not do. All its methods call get.
 type badStore struct {
 	get func(ctx context.Context) ([]byte, error)
 }
@@ -177,8 +178,8 @@ func (s badLocker) TryLock(ctx context.Context, _ string, _ time.Duration) (func
 	return nil, false, err
 }
 
-// A store that fails, hangs or returns rubbish never changes a verdict: it
-// costs a fetch.
+// A Store that fails, hangs or returns rubbish never changes a decision. It
+// only costs a fetch.
 func TestBadStoreCostsAFetch(t *testing.T) {
 	rubbish := func(b string) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return []byte(b), nil }
@@ -222,7 +223,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					}
 					limit := 2*2*time.Second + 2*time.Second
 					if locks && name != "hangs" && name != "hangs and is deaf" {
-						limit = 2 * time.Minute // as long as a lock that never comes free
+						limit = 2 * time.Minute // the wait for a lock that never becomes free
 					}
 					if took := time.Since(start); took > limit {
 						t.Errorf("took %v", took)
@@ -278,7 +279,8 @@ func TestFleetFetchesOnce(t *testing.T) {
 	})
 }
 
-// The lock outlasts a fetch, however slow: the others wait for its end.
+// The lock lasts longer than the slowest fetch, so the other members wait for
+// the end of the fetch.
 func TestSlowHolderOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -301,8 +303,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// The next process knows that there is no robots.txt until this expires. It has
-// a good copy for a month.
+// After a restart, the answer that there is no robots.txt is known until it
+// expires. A good copy is known for a month.
 func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -328,8 +330,8 @@ func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 	})
 }
 
-// A member that died with the lock in its hand holds nobody up for longer
-// than the lock lasts.
+// If a member dies while it has the lock, the others wait no longer than the
+// lock lasts.
 func TestDeadHolderOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -365,7 +367,8 @@ func TestForgetReachesTheStore(t *testing.T) {
 	})
 }
 
-// A count of failures at the end of the range does not overflow.
+// A record with an impossible count of failures comes from the Store. The count
+// does not overflow, and the next try is later than now.
 func TestStoredCountOverflows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -387,7 +390,8 @@ func TestStoredCountOverflows(t *testing.T) {
 	})
 }
 
-// What another stored between our look and our lock is taken.
+// A member looks into the Store and then takes the lock. A record that another
+// member stores in between is used.
 func TestStoredJustBeforeTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -417,7 +421,8 @@ func (s *lateStore) TryLock(ctx context.Context, key string, ttl time.Duration) 
 	return s.memoryStore.TryLock(ctx, key, ttl)
 }
 
-// A fleet's clocks differ by a second or two: that is not "another clock".
+// A record is used although the clock of the member that stored it is two
+// seconds ahead.
 func TestClockSkewInAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -433,8 +438,8 @@ func TestClockSkewInAFleet(t *testing.T) {
 	})
 }
 
-// A record in the last fifth of its time is still fresh, but a restart fetches
-// it.
+// After a restart, a stored record in the last fifth of its lifetime is used at
+// once, and no caller waits for a fetch.
 func TestWarmStartInTheLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -456,7 +461,8 @@ func TestWarmStartInTheLastFifth(t *testing.T) {
 	})
 }
 
-// Forget while what was fetched is on its way into the Store.
+// If Forget comes while a fetched file is being stored, the next check fetches
+// the file again.
 func TestForgetWhileKeeping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -474,7 +480,8 @@ func TestForgetWhileKeeping(t *testing.T) {
 	})
 }
 
-// Forget while the fetch is under way.
+// If Forget comes while a fetch is under way, the next check fetches the file
+// again.
 func TestForgetWhileFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -504,7 +511,7 @@ func (s *slowPut) Put(ctx context.Context, key string, v []byte, ttl time.Durati
 	return s.memoryStore.Put(ctx, key, v, ttl)
 }
 
-// A panic of Base while a Store lock is held.
+// If Base panics while this member has the lock, the lock is released.
 func TestPanicKeepsTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &memoryStore{}
@@ -517,7 +524,7 @@ func TestPanicKeepsTheStoreLock(t *testing.T) {
 	})
 }
 
-// An origin whose address has an IPv6 zone is never found in the Store.
+// The record of an origin whose address has an IPv6 zone is found in the Store.
 func TestStoreAndIPv6Zone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -536,7 +543,8 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 	})
 }
 
-// Rubbish validators in the Store.
+// A stored validator that no header can carry is not sent, and the file is
+// fetched.
 func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	srv := newLoopback(t)
 	s := &memoryStore{}

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What the rules are matched with is what net/http sends.
+// Rules are matched with the target that net/http sends.
 func TestTargetIsWhatIsSent(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for _, raw := range []string{
@@ -28,7 +28,7 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// The target in all its shapes.
+// Each of these URLs is disallowed, however it is written.
 func TestShapesOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -102,8 +102,9 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 	}
 }
 
-// The query is matched as it is sent: not sorted, not decoded, a bare "?"
-// kept (the usual check in Go re-sorts it, and misses the first of these).
+// The query is matched as it is sent: it is not sorted and not decoded, and an
+// empty query keeps its "?". Checks that sort the query miss the first of these
+// rules.
 func TestQueryIsMatchedAsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -200,8 +201,8 @@ func TestIdentityOnTheWire(t *testing.T) {
 	})
 }
 
-// A robots.txt is asked for as text, wherever redirects lead. Pages are sent
-// with the Accept of their caller.
+// Requests for a robots.txt prefer text, also after a redirect. Requests for
+// pages have the Accept of their caller.
 func TestAcceptOfRobotsTxtAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -271,7 +272,7 @@ func TestOverride(t *testing.T) {
 		}).Checker()
 		for u, want := range map[string]bool{
 			"https://mine.example/": true, "https://mine.example/admin/": false,
-			"http://mine.example/": false, // another origin
+			"http://mine.example/": false, // http is another origin
 			"http://shut.example/": false, "http://open.example/": true,
 		} {
 			if d := decide(t, c, u); d.Allowed != want {
@@ -351,7 +352,8 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// No redirect can send the crawler into a private network.
+// RefuseAddress is called before each connection. With PublicOnly, no
+// connection leads to an address that is not public.
 func TestRefuseAddress(t *testing.T) {
 	server := httptest.NewServer(robots(someRules))
 	defer server.Close()
@@ -405,7 +407,7 @@ func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
 	if !base.closed {
 		t.Error("it was not")
 	}
-	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // has none: no panic
+	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // this Base has no such method
 }
 
 type idleCloser struct {
