@@ -90,7 +90,8 @@ func Of(resp *http.Response) (Refusal, bool) {
 	return s.refusal(resp, value), true
 }
 
-// findHeader returns the first sign that resp shows, and the field's value.
+// findHeader returns the first sign that resp shows, or nil. value is that of
+// the sign's field, if it has one.
 func findHeader(resp *http.Response) (sign *headerSign, value string) {
 	of := signsOf(resp.StatusCode)
 	if len(resp.Header) == 0 {
