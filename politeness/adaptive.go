@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Adaptive lets a host's response times set its pace: the delay between
-// requests is Factor times the host's last response time. The delay rises at
-// once. It falls only after a 2xx answer, because many servers answer errors
-// fastest. Each such answer lowers it by half of the difference, as in Scrapy's
-// AutoThrottle. Heritrix uses a Factor of 5.
+// Adaptive lets a host's response times set its pace. The delay between
+// requests aims at Factor times the latest response time. If it is shorter than
+// that, it rises to it at once. If it is longer, only a 2xx answer lets it
+// fall, because many servers answer errors fastest. It then falls by half of
+// the difference, as in Scrapy's AutoThrottle. Heritrix uses a Factor of 5.
 type Adaptive struct {
 	Factor float64       // 0: off
 	Min    time.Duration // the least adaptive delay. 0 or negative: none

@@ -216,8 +216,8 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	}
 }
 
-// An attempt drops a function that AfterFunc got once the attempt has ended, or
-// once the function is taken back.
+// When an attempt ends, it drops the functions that were passed to AfterFunc.
+// It drops one earlier if the caller takes that one back.
 func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	var held context.Context
 	tr := &Transport{Limiter: &Limiter{Delay: -1}, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -255,7 +255,8 @@ func TestAttempt_LetsGoOfItsCallbacks(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// A request makes at most this many allocations, besides those of Base.
+// A request makes at most so many allocations as its row says, besides those of
+// Base.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -43,9 +43,8 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	return event
 }
 
-// signOf returns what an outcome says about the host. clean says that the
-// outcome's status and header were looked at and are no refusal. signOf needs
-// no lock.
+// signOf returns what an outcome says about the host. clean says whether the
+// status and header were looked at and are no refusal. signOf needs no lock.
 func signOf(o Outcome) (s sign, clean bool) {
 	if o.Status == http.StatusTooManyRequests {
 		return plain, false
@@ -71,8 +70,8 @@ func isWall(r refusal.Refusal) bool {
 }
 
 // recall prepares g's host to learn from a request whose lease has expired. If
-// the Limiter has forgotten the host meanwhile, g gets the host that took its
-// place, or a new one if there is room. If the host is in Limiter.resting,
+// the Limiter has forgotten the host meanwhile, g gets the present host of the
+// same key, or a new one if there is room. If the host is in Limiter.resting,
 // recall moves it to Limiter.idle, because the time at which it is due may
 // change.
 func (l *Limiter) recall(g *Grant, now time.Duration) {

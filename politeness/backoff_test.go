@@ -151,8 +151,8 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A 503 costs one more interval, which begins at its end if it was slow. A
-// Crawl-delay is an interval too.
+// After a 503, the host rests for one interval more. If the 503 was slow, that
+// interval begins at its end. A Crawl-delay is an interval too.
 func TestOneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -229,7 +229,8 @@ func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 	})
 }
 
-// However many incidents there are in a row, the pause stays MaxBackOff.
+// Once the pause has grown to MaxBackOff, it stays there, however many
+// incidents follow.
 func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")

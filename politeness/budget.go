@@ -12,9 +12,9 @@ import (
 // of robots.txt ([Exempt]) counts too, but is never refused for the Budget.
 //
 // Processes share a Budget by Dir or by Limiter.Fleet. Each reserves a 32nd of
-// the Budget at a time, or 1 if that is more, and uses it up before it reserves
-// again. So a process that is killed wastes at most that much for each host.
-// Only fetches of robots.txt and bodies in flight can exceed the Budget.
+// the Budget at a time (at least 1), and uses it up before it reserves again.
+// So a process that is killed wastes at most that much for each host. Only
+// fetches of robots.txt and bodies in flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or
 	// negative: no limit.
@@ -51,8 +51,8 @@ func (b Budget) lacks(left purse) bool {
 	return b.Requests > 0 && left.requests <= 0 || b.Bytes > 0 && left.bytes <= 0
 }
 
-// isSpent reports whether nothing is left for us: we have used up our part, and
-// all of the Budget is reserved.
+// isSpent reports whether no requests or no bytes are left for us: we have used
+// up our part, and the whole Budget is reserved.
 func (b Budget) isSpent(a *account) bool {
 	return b.Requests > 0 && a.left.requests <= 0 && a.taken.requests >= b.Requests ||
 		b.Bytes > 0 && a.left.bytes <= 0 && a.taken.bytes >= b.Bytes
@@ -131,7 +131,8 @@ func (l *Limiter) openAccount(key string) *account {
 	return a
 }
 
-// broke returns how long the Budget of g's host stays spent, if it is spent.
+// broke returns how long the Budget of g's host stays spent, if it is spent and
+// g is not Exempt.
 func (l *Limiter) broke(g *Grant) (wait time.Duration, yes bool) {
 	if !l.Budget.limits() || g.exempt {
 		return 0, false

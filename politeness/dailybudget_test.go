@@ -379,7 +379,7 @@ func TestBudget_ThatMakesNoSense(t *testing.T) {
 	}
 }
 
-// A negative number means no limit, as it does elsewhere.
+// A negative number in a Budget means no limit.
 func TestBudget_None(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: -1, Bytes: -1}}

@@ -134,8 +134,8 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 }
 
 // A request that never reaches its host holds up the others until its attempt
-// is over. Then nothing is left of it. A request that cannot wait for so long
-// is refused.
+// is over. After that, nothing of it is left in the Limiter. A request that
+// cannot wait for so long is refused.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -143,7 +143,7 @@ func TestDialThatHangs(t *testing.T) {
 		base := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			if first {
 				first = false
-				time.Sleep(20 * time.Second) // ctx is not the request's: net/http goes on dialling for others
+				time.Sleep(20 * time.Second) // net/http lets a dial go on after its request has ended
 				return nil, errors.New("no route to host")
 			}
 			near, far := net.Pipe()

@@ -31,10 +31,10 @@
 //
 // The interval counts from the start of the previous request or, with
 // EndToStart, from its end. For the Transport, a request starts when its header
-// is sent. Until then no other request to the host starts, whatever Concurrency
-// says, so a slow dial does not bring two requests together. http.Transport
-// reports that moment by httptrace. If Base does not report it, a request
-// starts when it is granted.
+// is sent. If the host has an interval, no other request to it starts before
+// that, whatever Concurrency says. So a slow dial does not bring two requests
+// together. http.Transport reports by httptrace when the header is sent. If
+// Base does not report that, a request starts when it is granted.
 //
 // # Hosts
 //

@@ -337,8 +337,8 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 	})
 }
 
-// A crawl asks a million hosts, one after the other. Hosts that still have to
-// wait are remembered, however many come after them, and the others are
+// A crawl asks up to a million hosts, one after the other. Hosts that still
+// have to wait are remembered, however many come after them, and the others are
 // forgotten.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000

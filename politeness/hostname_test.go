@@ -21,7 +21,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"192.0.2.1", "192.0.513", "192.513", "3221225985", "0xc0.0.2.1", "0XC0.0x0.2.1", "0300.0.02.01", "0xC0000201", "030000001001", "0xc0.513:80", "192.0.2.0x1."},
 		{"127.0.0.1", "127.1", "0x7f.1", "0177.0.0.1", "127.0.01", "2130706433"},
 		{"0.0.0.0", "0", "0x0", "00", "0.0"},
-		{"192.0.2.256"}, // not an address; the next ones are not, either
+		{"192.0.2.256"}, // not an address, and neither are the next rows up to 1.2.3.4.test
 		{"192.0.2.1.1"},
 		{"192.0.0x"},
 		{"192.0.2.08"},
@@ -32,7 +32,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		{"256.1"},
 		{"1.2.3.4.test"},
 		{"[fe80::1%eth0]", "[FE80:0::1%eth0]"},
-		{"[fe80::1%ETH0]"}, // another link
+		{"[fe80::1%ETH0]"}, // the zone names another link
 		{"[fe80::1]"},
 		{"bücher.test", "BÜCHER.test", "xn--bcher-kva.test", "XN--Bcher-KVA.test", "bu\u0308cher.test"},
 		{"foo_bar.test"},
@@ -125,19 +125,20 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // some µs; a busy machine is not a failure
+		if took > time.Second { // it takes some µs, but the machine may be busy
 			t.Errorf("%s: refused after %v", name, took)
 		}
 	}
-	// A Key of the user's own need not look at the host.
+	// The length is checked even if a Key of the user's own does not look at
+	// the host.
 	own := &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}
 	if _, err := own.Acquire(t.Context(), &url.URL{Scheme: "http", Host: huge}); err == nil {
 		t.Error("with a Key of its own, a Limiter lets a host of 120 KB pass")
 	}
 }
 
-// A request whose target names another host is an error: it would go there at
-// this host's pace.
+// A request whose target names another host is an error, because it would reach
+// that host at the pace of the URL's host.
 func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 	for _, tt := range []struct {
 		name, opaque, path, host string
@@ -178,8 +179,8 @@ type closeFunc func()
 func (f closeFunc) Read([]byte) (int, error) { return 0, io.EOF }
 func (f closeFunc) Close() error             { f(); return nil }
 
-// HostKey allocates nothing for a host that is in its one form already, but for
-// a port or brackets.
+// HostKey allocates nothing for a host that is in its one form already, apart
+// from a port or brackets.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

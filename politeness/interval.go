@@ -70,8 +70,8 @@ func (l *Limiter) crawlDue(h *host, g *Grant) time.Duration {
 	return never
 }
 
-// quotaDue returns when the next request may start if h's quota is to last
-// until it is renewed; never if h has told no such quota.
+// quotaDue returns when the next request may start, so that h's quota lasts
+// until it is renewed. Without such a quota it returns never.
 func (h *host) quotaDue() time.Duration {
 	if h.learnt == nil || h.learnt.spread == 0 {
 		return never
@@ -163,7 +163,8 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// joining returns the estimate for g if it queued for h now.
+// joining returns the earliest time at which g could start if it queued for h
+// now.
 func (l *Limiter) joining(h *host, g *Grant, now time.Duration) time.Duration {
 	head := h.line(g).first
 	if head == nil {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The greatest length of a DNS name and of one of its labels, as written (RFC
-// 1035 §3.1), in bytes.
+// maxName and maxLabel are the greatest lengths of a DNS name and of one of its
+// labels (RFC 1035 §3.1), in bytes as written.
 const (
 	maxName  = 253
 	maxLabel = 63
@@ -61,12 +61,12 @@ func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
 //
 // An IP address is as [netip.Addr] prints it, without brackets, also if it is
 // written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
-// address. A zone remains only with a link-local address, where it tells two
-// hosts apart.
+// address. A zone remains only with a link-local address, because only there it
+// tells two hosts apart.
 //
-// Scheme and port do not matter, because they mostly lead to the same machine.
-// Package robotsmw uses this form in origins too, so that rules and pace agree
-// about a host.
+// Scheme and port do not matter, because all of a host's mostly lead to the
+// same machine. Package robotsmw uses this form in origins too, so that rules
+// and pace agree about a host.
 //
 // It is an error if the URL has no host, or if the host is longer than a DNS
 // name can be. As written, it may have 253 characters. In the form that is
@@ -282,8 +282,8 @@ var plainBytes = func() (plain [256]bool) {
 }()
 
 // canonicalAddr returns the one form of addr, which the URL writes as host. A
-// zone stays only with a link-local address, where it says over which link that
-// is reached. The kernel ignores the zone of any other address.
+// zone stays only with a link-local address, where it says over which link the
+// address is reached. The kernel ignores the zone of any other address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {

@@ -41,7 +41,7 @@ func TestIPKey(t *testing.T) {
 			lookUps   int
 		}{
 			{"http://a.example/", "192.0.2.1", 1},
-			{"https://A.Example.:8443/x", "192.0.2.1", 1}, // remembered
+			{"https://A.Example.:8443/x", "192.0.2.1", 1}, // remembered, so it is not looked up again
 			{"http://b.example/", "192.0.2.1", 2},
 			{"http://c.example/", "192.0.2.3", 3},
 			{"http://six.example/", "2001:db8::2", 4},
@@ -49,7 +49,7 @@ func TestIPKey(t *testing.T) {
 			{"http://unknown.example/", "unknown.example", 6},
 			{"http://unknown.example/", "unknown.example", 6},
 			{"http://192.0.2.9/", "192.0.2.9", 6},
-			{"http://[::ffff:192.0.2.9]/", "192.0.2.9", 6}, // the same address
+			{"http://[::ffff:192.0.2.9]/", "192.0.2.9", 6}, // an IPv4 address in an IPv6 one
 		} {
 			got, err := c.key(t.Context(), mustURL(t, tt.url))
 			if got != tt.want || err != nil || lookUps != tt.lookUps {

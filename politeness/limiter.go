@@ -141,14 +141,14 @@ type Limiter struct {
 	once    sync.Once
 	invalid error
 	set     settings
-	epoch   time.Time // points in time count from here: monotonic, and 8 bytes
+	epoch   time.Time // points in time are durations since epoch: monotonic, 8 bytes
 	whole   *Limiter  // limits all hosts together; nil: no global limit is set
 	gate    *rate.Limiter
 
 	mu      sync.Mutex // held for moments, never during a wait
 	hosts   map[string]*host
 	idle    hostRing           // hosts that no request needs, least recently used first
-	resting restHeap           // hosts like those in idle, found with a wait ahead
+	resting restHeap           // idle hosts that were found to have a wait ahead
 	backed  map[*host]struct{} // hosts in a pause, or in one lately
 	tickets uint64             // requests that have queued
 	starts  uint64             // requests that have started
@@ -169,7 +169,7 @@ type settings struct {
 	key                            func(context.Context, *url.URL) (string, error)
 }
 
-// Points in time, as durations since the Limiter's epoch.
+// never and forever are points in time, as durations since the Limiter's epoch.
 const (
 	never   time.Duration = math.MinInt64 / 2 // has not happened yet
 	forever time.Duration = math.MaxInt64     // will not happen by itself
@@ -441,11 +441,12 @@ func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why
 }
 
 // Next returns the earliest time at which a request to u's host could start if
-// it were made now; the present if at once. That may be too early: Next takes
-// no account of GlobalRate, and assumes that slots will be free in time. A
-// scheduler can sort its hosts by it. Next takes no slot and does not wait,
-// except for a Key that looks names up, such as [IPKey]. A URL without a usable
-// host, which Acquire would refuse, is due at once.
+// it were made now. If it could start at once, that is the present. The true
+// time may be later, because Next ignores GlobalRate and assumes that slots
+// will be free in time. A scheduler can sort its hosts by the result. Next
+// takes no slot and does not wait, except for a Key that looks names up, such
+// as [IPKey]. A URL without a usable host, which Acquire would refuse, is due
+// at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.ask(context.Background(), u, g); err != nil {

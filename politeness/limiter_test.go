@@ -97,8 +97,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The fetch of robots.txt waits for Delay alone, and a page waits for Delay
-// after it. No Crawl-delay counts from it.
+// The fetch of robots.txt waits for Delay alone, and the next page waits for
+// Delay after the fetch. No Crawl-delay counts from the fetch.
 func TestExemptFetchOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

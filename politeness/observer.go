@@ -82,8 +82,9 @@ type Event struct {
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
 	// request's number among the Limiter's starts. At is when it started, was
-	// answered, ended, or made its host back off. All At of a Limiter are by
-	// its monotonic clock: the difference of two is the time that passed.
+	// answered, ended, or made its host back off. All values of At are by the
+	// Limiter's monotonic clock, so the difference of two is the time that
+	// passed between them.
 	Request uint64
 	URL     *url.URL
 	At      time.Time

@@ -27,8 +27,8 @@ type trip struct {
 	after  time.Duration // Retry-After, whole seconds
 }
 
-// randomTrips draws times to the nanosecond. So hardly ever do two events with
-// different causes fall on one instant, at which their order would be
+// randomTrips draws times to the nanosecond. So two events with different
+// causes hardly ever fall on one instant, at which their order would be
 // undefined.
 func randomTrips(r *rand.Rand, n int) []trip {
 	span := time.Duration(n) * time.Second * time.Duration(1+r.IntN(3)) / 2
@@ -186,7 +186,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 				o.Header = http.Header{"Retry-After": {strconv.Itoa(int(trip.after / time.Second))}}
 			}
 			g.Done(o)
-			g.Done(Outcome{Status: 503}) // does not count
+			g.Done(Outcome{Status: 503}) // only the first Done counts
 		})
 	}
 	wg.Wait()
@@ -196,7 +196,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	return starts
 }
 
-// In random schedules every request starts at the very nanosecond that the twin
+// In random schedules every request starts at the very nanosecond that ideal
 // computes. So the interval in force is kept, nobody starves, the order is
 // kept, a cancelled request leaves no gap, and no time is wasted.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
@@ -226,8 +226,8 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 
 // With jitter, an adaptive pace, refusals without Retry-After, deadlines and
 // long Crawl-delays, chance decides when requests start. The bounds still hold:
-// no two starts are closer than the interval, none is in a pause, the order is
-// kept, and every request is served or refused.
+// no two starts are closer than the interval, none falls into a pause, the
+// order is kept, and every request is served or refused.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -323,8 +323,8 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 }
 
 // A request whose wait would outlast its deadline is refused at once. The error
-// has the exact time at which it would have started, and the others lose
-// nothing.
+// has the exact time at which the request would have started, and the others
+// lose nothing.
 func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,8 @@ func (g *Grant) try(commit bool) (v look) {
 }
 
 // tryThen asks the next Limiter if this one is ready. If it is not, g leaves
-// the queues of the next Limiters, and the estimate takes account of them.
+// the queues of the next Limiters, and the estimate includes the wait for these
+// Limiters.
 func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 	if !v.started {
 		g.leaveThen() // g's turn there must not hold up requests to other hosts

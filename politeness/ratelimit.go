@@ -73,7 +73,7 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// addAged adds a quota that the server told age ago. It adds nothing if the
+// addAged adds a quota from a response of this age. It adds nothing if the
 // quota has been renewed since.
 func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 	if reset >= age {

@@ -195,7 +195,8 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A server that states its quota, in any of the forms, never gets more requests
-// than that. The crawl takes at most three times as long as the quota demands.
+// than its quota. The crawl takes at most three times as long as the quota
+// demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }

@@ -266,7 +266,7 @@ func TestReplayAndIdleConnections(t *testing.T) {
 }
 
 // impatient is a connection that is closed when nothing was written to it for
-// the time after.
+// as long as its field after says.
 type impatient struct {
 	net.Conn
 	after time.Duration
@@ -436,8 +436,8 @@ func TestReplayEnds(t *testing.T) {
 	})
 }
 
-// A Base may first ask another host something in the same context. That is not
-// a replay.
+// A Base may first ask another host something in the same context. The request
+// that follows is not a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

@@ -56,7 +56,8 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return n * time.Second, true
 }
 
-// dateForms are what servers send besides the three forms of RFC 9110 §5.6.7.
+// dateForms are the forms of dates that servers send besides the three of RFC
+// 9110 §5.6.7.
 var dateForms = []string{
 	time.RFC1123Z,                  // a numeric zone
 	"Mon, 02 Jan 2006 15:04:05",    // no zone

@@ -228,7 +228,7 @@ func TestMaxWait(t *testing.T) {
 			t.Errorf("%d granted, %d refused", granted, refused)
 		}
 
-		// A request for which no slot becomes free waits just as long.
+		// A request that lacks only a slot waits for MaxWait too.
 		time.Sleep(time.Second)
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil {
@@ -611,7 +611,7 @@ func TestFieldsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A negative value turns off what its field limits.
+// A negative value turns off the limit or the pause of its field.
 func TestNegativeFields(t *testing.T) {
 	t.Run("Concurrency", func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, GlobalConcurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
@@ -819,7 +819,8 @@ func TestExemptFetchOvertakesThoseWhoWaitForACrawlDelay(t *testing.T) {
 }
 
 // The wait for the machine is known from the beginning, even while the host
-// itself is not ready, whenever the machine's Limiter was first used.
+// itself is not ready. That holds although the machine's Limiter was first used
+// earlier than the host's.
 func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}

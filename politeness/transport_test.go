@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// roundTripFunc is a function as a Base.
+// roundTripFunc makes a function a Base.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -92,11 +92,11 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	})
 }
 
-// countingBody counts what happens to it.
+// countingBody counts how often it is closed.
 type countingBody struct {
 	io.Reader
 	closed atomic.Int32
-	err    error // of Close
+	err    error // what Close returns
 }
 
 func (b *countingBody) Close() error {
@@ -536,8 +536,8 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from when the request really was sent, so a slow dial
-// does not bring the next request closer to it.
+// The interval counts from the time at which the request was really sent, so a
+// slow dial does not bring the next request closer to it.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()
@@ -559,8 +559,8 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 }
 
 // Without an interval, the Transport does not watch when a request is sent. If
-// the host gets an interval meanwhile, that counts from the end of the request,
-// and so from no time before it was sent.
+// the host gets an interval meanwhile, the interval counts from the end of the
+// request, which is never before it was sent.
 func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 	t.Run("a Crawl-delay that another request brings along", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
