@@ -8,11 +8,11 @@ import (
 )
 
 // DirectoryPath is the path under which an origin publishes its keys (draft
-// section 8.1). The URL in Signature-Agent usually ends with it.
+// section 8.1). The URL in Signature-Agent usually ends with this path.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns the component of Signature-Agent that a signature
-// covers, and the value of the field.
+// agentComponent returns what a signature covers of Signature-Agent, and the
+// value of that field. For legacy, see Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {
@@ -21,8 +21,8 @@ func agentComponent(label, agent string, legacy bool) (covered component, header
 	return component{`"signature-agent";key="` + label + `"`, value}, label + "=" + value
 }
 
-// checkAgent returns an error if a URL cannot stand in Signature-Agent (draft
-// section 5.2.1).
+// checkAgent returns an error if agent is not a URL that may stand in
+// Signature-Agent (draft section 5.2.1).
 func checkAgent(agent string) error {
 	u, err := url.Parse(agent)
 	switch {

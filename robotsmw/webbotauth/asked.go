@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// Asked describes the signature that a response asks for (Accept-Signature, RFC
-// 9421 §5.1), and which parts of it [Transport] does not send. It returns ""
-// for a response without the field. With a 401 or 403 a server asks for a
-// signature, and with a 429 for a fresh one (draft section 5.3).
+// Asked says in words which signature a response asks for (Accept-Signature,
+// RFC 9421 §5.1), and which parts of this signature [Transport] does not send.
+// It returns "" for a response without the field, or with an empty one. With a
+// 401 or 403 a server asks for a signature, and with a 429 for a fresh one
+// (draft section 5.3).
 //
-// The text is one line of printable ASCII, 600 bytes at most.
+// The text is one line of 600 bytes at most. It is printable ASCII, except for
+// a "…" after a name that was cut at 200 bytes.
 func Asked(resp *http.Response) string {
 	field := fieldValue(resp.Header, "Accept-Signature")
 	if field == "" {
@@ -57,7 +59,7 @@ func ask(m member) string {
 	}
 	for _, p := range m.params {
 		switch p.key {
-		case "created", "expires", "keyid", "tag": // we send them
+		case "created", "expires", "keyid", "tag": // Transport sends them
 		case "alg":
 			if p.value != `"ed25519"` && p.value != isTrue {
 				missing = append(missing, "alg="+printable(p.value))
@@ -72,7 +74,8 @@ func ask(m member) string {
 	return text
 }
 
-// isCovered reports whether our signatures cover a component.
+// isCovered reports whether a Transport's signatures cover a component.
+// Signature-Agent counts in both forms, whichever LegacyAgent selects.
 func isCovered(it item) bool {
 	switch it.String() {
 	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:

@@ -17,10 +17,11 @@ import (
 
 // A DirectoryReport is what a verifier would find in a key directory.
 type DirectoryReport struct {
-	// Keys are the keys that a verifier can use, in the directory's order.
+	// Keys are the keys that a verifier can use, in the directory's order:
+	// Ed25519 keys that have not expired and are not test keys.
 	Keys []DirectoryKey
-	// Problems say what is wrong, in the order in which a verifier finds it.
-	// Nil: nothing is wrong.
+	// Problems say what is wrong, in the order in which it was found. Nil:
+	// nothing is wrong.
 	Problems []string
 }
 
@@ -28,22 +29,24 @@ type DirectoryReport struct {
 type DirectoryKey struct {
 	ID     string // see [KeyID]
 	Public ed25519.PublicKey
-	// Until is when the last of the key's valid signatures of the directory
-	// expires. Zero: it has none.
+	// Until is the latest time at which a valid signature over the directory by
+	// this key expires. Zero: there is no such signature.
 	Until time.Time
 }
 
-// The limits that verifiers set (draft section 6.7).
+// Verifiers limit the size and the time of a fetch (draft section 6.7). These
+// are the limits of CheckDirectory: maxDirectory is in bytes.
 const (
 	maxDirectory = 64 << 10
 	maxFetch     = 10 * time.Second
 )
 
 // CheckDirectory requests a URL once and reports what a verifier would find
-// wrong with the answer (draft section 5.5 and appendix B): its status, its
-// media type, the keys, the signatures, and how long it may be cached. Like
-// verifiers, it follows no redirect. Base makes the request; nil:
-// http.DefaultTransport. A request that fails is a problem too.
+// wrong with the answer (draft section 5.5 and appendix B). It checks the
+// status, the media type, the keys, the signatures, and how long the answer may
+// be cached. Like verifiers, it follows no redirect. It gives up after ten
+// seconds. base makes the request; nil: http.DefaultTransport. A bad URL and a
+// failed request are reported as problems too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) DirectoryReport {
 	var r DirectoryReport
 	if err := checkAgent(rawURL); err != nil {
@@ -58,7 +61,7 @@ func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) 
 		return r
 	}
 	req.Header.Set("Accept", directoryType)
-	req.Header.Set("Accept-Encoding", "identity") // Content-Digest is computed over the coded body
+	req.Header.Set("Accept-Encoding", "identity") // net/http would decode gzip, and Content-Digest would not fit
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -81,7 +84,7 @@ func (r *DirectoryReport) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// check reports what is wrong with the answer to a request.
+// check adds to the report what it finds in the answer to a request.
 func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
@@ -109,7 +112,7 @@ func (r *DirectoryReport) check(req *http.Request, resp *http.Response, body []b
 	r.checkCaching(resp.Header, now)
 }
 
-// checkKeys parses the JWK Set. It reports whether there is one with a usable
+// checkKeys parses the JWK Set in body. It returns whether the set has a usable
 // key.
 func (r *DirectoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
 	var set struct{ Keys []json.RawMessage }
@@ -181,7 +184,8 @@ func (r *DirectoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 	r.Keys = append(r.Keys, DirectoryKey{ID: id, Public: public})
 }
 
-// checkSignatures looks for a valid signature by each key (draft appendix B.1).
+// checkSignatures checks Content-Digest, and looks for a valid signature by
+// each key (draft appendix B.1).
 func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	r.checkDigest(resp.Header, body)
 	inputs, errInput := parseDictionary(fieldValue(resp.Header, signatureInputField))
@@ -212,7 +216,7 @@ func (r *DirectoryReport) checkSignatures(req *http.Request, resp *http.Response
 func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	field := fieldValue(h, contentDigestField)
 	if field == "" {
-		return // a signature that covers the field will fail
+		return // every signature must cover the field, so verify reports this
 	}
 	members, err := parseDictionary(field)
 	if err != nil {
@@ -226,8 +230,8 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 	}
 }
 
-// verify checks one signature. It returns when the signature expires and its
-// key, or why it is not valid.
+// verify checks one signature. If it is valid, verify returns when it expires
+// and its key. If not, why says the reason.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
 		return until, nil, "it does not say what it covers"
@@ -274,7 +278,8 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 }
 
 // coveredBy returns the components that a signature covers, with their values.
-// If they are not good enough to trust the signature, why says so.
+// If a verifier could not trust a signature of these components, why says the
+// reason.
 func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)
 	for _, it := range list {
@@ -298,7 +303,8 @@ func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []c
 	return covered, ""
 }
 
-// valueOf returns the value of a component (RFC 9421 §2).
+// valueOf returns the value of a component (RFC 9421 §2). ok is false if the
+// answer does not have the component, or if this package does not know it.
 func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok bool) {
 	switch it.String() {
 	case `"@authority";req`:
@@ -318,8 +324,8 @@ func valueOf(it item, req *http.Request, resp *http.Response) (value string, ok 
 	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
 }
 
-// checkCaching reports signatures that expire before the answer does in a
-// cache.
+// checkCaching reports each key whose signature expires while a cache may still
+// keep the answer.
 func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	kept, ok := maxAge(h, now)
 	if !ok {
@@ -333,8 +339,8 @@ func (r *DirectoryReport) checkCaching(h http.Header, now time.Time) {
 	}
 }
 
-// maxAge returns how much longer a cache may keep an answer (RFC 9111 §4.2), if
-// the answer says so.
+// maxAge returns how much longer any cache, private or shared, may keep an
+// answer (RFC 9111 §4.2). ok is false if the answer does not say.
 func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -358,14 +364,15 @@ func maxAge(h http.Header, now time.Time) (kept time.Duration, ok bool) {
 	return 0, false
 }
 
-// dateParam returns a parameter that is a time.
+// dateParam returns a parameter that is a time in seconds since 1970.
 func dateParam(m member, name string) (time.Time, bool) {
 	bare, _ := m.param(name)
 	n, err := strconv.ParseInt(bare, 10, 64)
 	return time.Unix(n, 0), err == nil && n >= 0
 }
 
-// dateOf returns a time of a JWK, which may have a fraction (RFC 7519 §2).
+// dateOf returns a time of a JWK: seconds since 1970. They may have a fraction
+// (RFC 7519 §2), which is dropped.
 func dateOf(n json.Number) (time.Time, bool) {
 	seconds, err := n.Float64()
 	return time.Unix(int64(min(max(seconds, 0), 1<<40)), 0), err == nil
@@ -373,8 +380,8 @@ func dateOf(n json.Number) (time.Time, bool) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable returns a foreign text in printable ASCII, and at most about 200
-// bytes of it, so that it cannot control a terminal.
+// printable returns a text from outside in printable ASCII, so that it cannot
+// control a terminal. A text of more than 200 bytes is cut and ends with "…".
 func printable(text string) string {
 	text = string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What a verifier finds wrong, and what its owner is told. Each row changes one
-// thing in a directory of two keys that is right.
+// Each row changes one thing in a correct directory of two keys. The report has
+// the problems in want, in this order, and no others.
 func TestCheckDirectory(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	keys := []ed25519.PrivateKey{newKey(t), newKey(t)}
@@ -30,7 +30,7 @@ func TestCheckDirectory(t *testing.T) {
 		header http.Header
 		body   []byte
 	}
-	// signed makes an answer with another body and the signatures that fit.
+	// signed makes an answer with this body and with signatures that fit it.
 	signed := func(body string, created, expires time.Time, covered ...string) answer {
 		h := http.Header{"Content-Type": {directoryType}, "Content-Digest": {contentDigest([]byte(body))}}
 		values := map[string]string{`"@authority";req`: "bot.example", `"content-digest"`: h.Get("Content-Digest"), `"@status"`: "200", `"@path";req`: DirectoryPath, `"@method";req`: "GET", `"content-type"`: directoryType, `"x-none"`: "", `"@query"`: "?", `"content-digest";sf`: ""}
@@ -61,7 +61,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		url  string // "": at
+		url  string // "" stands for at
 		answer
 		keys int
 		want []string // parts of the problems, in order
@@ -151,7 +151,8 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// CheckDirectory sends one request as a verifier does.
+// CheckDirectory sends one request, as a verifier does. If the request fails,
+// that is the only problem in the report.
 func TestCheckDirectory_Asks(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("bot.example", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}})
@@ -185,7 +186,8 @@ func TestCheckDirectory_Asks(t *testing.T) {
 	}
 }
 
-// Any byte of the answer that is changed on the way is found.
+// A change of any byte of the body, of Content-Digest, Signature-Input or
+// Signature is reported.
 func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}}
 	now := time.Unix(1_800_000_000, 0)
@@ -222,8 +224,8 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, a report comes of it, fit for a terminal, and a
-// key is signed by nobody who has not got it.
+// Whatever a server answers, the problems in the report contain no control
+// characters, and no key counts as signed except the one that really signed.
 func FuzzCheckDirectory(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	_, key, err := ed25519.GenerateKey(zeros{})

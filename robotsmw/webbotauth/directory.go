@@ -17,20 +17,20 @@ import (
 // directoryType is the media type of a directory at DirectoryPath.
 const directoryType = "application/http-message-signatures-directory+json"
 
-// directoryTag is the tag of a signature with which a key proves that it
-// belongs to the directory.
+// directoryTag is the tag of a signature over the directory. Such a signature
+// proves that its key belongs to the directory.
 const directoryTag = "http-message-signatures-directory"
 
 // A Directory serves the crawler's public keys to verifiers. It is an
 // http.Handler for [DirectoryPath], behind TLS.
 //
-// It publishes the keys as a JWK Set, and signs each answer with each of them
-// (draft appendix B), which Cloudflare demands. To keep private keys off the
-// web server, make the answer elsewhere with [Directory.Response].
+// It publishes the public keys as a JWK Set, and signs each answer with every
+// key (draft appendix B). Cloudflare demands these signatures. To keep private
+// keys off the web server, make the answer elsewhere with [Directory.Response].
 //
 // To change keys, publish the old and the new key. When answers without the new
-// key have left the caches, sign with the new key. When the old key's last
-// signature has expired, remove the old key.
+// key have left the caches, sign requests with the new key. When the old key's
+// last signature has expired, remove the old key.
 //
 // Directory is safe for concurrent use. Its fields must not be changed after
 // its first use.
@@ -39,21 +39,23 @@ type Directory struct {
 
 	// Authority is the host that the keys belong to, with its port unless that
 	// is 443: "bot.example". A request for another host is answered with 421,
-	// or that host's owner would seem to vouch for the keys. Required.
+	// because the keys would otherwise seem to belong to that host. Required.
 	Authority string
 
-	// Keys are published and sign, in this order. See [ReadKey]. There must be
-	// one; two are usual while keys change; ten are the most.
+	// Keys are the private keys, in the order in which they sign the answer and
+	// their public parts are published. See [ReadKey]. One is required; two are
+	// usual while keys change; ten are the most.
 	Keys []ed25519.PrivateKey
 
 	// Validity is how long the signatures of an answer are valid, in whole
-	// seconds. An answer may be cached for half of that, and for an hour at
-	// most. 0: 24 hours.
+	// seconds: two seconds or more. An answer may be cached for half of this
+	// time, but for one hour at most. 0: 24 hours.
 	Validity time.Duration
 }
 
-// ServeHTTP answers GET and HEAD. If the Directory's fields are wrong, it
-// answers 500 with the reason.
+// ServeHTTP answers GET and HEAD with the directory, other methods with 405,
+// and a request for another host with 421. If the Directory's fields are wrong,
+// it answers GET and HEAD with 500 and the reason.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := d.authority()
 	if err != nil {
@@ -84,7 +86,8 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Response returns the directory's answer as of a time: the header fields and
 // the body. A web server without the keys may serve both unchanged for half of
 // Validity. An answer that is cached at the end of that time still has valid
-// signatures when the cache drops it. An error says which field is wrong.
+// signatures when the cache drops it. An error says which field of the
+// Directory is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {

@@ -97,7 +97,7 @@ func TestDirectory_Misconfigured(t *testing.T) {
 	}
 }
 
-// An answer is never cached for longer than its signatures live.
+// An answer may never be cached for longer than its signatures are valid.
 func TestDirectory_Caching(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for validity, want := range map[time.Duration]string{
@@ -124,9 +124,10 @@ func TestDirectory_Caching(t *testing.T) {
 	}
 }
 
-// A keyring verifies as draft section 5.5 has it: it fetches the keys of an
-// agent, keeps them for as long as it may, and asks again for a keyid it does
-// not know only then.
+// A keyring gets keys as a verifier of draft section 5.5 does. It fetches an
+// agent's directory and keeps its keys for one hour. It fetches the directory
+// again only after this hour, even if it is asked for a keyid that it does not
+// know.
 type keyring struct {
 	base http.RoundTripper
 
@@ -153,7 +154,8 @@ func (k *keyring) key(ctx context.Context, id string) (ed25519.PublicKey, error)
 	return k.keys[id], nil
 }
 
-// Keys change while requests are under way; no verification is lost.
+// The crawler changes its keys while requests are under way. The signature of
+// every request still verifies.
 func TestRotation_UnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := []ed25519.PrivateKey{newKey(t), newKey(t), newKey(t)}
@@ -170,7 +172,7 @@ func TestRotation_UnderLoad(t *testing.T) {
 		var used sync.Map
 		web.Handle("bot.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { directory.Load().ServeHTTP(w, r) }))
 		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(4 * time.Minute) // a slow network: the signature still holds
+			time.Sleep(4 * time.Minute) // a slow network: the signature is valid for one minute more
 			m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
 			if m == nil {
 				t.Error("not signed:", r.Header)
@@ -225,7 +227,8 @@ func TestRotation_UnderLoad(t *testing.T) {
 	})
 }
 
-// Requests and answers at the same time, for the race detector.
+// Goroutines sign requests and check a directory at the same time, for the race
+// detector.
 func TestConcurrentUse(t *testing.T) {
 	key := newKey(t)
 	var web robotstest.Internet
@@ -247,7 +250,8 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// The file and its fields, made ahead, are what a server then sends.
+// CheckDirectory finds no problem if a server sends the header fields and the
+// body from Response unchanged.
 func TestDirectory_Response(t *testing.T) {
 	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t), newKey(t)}}
 	header, body, err := d.Response(time.Now())

@@ -1,15 +1,15 @@
-// Package webbotauth proves to servers who a crawler is: it signs requests and
-// publishes the keys to verify them with.
+// Package webbotauth proves to servers who a crawler is: it signs requests, and
+// publishes the public keys that verify the signatures.
 //
 // This is Web Bot Auth as of draft-ietf-webbotauth-httpsig-protocol-01 (29
 // October 2026), a profile of HTTP Message Signatures (RFC 9421). The draft is
-// not finished. This package changes with it, and so does the number above.
-// "Draft section" in this package refers to that draft.
+// not finished, and this package will follow its changes. "Draft section" and
+// "draft appendix" in this package refer to that draft.
 //
 // # Signing
 //
 // A [Transport] signs the requests that pass through it. Give it to a crawler
-// as the base transport, below pace and retries:
+// as the base transport, below the pace and the retries:
 //
 //	key, err := webbotauth.ReadKey("key.pem")
 //	…
@@ -21,36 +21,37 @@
 //		},
 //	})
 //
-// Each attempt then carries three fields:
+// Each attempt over https then carries three more header fields:
 //
 //	Signature-Agent: sig1="https://bot.example/.well-known/http-message-signatures-directory"
 //	Signature-Input: sig1=("@authority" "@method" "@path" "signature-agent";key="sig1");created=…;expires=…;keyid="…";alg="ed25519";tag="web-bot-auth"
 //	Signature: sig1=:…:
 //
-// Signature-Agent says where the keys are. Signature-Input says what is signed
-// and until when that is valid. Deployed verifiers disagree on the form of
-// Signature-Agent: see [Transport.LegacyAgent].
+// Signature-Agent says where the keys are. Signature-Input says what is signed,
+// and how long the signature is valid. Signature is the signature itself.
+// Deployed verifiers disagree on the form of Signature-Agent: see
+// [Transport.LegacyAgent].
 //
-// A signature proves that the holder of the key sent the request, and nothing
-// else. The owner of a site, or of the bot wall before it, decides which
-// crawlers to let in, and usually wants to know of them beforehand.
+// A signature proves only that the holder of the key signed the request. The
+// owner of a site, or of the bot wall in front of it, decides which crawlers to
+// let in, and usually wants to know them beforehand.
 //
 // # Publishing the keys
 //
 // A [Directory] is the http.Handler for [DirectoryPath]. If the web server
 // should not have the private keys, make the answer in advance with
-// [Directory.Response]. [CheckDirectory] checks the result as a verifier does,
-// and
+// [Directory.Response]. [CheckDirectory] fetches the directory and checks it as
+// a verifier does. This command prints the report:
 //
 //	robotscheck identity https://bot.example
 //
-// prints its report. robotscheck is in this module's examples.
+// robotscheck is one of this module's examples.
 //
 // # Keys
 //
-// Keys are Ed25519 keys, which deployed verifiers accept. A key stands for a
-// role, not a person, and signs for one crawler only. [ReadKey] reads a key
-// from a file that only its owner may read. No error or log line of this
+// Keys are Ed25519 keys, which deployed verifiers accept. Give each crawler a
+// key of its own: a key stands for a crawler, not for a person. [ReadKey] reads
+// a key from a file that only its owner may read. No error or log line of this
 // package contains a private key, and printing a Transport or Directory shows
 // none of its fields. The keys that are printed in RFC 9421 and RFC 8037 are
 // refused.

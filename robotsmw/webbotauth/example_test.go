@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// newKey makes a key. A crawler reads one, with ReadKey.
+// newKey makes a key for an example. A crawler reads its key with ReadKey.
 func newKey() ed25519.PrivateKey {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -28,11 +28,12 @@ func newKey() ed25519.PrivateKey {
 	return key
 }
 
-// signed is a server that prints which of its requests are signed.
+// signed is a server that prints the path of each request, and what the
+// request's signature covers.
 var signed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	input := r.Header.Get("Signature-Input")
 	if i := strings.Index(input, ")"); i > 0 {
-		input = input[:i+1] // the times and the key's name are others each time
+		input = input[:i+1] // without the times and the key's ID, which differ each time
 	}
 	fmt.Println(r.URL.Path, input)
 	if r.URL.Path == "/robots.txt" {
@@ -89,8 +90,9 @@ func ExampleTransport_colly() {
 	// /page sig1=("@authority" "@method" "@path" "signature-agent";key="sig1")
 }
 
-// For a verifier that reads drafts before architecture-04, such as the one that
-// Cloudflare documents: Signature-Agent is one string, and names the origin.
+// With LegacyAgent, Signature-Agent is one string, the origin. Some verifiers
+// follow the drafts before draft-meunier-web-bot-auth-architecture-04, such as
+// the one that Cloudflare documents, and expect this form.
 func ExampleTransport_legacyAgent() {
 	var web robotstest.Internet
 	web.Handle("https://example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +133,7 @@ func ExampleReadKey() {
 	// webbotauth: the key in key.json: it is the test key of RFC 9421 appendix B.1.4, which everybody has: make one with openssl genpkey -algorithm ed25519
 }
 
-// The key of RFC 8037 appendix A, and its thumbprint.
+// The key and its thumbprint are those of RFC 8037 appendix A.
 func ExampleKeyID() {
 	public := ed25519.PublicKey("\xd7\x5a\x98\x01\x82\xb1\x0a\xb7\xd5\x4b\xfe\xd3\xc9\x64\x07\x3a\x0e\xe1\x72\xf3\xda\xa6\x23\x25\xaf\x02\x1a\x68\xf7\x07\x51\x1a")
 	fmt.Println(webbotauth.KeyID(public))
@@ -156,8 +158,8 @@ func ExampleDirectory() {
 	// Output: 200 OK application/http-message-signatures-directory+json max-age=3600
 }
 
-// The answer is made where the keys are, and served elsewhere. Robotscheck does
-// it on a command line: robotscheck identity -out DIR.
+// The answer is made on the computer that has the keys, and served by another.
+// The command robotscheck identity -out DIR makes such an answer too.
 func ExampleDirectory_Response() {
 	d := webbotauth.Directory{
 		Authority: "bot.example",

@@ -17,8 +17,8 @@ import (
 )
 
 // KeyID returns the ID of a key: its JWK SHA-256 thumbprint in base64url (RFC
-// 7638 §3, RFC 8037 appendix A.3). It is the keyid of every signature and the
-// kid in the directory.
+// 7638 §3, RFC 8037 appendix A.3). Every signature names its key by this ID
+// (keyid), and so does the directory (kid).
 func KeyID(public ed25519.PublicKey) string {
 	h := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
 	return base64.RawURLEncoding.EncodeToString(h[:])
@@ -28,9 +28,9 @@ func KeyID(public ed25519.PublicKey) string {
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
-// writes it, or a JWK (RFC 8037). It is an error if anybody but the owner may
-// read or change the file (on systems with such modes), or if the key is
-// printed in a standard. No error contains any of the file's content.
+// writes it, or a JWK (RFC 8037). It is an error if the file's mode allows more
+// than 0600 (except on Windows, which has no such modes), or if the key is
+// printed in RFC 9421 or RFC 8037. No error contains any of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
@@ -47,10 +47,11 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// maxKeyFile is more bytes than a key file can have.
+// maxKeyFile is the size in bytes above which a file is refused.
 const maxKeyFile = 16 << 10
 
-// readPrivate reads a file that only its owner may read and change.
+// readPrivate reads a regular file that nobody but its owner may read or
+// change, and that is not too large for a key. It refuses any other file.
 func readPrivate(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -80,7 +81,7 @@ var (
 	errMismatch   = errors.New("its public part is not that of its private part")
 )
 
-// parseKey parses a private key in PKCS#8 or JWK.
+// parseKey parses a private key: PKCS#8 in PEM, or a JWK.
 func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
 		return parseJWK(data)
@@ -154,15 +155,15 @@ func checkKey(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// testKeys are keys whose private part is printed in a standard, by ID. They
-// must not be used (draft section 6.8).
+// testKeys maps the ID of each key whose private part is printed in a standard
+// to its place there. These keys must not be used (draft section 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",
 }
 
-// private keeps a struct that holds keys out of logs and errors: printing or
-// encoding the struct gives isPrivate.
+// private is embedded in structs that hold keys. Printing such a struct, or
+// encoding it as JSON, gives isPrivate, so logs and errors show no key.
 type private struct{}
 
 const isPrivate = "(private)"

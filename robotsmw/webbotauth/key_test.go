@@ -73,7 +73,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// The error says what is wrong, and contains nothing of the file.
+// The error says what is wrong, and contains no part of the file's content.
 func TestReadKey_Refuses(t *testing.T) {
 	key := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -124,8 +124,8 @@ func TestReadKey_Refuses(t *testing.T) {
 	}
 }
 
-// saysNothing fails if a text has part of a key, or a line of a file that has
-// one.
+// saysNothing fails the test if a text contains a part of the key, or a line of
+// the file.
 func saysNothing(t *testing.T, text string, key ed25519.PrivateKey, file []byte) {
 	t.Helper()
 	secrets := []string{
@@ -184,7 +184,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// Reading never panics, and never tells what was read.
+// parseKey never panics, and its errors never contain the text that was parsed.
 func FuzzParseKey(f *testing.F) {
 	f.Add(pemOf(f, newKey(f)))
 	f.Add(jwkOf(newKey(f)))

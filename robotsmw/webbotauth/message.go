@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// authority returns @authority of a request that is about to be sent over TLS
-// (RFC 9421 §2.2.3).
+// authority returns the component @authority of a request over TLS (RFC 9421
+// §2.2.3).
 func authority(req *http.Request) (string, error) {
 	host := req.Host
 	if host == "" {
@@ -18,8 +18,9 @@ func authority(req *http.Request) (string, error) {
 	return normalHost(host)
 }
 
-// normalHost returns a host with its port in the form of @authority: as
-// net/http sends it, in lower case, without the port of https.
+// normalHost returns a host, with or without a port, in the form of @authority:
+// as net/http sends it, but in lower case, and without port 443 or an empty
+// port.
 func normalHost(host string) (string, error) {
 	host, err := sentHost(host)
 	if err != nil {
@@ -30,9 +31,9 @@ func normalHost(host string) (string, error) {
 	return strings.TrimSuffix(host, ":"), nil
 }
 
-// sentHost returns the Host header that net/http sends for host. For a
-// non-ASCII name or an address with a zone the two differ, so net/http is
-// asked.
+// sentHost returns the Host header that net/http sends for host. net/http
+// changes a name that is not ASCII and an address with a zone. For these,
+// sentHost lets net/http write a request to memory, and reads the Host from it.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
 		return host, nil
@@ -50,8 +51,8 @@ func sentHost(host string) (string, error) {
 	return name, nil
 }
 
-// path returns @path of a request that is about to be sent: the path of its
-// target as it is sent, with its escapes (RFC 9421 §2.2.6).
+// path returns the component @path of a request (RFC 9421 §2.2.6): the path as
+// net/http sends it, with its escapes and without the query.
 func path(req *http.Request) string {
 	target, _, _ := strings.Cut(req.URL.RequestURI(), "?")
 	if after, absolute := strings.CutPrefix(target, req.URL.Scheme+"://"); absolute { // the URL has an Opaque part
@@ -61,7 +62,7 @@ func path(req *http.Request) string {
 	return target
 }
 
-// method returns @method of a request that is about to be sent.
+// method returns the component @method of a request.
 func method(req *http.Request) string {
 	if req.Method == "" {
 		return http.MethodGet

@@ -12,9 +12,9 @@ import (
 // in Signature-Input, and its value.
 type component struct{ id, value string }
 
-// signatureBase returns the text that is signed (RFC 9421 §2.5), and the member
-// of Signature-Input that describes it. params are that member's parameters,
-// serialized.
+// signatureBase returns the text that is signed (RFC 9421 §2.5), and the value
+// of the member of Signature-Input that describes it. params are the parameters
+// of that member, serialized.
 func signatureBase(covered []component, params string) (base, input string) {
 	var b, list strings.Builder
 	b.Grow(512)
@@ -34,15 +34,16 @@ func signatureBase(covered []component, params string) (base, input string) {
 	return b.String(), list.String()
 }
 
-// sign returns the members of Signature-Input and Signature under a label.
+// sign signs the covered components. It returns the members of Signature-Input
+// and Signature that have this label.
 func sign(key ed25519.PrivateKey, label string, covered []component, params string) (input, signature string) {
 	base, input := signatureBase(covered, params)
 	value := ed25519.Sign(key, []byte(base))
 	return label + "=" + input, label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
 }
 
-// lifetime returns the parameters for the times between which a signature is
-// valid.
+// lifetime returns the parameters created and expires, serialized: a signature
+// is valid between these times.
 func lifetime(created, expires time.Time) string {
 	return ";created=" + strconv.FormatInt(created.Unix(), 10) + ";expires=" + strconv.FormatInt(expires.Unix(), 10)
 }

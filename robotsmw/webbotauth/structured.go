@@ -12,14 +12,14 @@ import (
 
 // This file parses the Structured Fields (RFC 9651) that signatures use:
 // dictionaries whose members are items or lists of items. A bare item is kept
-// in serialized form, so that a signature base is made by joining.
+// in serialized form, so a signature base is made by joining strings.
 
 // A member is a member of a dictionary.
 type member struct {
 	key    string
 	isList bool
 	list   []item // if isList
-	item          // if not isList; a list uses its params too
+	item          // if not isList; but the params of a list are here too
 }
 
 // An item is a bare item, serialized, and its parameters.
@@ -31,11 +31,11 @@ type item struct {
 // A param is a parameter. Its value is a bare item, serialized.
 type param struct{ key, value string }
 
-// isTrue is the serialized Boolean that a key without a value stands for.
+// isTrue is the value of a key without a value: the Boolean true, serialized.
 const isTrue = "?1"
 
 // fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
-// and joined.
+// and joined with ", ".
 func fieldValue(h http.Header, name string) string {
 	lines := slices.Clone(h.Values(name))
 	for i, line := range lines {
@@ -158,7 +158,7 @@ func parseDictionary(text string) (members []member, err error) {
 }
 
 // A reader holds the text that is left to parse. Each method takes something
-// from the beginning of s, or sets bad.
+// from the beginning of s. A method that finds a syntax error sets bad.
 type reader struct {
 	s   string
 	bad bool
@@ -291,8 +291,9 @@ func (r *reader) bareItem() string {
 	return r.fail()
 }
 
-// number takes an Integer of up to 15 digits, or a Decimal of up to 12 digits
-// and up to three after the point.
+// number takes an Integer of up to 15 digits, or a Decimal with up to 12 digits
+// before the point and up to three after it. It returns the number without
+// superfluous zeros.
 func (r *reader) number() string {
 	minus := r.skip('-')
 	whole := r.while(isDigit)
@@ -337,7 +338,7 @@ func (r *reader) quoted() string {
 
 func (r *reader) byteSequence() string {
 	text, rest, ok := strings.Cut(r.s[1:], ":")
-	if !ok || strings.ContainsAny(text, "\r\n") { // the decoder would skip them
+	if !ok || strings.ContainsAny(text, "\r\n") { // the decoder of base64 would skip these bytes
 		return r.fail()
 	}
 	// A sender may have left out the padding (RFC 9651 §4.2.7).

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// RFC 9651 §3 and §4.2: what is read, and how it is written again.
+// Each row has a dictionary (RFC 9651 §3, §4.2), and how it is written again
+// after it was parsed.
 func TestParseDictionary(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},
@@ -66,7 +67,8 @@ func dictionaryText(members []member) string {
 	return strings.Join(all, ", ")
 }
 
-// What is read can be written, and is then read as the same.
+// A dictionary that was parsed can be written, and the result is parsed as the
+// same dictionary.
 func FuzzParseDictionary(f *testing.F) {
 	f.Add(`sig1=("@authority" "signature-agent";key="sig1");created=1735689600;keyid="x";tag="web-bot-auth"`)
 	f.Add("a=1.5;x, b=:YQ:, c=@-1, d=?0, e=*t, f=%\"f%c3%bc\", g")

@@ -10,21 +10,22 @@ import (
 )
 
 // A Transport is an http.RoundTripper that signs requests (draft section 5.2,
-// RFC 9421). Put it below pace and retries, around the http.Transport, so that
-// each attempt, each redirect hop and each fetch of robots.txt is signed as it
-// is sent. In robotsmw that place is Options.Base.
+// RFC 9421). Put it below the pace and the retries, around the http.Transport.
+// Then each attempt, each redirect hop and each fetch of robots.txt is signed
+// when it is sent. In robotsmw this place is Options.Base.
 //
 // A signature covers @authority, @method, @path and Signature-Agent. It does
 // not cover the query or the body. The Host header is sent as @authority has
 // it: in lower case, without the port of https.
 //
-// A request over plain http is not signed (draft section 6.1). A request that
+// Only requests over https are signed (draft section 6.1). A request that
 // already has a Signature, Signature-Input or Signature-Agent is sent
 // unchanged, and the first such request is logged.
 //
-// The request is never changed, and the response is Base's own. Transport is
-// safe for concurrent use. It must not be copied, nor its fields be changed,
-// after its first use. To change the key, make another Transport.
+// The caller's request is never changed: a copy of it is signed and sent. The
+// response is Base's own, and its Request is the caller's. Transport is safe
+// for concurrent use. After its first use, it must not be copied and its fields
+// must not be changed. To change the key, make another Transport.
 type Transport struct {
 	private
 
@@ -32,32 +33,34 @@ type Transport struct {
 	Base http.RoundTripper
 
 	// Key signs the requests. See [ReadKey]. Required: without a key, or with a
-	// test key of RFC 9421, every request over https is an error.
+	// key that is printed in RFC 9421 or RFC 8037, no request can be signed,
+	// and RoundTrip returns an error instead.
 	Key ed25519.PrivateKey
 
-	// Agent is the URL in Signature-Agent, an https URL where verifiers find
+	// Agent is the URL in Signature-Agent: the https URL where verifiers find
 	// the key, for example
 	// "https://bot.example/.well-known/http-message-signatures-directory".
 	// Required.
 	Agent string
 
-	// Validity is how long a signature is valid, in whole seconds, 24 hours at
-	// most. 0: five minutes.
+	// Validity is how long a signature is valid, in whole seconds: from one
+	// second to 24 hours. 0: five minutes.
 	Validity time.Duration
 
 	// LegacyAgent sends Signature-Agent as one string, as in the drafts before
-	// draft-meunier-web-bot-auth-architecture-04. Agent is then the origin
+	// draft-meunier-web-bot-auth-architecture-04. Agent must then be the origin
 	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
-	// False sends a dictionary with one member, which the draft demands.
+	// False sends a dictionary with one member, as the draft demands.
 	//
 	// Cloudflare's documents of July 2026 ask for the string, and say that
 	// verification fails if a member of a dictionary is covered. Cloudflare's
-	// own library accepts both forms. That its network accepts both is
-	// reported, not documented. Amazon and Google do not say.
+	// own library accepts both forms. According to reports, its network accepts
+	// both too, but Cloudflare does not document this. Amazon and Google do not
+	// say which form they accept.
 	LegacyAgent bool
 
-	// Logger gets a warning about the first request that is signed already.
-	// Nil: slog.Default().
+	// Logger gets a warning about the first request that has one of the three
+	// fields already. Nil: slog.Default().
 	Logger *slog.Logger
 
 	prepare sync.Once
@@ -78,15 +81,16 @@ type fixed struct {
 // label is the name of our signature, and of our member of Signature-Agent.
 const label = "sig1"
 
-// The fields of a signed request.
+// The header fields that a signed request has in addition to its own.
 const (
 	signatureField      = "Signature"
 	signatureInputField = "Signature-Input"
 	signatureAgentField = "Signature-Agent"
 )
 
-// RoundTrip signs the request and sends it. Its errors are those of Base, and
-// one for each request if the Transport's fields are wrong.
+// RoundTrip sends the request, signed if it is over https and has no signature
+// yet. It returns Base's errors. If the Transport's fields are wrong or the
+// host cannot be sent, it returns an error of its own and sends nothing.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || t.isForeign(req) {
 		return t.base().RoundTrip(req)
@@ -105,8 +109,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections calls the method of Base, if it has one.
-// http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections calls Base's method of this name, if there is one.
+// http.Client.CloseIdleConnections needs it.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -123,7 +127,7 @@ func (t *Transport) base() http.RoundTripper {
 // isForeign reports whether a request already has a Signature, Signature-Input
 // or Signature-Agent field, and logs the first such request. Such a request is
 // not signed here, because a change to these fields would break the signature
-// that it has.
+// that the request has.
 func (t *Transport) isForeign(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
 		if _, ok := req.Header[name]; !ok {
@@ -175,8 +179,8 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 // maxValidity is the longest validity that the draft recommends (section 5.2).
 const maxValidity = 24 * time.Hour
 
-// check returns an error if the fields are wrong, else what is the same in
-// every request.
+// check checks the Transport's fields. It returns what is the same in every
+// request, or an error if a field is wrong.
 func (t *Transport) check() (fixed, error) {
 	if err := checkKey(t.Key); err != nil {
 		return fixed{}, fmt.Errorf("webbotauth: Transport.Key: %w", err)

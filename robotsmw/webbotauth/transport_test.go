@@ -24,8 +24,9 @@ import (
 
 var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "@method" "@path" "signature-agent"(?:;key="sig1")?\);created=(\d+);expires=(\d+);keyid="([^"]+)";alg="ed25519";tag="web-bot-auth")$`)
 
-// verified checks the signature of a request as its server got it, by other
-// means than the package's. It returns the signature's parameters.
+// verified checks the signature of a request that a server received. It makes
+// the signature base without the package's code. It returns the times between
+// which the signature is valid.
 func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.Time, err error) {
 	m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
 	if m == nil {
@@ -53,7 +54,8 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 	return seconds(m[2]), seconds(m[3]), nil
 }
 
-// A verifier answers a request with a valid signature by 200, another by 401.
+// verifier answers 200 to a request with a valid signature, and 401 to any
+// other.
 func verifier(public ed25519.PublicKey) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := verified(r, public); err != nil {
@@ -166,7 +168,7 @@ func TestTransport_LeavesAlone(t *testing.T) {
 	}
 }
 
-// The RoundTripper contract: the request is the caller's.
+// An http.RoundTripper must not change the caller's request.
 func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	header := http.Header{"Accept": {"text/html"}, "X-Shared": make([]string, 1, 4)}
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://A.example:443/a?b", strings.NewReader("body"))
@@ -253,8 +255,8 @@ func TestTransport_Misconfigured(t *testing.T) {
 	}
 }
 
-// A crawl below the pace: every hop and robots.txt is signed, as of when it is
-// sent, not of when it was asked for.
+// In a paced crawl, each page, each redirect hop and each robots.txt is signed
+// when it is sent, not when the crawler asked for it.
 func TestTransport_UnderThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)
@@ -358,7 +360,7 @@ type idleCloser struct{ close func() }
 func (c idleCloser) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.EOF }
 func (c idleCloser) CloseIdleConnections()                           { c.close() }
 
-// A signature is to cost less than 60 µs.
+// Signing and sending one request should take less than 60 µs.
 func BenchmarkTransport(b *testing.B) {
 	key := newKey(b)
 	resp := &http.Response{StatusCode: 200, Body: http.NoBody}

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// testKey is that of RFC 9421 appendix B.1.4. The vectors are made with it.
+// testKey returns the key of RFC 9421 appendix B.1.4. The signatures in this
+// file are made with this key.
 func testKey(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	seed, err := base64.RawURLEncoding.DecodeString("n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU")
@@ -26,9 +27,8 @@ const (
 	testAgent = "https://signature-agent.test"
 )
 
-// The requests that are signed in the draft (appendix E.2), in its test data
-// (web_bot_auth_architecture_v1 and _v2) and in RFC 9421 (appendix B.2.6), with
-// the key of RFC 9421 appendix B.1.4.
+// The signatures are printed in the draft (appendix E.2), in its test data
+// (web_bot_auth_architecture_v1 and _v2) and in RFC 9421 (appendix B.2.6).
 func TestVectors_Requests(t *testing.T) {
 	const (
 		key    = `;created=1735689600;keyid="` + testKeyID + `";alg="ed25519"`
@@ -50,7 +50,7 @@ func TestVectors_Requests(t *testing.T) {
 		name, label string
 		covered     []component
 		params      string
-		input       string // "": what covered and params make
+		input       string // the expected Signature-Input; "": it is not compared
 		signature   string
 	}{
 		{
@@ -105,7 +105,7 @@ func TestVectors_Requests(t *testing.T) {
 			if signature != tt.signature {
 				t.Errorf("Signature\n%s\nwant\n%s", signature, tt.signature)
 			}
-			// What was written is read as it was.
+			// Each result is parsed and written again without a change.
 			for _, text := range []string{input, signature} {
 				members, err := parseDictionary(text)
 				if err != nil || len(members) != 1 || members[0].key != tt.label || tt.label+"="+members[0].text() != text {
@@ -116,7 +116,7 @@ func TestVectors_Requests(t *testing.T) {
 	}
 }
 
-// The field in both forms, as in draft E.2.1 and E.2.2.
+// Signature-Agent has the forms of draft appendix E.2.1 and E.2.2.
 func TestVectors_SignatureAgent(t *testing.T) {
 	if _, got := agentComponent("sig2", testAgent, false); got != `sig2="https://signature-agent.test"` {
 		t.Error("dictionary:", got)
@@ -128,7 +128,7 @@ func TestVectors_SignatureAgent(t *testing.T) {
 
 const testDirectory = `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`
 
-// Draft E.2.3: the signed directory.
+// The signed directory is that of draft appendix E.2.3.
 func TestVectors_Directory(t *testing.T) {
 	host, err := (&Directory{Authority: "Signature-Agent.test:443"}).authority()
 	if err != nil {
@@ -149,9 +149,8 @@ func TestVectors_Directory(t *testing.T) {
 	}
 }
 
-// The verifier takes the signed directory of the draft, and that of its test
-// data (web_bot_auth_directory_response_v1), whose parameters are in another
-// order.
+// The signed directory of the draft is valid, and so is that of its test data
+// (web_bot_auth_directory_response_v1), whose parameters are in another order.
 func TestVectors_DirectoryIsVerified(t *testing.T) {
 	tests := []struct{ name, input, signature string }{
 		{
@@ -182,7 +181,7 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 	}
 }
 
-// RFC 8037 appendix A.3, and the key of the draft.
+// The expected IDs are those of RFC 8037 appendix A.3 and of the draft.
 func TestVectors_KeyID(t *testing.T) {
 	for x, want := range map[string]string{
 		"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
@@ -198,8 +197,8 @@ func TestVectors_KeyID(t *testing.T) {
 	}
 }
 
-// RFC 9421 §2.1, §2.1.2, §2.3 and §5.2: fields, members of dictionaries,
-// parameters, Accept-Signature.
+// The rows are examples of RFC 9421: of fields (§2.1), members of dictionaries
+// (§2.1.2), parameters (§2.3) and Accept-Signature (§5.2).
 func TestVectors_Fields(t *testing.T) {
 	h := http.Header{
 		"X-Ows-Header":  {"  Leading and trailing whitespace.  "},
@@ -239,7 +238,8 @@ func TestVectors_Fields(t *testing.T) {
 	}
 }
 
-// RFC 9421 §2.2.1, §2.2.3 and §2.2.6, and what they do not show.
+// The rows are the examples of RFC 9421 §2.2.1, §2.2.3 and §2.2.6, and cases
+// that have no example there.
 func TestVectors_DerivedComponents(t *testing.T) {
 	tests := []struct{ name, url, host, wantHost, wantPath string }{
 		{"§2.2.3, §2.2.6", "https://www.example.com/path?param=value", "", "www.example.com", "/path"},
@@ -283,7 +283,7 @@ func TestVectors_DerivedComponents(t *testing.T) {
 	}
 }
 
-// What net/http sends of an Opaque.
+// If a URL has an Opaque, @path is the path that net/http sends for it.
 func TestPath_Opaque(t *testing.T) {
 	for opaque, want := range map[string]string{
 		"//a.example/b%2fc":     "/b%2fc",
