@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The cases of other implementations that are about robots.txt and tdmrep.json.
-// (Those about pages are package htmlmeta's.)
+// The cases are those of other implementations that are about robots.txt and
+// tdmrep.json. Package htmlmeta runs those about pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
@@ -61,9 +61,10 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 					continue
 				}
 				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: rep, Target: path}.For(TrainAI).Answer]
-				// That one takes the longest location, and only as a whole
-				// path. TDMRep has the first that matches count, by its
-				// beginning as in robots.txt; here that reserves everything.
+				// tamnd/gao lets the longest location decide, and compares it
+				// with the whole path. In TDMRep, the first location that
+				// matches decides, and a location matches like a path in
+				// robots.txt. So everything is reserved in these cases.
 				if strings.HasPrefix(c.Source, "tamnd/gao") {
 					want = "reserved"
 				}
@@ -103,7 +104,8 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 	}
 }
 
-// signalled returns what Content-Signal gives for a name, in lower case.
+// signalled returns the last value that Content-Signal gives for a name, in
+// lower case.
 func signalled(in Input, name string) (value string) {
 	in.eachSignal(func(text, _ string, _ int, _ string) {
 		for n, v := range signals(text) {

@@ -31,8 +31,8 @@ func (in Input) directives(use Use) (all []Statement) {
 		}
 		all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: where, Line: r.Line, Raw: r.Raw})
 	}
-	// A page with hundreds of directives is not kept whole as rules, but its
-	// directives hold all the same.
+	// Rules yields only the first 256 rules of a page, but NoAI, NoML and
+	// NoImageAI know about all of them.
 	add := func(signal Signal, said bool) {
 		if said && !slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal }) {
 			all = append(all, Statement{Use: use, Answer: Deny, Signal: signal, Where: "header or meta", Raw: string(signal)})

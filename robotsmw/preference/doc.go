@@ -1,5 +1,5 @@
-// Package preference reads what the owner of a page says about its use for
-// search, for training AI, or as input to AI.
+// Package preference reads what the owner of a page says about the use of the
+// page for search, for training AI, or as input to AI.
 //
 //	in := preference.Input{
 //		Robots: decision.File(),              // the origin's robots.txt: robotsmw.Options.KeepFiles
@@ -13,10 +13,10 @@
 //		log.Print(v) // deny by Content-Usage in robots.txt, line 2: train-ai=n
 //	}
 //
-// The caller names a use and gets an [Answer], allow, deny or unknown, with the
-// evidence: which signal said so, where, in which words. This package fetches
-// nothing and keeps no crawler from fetching: that is for robots.txt. What to
-// do about an unknown is for the caller to decide.
+// The caller names a use and gets an [Answer]: allow, deny or unknown. The
+// evidence for it says which signal said so, where, and in which words. This
+// package fetches nothing, and it does not decide what a crawler may fetch:
+// robots.txt does. The caller decides what to do if the answer is unknown.
 //
 // # What is read
 //
@@ -36,46 +36,52 @@
 //
 // # How statements combine
 //
-// Each signal is decided by its own rules, which the next section has. Then one
-// signal that denies outweighs all that allow, and one that allows outweighs
-// silence.
+// Each signal is read by its own rules, which the next section gives. Then one
+// signal that denies outweighs all signals that allow. If none denies and one
+// allows, the answer is allow. Otherwise it is unknown.
 //
 // # The rules of each
 //
 // Content-Usage in robots.txt is read from the group for our product token. Its
 // value is a Dictionary of Structured Fields (RFC 9651), with an optional path
 // before it. Of the lines whose path matches, those with the longest path
-// count. Among equals, and between robots.txt and header, n outweighs y. These
-// say nothing: lines for a path that the crawler may not fetch, a value other
-// than the tokens y and n, and a line that is no Dictionary. If a key is given
-// twice in one line, the last one counts.
+// count. If several paths are equally long, and between robots.txt and header,
+// n outweighs y. In robots.txt, all lines are ignored if the crawler may not
+// fetch the target, and so is a line that is no Dictionary. The lines of the
+// header form one Dictionary, and are ignored if they do not. If a Dictionary
+// has a key twice, the last value counts. A value other than the tokens y and n
+// says nothing.
 //
-// At most 256 such lines of a robots.txt are read. A Dictionary of more than 64
+// At most 256 such lines of our group are read. A Dictionary of more than 64
 // KiB is ignored.
 //
-// Content-Signal is read in the same way, but leniently: yes and no in any
-// case, 1 and 0, and without commas. A key that this package does not know,
-// such as use, says nothing about the uses here. [Input.Says] lists it.
+// Content-Signal in robots.txt is chosen by group and path in the same way, but
+// it counts even if the crawler may not fetch the target. Each line is read by
+// itself, and leniently: yes and no may be in any case, 1 and 0 are accepted,
+// and so are semicolons or spaces instead of commas. If a key is given twice,
+// no outweighs yes. A key that this package does not know, such as use, says
+// nothing about the uses here. [Input.Says] lists it.
 //
 // TDMRep: tdm-reservation is 1 (reserved) or 0. Any other value is ignored. A
-// meta overrides the header, and the header overrides the file. In the file the
-// first matching location counts.
+// meta overrides the header, and the header overrides the file. Of several
+// metas or header lines, 1 outweighs 0. In the file the first matching location
+// counts.
 //
 // RSL: the url of a content element matches like a pattern of robots.txt, and
 // an empty url matches everything. Of the elements that match, those with the
-// longest url count. A url with another host than Input.Target does not match;
-// a target without a host matches any. The known usage words are all, ai-all,
-// ai-train (also train-ai), ai-input and search. What a licence prohibits is
-// denied. What it permits is allowed if it is free and for everybody. The
-// answer is unknown, and the evidence names the condition, if a payment
-// (attribution too) or a licence from a server is needed, if only some users or
-// countries may, or if reports are wanted. Within one licence prohibits
-// outweighs permits. A content element with several licences offers a choice,
-// so one that permits outweighs those that prohibit. Uses that no licence names
-// get no answer.
+// longest url count. A url with another scheme or host than Input.Target does
+// not match, unless the target has no host. The known usage words are all,
+// ai-all, ai-train (also train-ai), ai-input and search. What a licence
+// prohibits is denied. What it permits is allowed if it is free and for
+// everybody. A permission may have a condition: a payment (attribution too), a
+// licence from a server, a limit to some users or countries, or reports. The
+// answer is then unknown, and the evidence names the condition. Within one
+// licence, prohibits outweighs permits. A content element with several licences
+// offers a choice, so a licence that permits, even with a condition, outweighs
+// those that prohibit. A use that no licence names gets no answer.
 //
 // A policy token is looked up like a product token in robots.txt. If a group
-// names it, the verdict for the target is the owner's answer. If no group does,
-// the "*" group can deny but not allow: it was not written with that token in
-// mind.
+// names it, the verdict for the target is the owner's answer. If no group names
+// it, the "*" group can deny but not allow, because its author did not have
+// this token in mind.
 package preference

@@ -32,7 +32,7 @@ Allow: /
 	// /open/data ai-input - unknown
 }
 
-// Everything that was said, for a log that can prove what was heard.
+// Says returns everything that was said, so a crawler can log it as evidence.
 func ExampleInput_Says() {
 	h := http.Header{"X-Robots-Tag": {"noai"}, "Tdm-Reservation": {"1"}}
 	in := preference.Input{Header: h, Page: robotsmeta.ParseHeader(h)}
@@ -46,8 +46,8 @@ func ExampleInput_Says() {
 	// train-ai-images deny by noai in header, line 1: noai
 }
 
-// A site may keep what it reserves in one file, /.well-known/tdmrep.json, which
-// the caller fetches.
+// A site may state what it reserves in one file, /.well-known/tdmrep.json. The
+// caller fetches this file.
 func ExampleParseTDMRep() {
 	rep, err := preference.ParseTDMRep([]byte(`[
 		{"location": "/open/", "tdm-reservation": 0},
@@ -70,8 +70,9 @@ func ExampleParseTDMRep() {
 	// / true https://example.com/terms true
 }
 
-// An RSL file says what an owner permits and prohibits, and for what in return.
-// Input.Licenses says where it is; the caller fetches it.
+// An RSL file says what an owner permits and prohibits, and what the owner asks
+// for a permission. Input.Licenses returns the file's address, and the caller
+// fetches the file.
 func ExampleParseRSL() {
 	terms, err := preference.ParseRSL([]byte(`<rsl xmlns="https://rslstandard.org/rsl">
   <content url="/">
@@ -98,8 +99,8 @@ func ExampleParseRSL() {
 	// ai-input - unknown by RSL in RSL file, line 8: permits ai-input, payment use
 }
 
-// Policy tokens are names that no crawler sends: an owner uses them to address
-// a use.
+// Policy tokens are names that no crawler sends. With such a name in
+// robots.txt, an owner addresses a use.
 func ExampleInput_policyTokens() {
 	file := robotstxt.Parse([]byte("User-agent: Google-Extended\nDisallow: /\n\nUser-agent: *\nAllow: /\n"))
 	in := preference.Input{

@@ -25,12 +25,14 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields is the most fields of one kind that are read in a robots.txt, and
-// the most entries of a result. Real files have a handful.
+// maxFields is how many fields of one kind are read from our group, and how
+// many licences or unknown signals are returned, at most. Real files have a
+// handful.
 const maxFields = 256
 
-// inForce returns the fields of our group that apply to the target: those with
-// the longest path that matches it, several if they are equally long.
+// inForce returns the fields of our group that have one of these names and
+// apply to the target: those with the longest path that matches it. There are
+// several if their paths are equally long.
 func (in Input) inForce(names ...string) []scoped {
 	if in.Robots == nil {
 		return nil
@@ -70,7 +72,7 @@ func isAny(f robotstxt.Field, names []string) bool {
 	return false
 }
 
-// pattern returns the path, and "/" if there is none.
+// pattern returns the path, or "/" if there is none.
 func (s scoped) pattern() string {
 	if s.path == "" {
 		return "/"

@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Input is all that an owner may have said, and where. Every field may be
-// empty.
+// Input holds the places where an owner may have said something about a page.
+// Every field may be empty.
 type Input struct {
 	Robots *robotstxt.File // the origin's robots.txt; nil: there is none, or it is not used
 	Tokens []string        // our product tokens, which select the group in Robots; none: the "*" group
@@ -21,15 +21,16 @@ type Input struct {
 	Header http.Header           // of the response
 	Page   robotsmeta.Directives // what header and metas say: robotsmw.PageDirectives returns it
 
-	// PolicyTokens are names by which robots.txt may address a use, such as
-	// {TrainAI: {"Google-Extended"}}. None is built in, because new ones appear
-	// and old ones change all the time.
+	// PolicyTokens are the names by which robots.txt may address a use, such as
+	// {TrainAI: {"Google-Extended"}}. No name is built in, because new ones
+	// appear and old ones change all the time.
 	PolicyTokens map[Use][]string
 
 	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: none, or not used
 
-	// RSL are the files that Licenses lists, by ParseRSL, as far as the caller
-	// has fetched them. None: there are none, or they are not used.
+	// RSL are the page's RSL files, as ParseRSL returned them. The caller
+	// fetches them from the addresses that Licenses lists. Empty: there are
+	// none, or they are not used.
 	RSL []*RSL
 }
 
@@ -40,7 +41,8 @@ func (in Input) target() string {
 	return in.Target
 }
 
-// A TDMRep is the file /.well-known/tdmrep.json, in the order written.
+// A TDMRep holds the entries of a file /.well-known/tdmrep.json, in the order
+// of the file.
 type TDMRep []TDMRule
 
 // A TDMRule is one entry of a TDMRep.
@@ -56,15 +58,15 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file, or of the header lines; 0: unknown
+	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file, or the header line's number; 0: unknown
 	Path   string `json:"path,omitempty"`   // the path that the statement is limited to, as written; empty: none
-	Raw    string `json:"raw"`              // the words, such as "train-ai=n"
+	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // the URL of the terms: TDMRep's tdm-policy, RSL's custom or standard; "": none
 }
 
 // String returns, for example, "deny by Content-Usage in robots.txt, line 2:
-// train-ai=n". Characters that cannot be printed are replaced, because foreign
-// text must not control a terminal.
+// train-ai=n". Characters that cannot be printed are replaced by U+FFFD,
+// because a text from a site must not control a terminal.
 func (s Statement) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s in %s", s.Answer, s.Signal, s.Where)

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A verdict goes into a log of JSON lines with its evidence, in words, and
-// comes back the same.
+// A Verdict is written as JSON with its evidence, and its answers are words.
+// When it is read again, it is the same.
 func TestVerdict_JSON(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),

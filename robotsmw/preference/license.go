@@ -10,9 +10,9 @@ type License struct {
 	Line  int    `json:"line"`  // line in robots.txt, or number of the header line
 }
 
-// Licenses returns the licences that robots.txt names (License lines, for the
-// whole origin) and that the header names (Link with rel="license"), up to 256.
-// Package pagelinks lists those in the page itself.
+// Licenses returns up to 256 licences: those that robots.txt names for the
+// whole origin (License lines), then those that the header names (Link with
+// rel="license"). Package pagelinks lists those that the page itself names.
 func (in Input) Licenses() (all []License) {
 	if in.Robots != nil {
 		for f := range in.Robots.Fields("License") {

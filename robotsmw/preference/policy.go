@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// policyTokens returns what robots.txt says to the policy tokens of a use.
+// policyTokens returns what robots.txt says for the policy tokens of a use.
 func (in Input) policyTokens(use Use) (all []Statement) {
 	if in.Robots == nil {
 		return nil

@@ -13,8 +13,8 @@ const (
 )
 
 // general returns the wider use that a use is a part of, or the use itself if
-// there is none. What is said about the wider use applies to its part: what is
-// said about AI training applies to AI training on images.
+// there is none. What is said about the wider use applies to its part:
+// TrainAIImages is a part of TrainAI.
 func general(use Use) Use {
 	if use == TrainAIImages {
 		return TrainAI
@@ -26,7 +26,7 @@ func general(use Use) Use {
 type Answer uint8
 
 const (
-	Unknown Answer = iota // nothing readable was said
+	Unknown Answer = iota // nothing was said, or nothing that amounts to Allow or Deny
 	Allow
 	Deny
 )
@@ -45,8 +45,8 @@ func (a Answer) String() string {
 // MarshalText returns String as bytes.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText parses what MarshalText returns, so that a program can read the
-// verdicts in a log.
+// UnmarshalText parses what MarshalText returns. With it, a program can read
+// the verdicts in a log.
 func (a *Answer) UnmarshalText(text []byte) error {
 	for _, known := range []Answer{Unknown, Allow, Deny} {
 		if string(text) == known.String() {
@@ -72,8 +72,8 @@ const (
 	ReallySimpleLicensing Signal = "RSL"
 )
 
-// Draft returns the documents, with versions, that define a signal if they are
-// drafts and may change, else "".
+// Draft returns the names of the documents that define a signal, if these are
+// drafts or reports that may still change. For any other signal it returns "".
 func (s Signal) Draft() string {
 	switch s {
 	case ContentUsage:

@@ -22,8 +22,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// check compares the answers about search, training and input, written as
-// "allow deny unknown".
+// A check has the answers that are expected about Search, TrainAI and AIInput,
+// in this order, as in "allow deny unknown".
 type check struct {
 	name string
 	in   Input
@@ -42,7 +42,7 @@ func run(t *testing.T, checks []check) {
 	}
 }
 
-// draft-ietf-aipref-attach-05 and -vocab-08
+// The rows follow draft-ietf-aipref-attach-05 and draft-ietf-aipref-vocab-08.
 func TestContentUsageInRobotsTxt(t *testing.T) {
 	run(t, []check{
 		{"without a path", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, search=y", "Allow: /")}, "allow deny unknown"},
@@ -81,7 +81,7 @@ func TestContentUsageInTheHeader(t *testing.T) {
 	})
 }
 
-// contentsignals.org
+// The rows follow contentsignals.org, and show what else is accepted.
 func TestContentSignal(t *testing.T) {
 	run(t, []check{
 		{"robots.txt", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}, "allow deny unknown"},
@@ -160,8 +160,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// robotsmeta keeps a limited number of a page's rules, but all directives
-// count.
+// robotsmeta keeps only the first 256 rules of a page, but later directives
+// count too.
 func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{
@@ -179,7 +179,8 @@ func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	}
 }
 
-// A stranger's words may be logged.
+// String replaces characters that cannot be printed, because a crawler may log
+// what a site says.
 func TestStatementString_Printable(t *testing.T) {
 	in := Input{Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff")}
 	const want = "deny by Content-Signal in robots.txt, line 2: ai-train=no, \ufffd[2Jx=\ufffdy\ufffd"
@@ -188,7 +189,8 @@ func TestStatementString_Printable(t *testing.T) {
 	}
 }
 
-// draft-kelley-aipref-training-preference-signal-00, and vendors' tokens
+// Policy tokens are those of draft-kelley-aipref-training-preference-signal-00
+// and of vendors.
 func TestPolicyTokens(t *testing.T) {
 	tokens := map[Use][]string{TrainAI: {"Some-Extended"}, AIInput: {"Some-Input"}}
 	run(t, []check{
@@ -220,12 +222,12 @@ func TestSignalsAddUp(t *testing.T) {
 	if v := (Input{}).For(Search); v.String() != "unknown" || v.Evidence != nil {
 		t.Errorf("nothing said: %+v", v)
 	}
-	if n := len(in.Says()); n != 7 { // search; training and training on images from three sources each
+	if n := len(in.Says()); n != 7 { // 1 about search, 3 about training, and the same 3 about training on images
 		t.Errorf("%d statements: %v", n, in.Says())
 	}
 }
 
-// Drafts change: whoever logs an answer can log what it was read by.
+// Drafts change, so a crawler can log by which draft an answer was read.
 func TestDraftsAreLabelled(t *testing.T) {
 	for signal, want := range map[Signal]bool{ContentUsage: true, PolicyToken: true, TDMReservation: true, ContentSignal: false, NoAI: false} {
 		if got := signal.Draft() != ""; got != want {

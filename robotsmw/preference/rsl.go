@@ -11,14 +11,14 @@ import (
 )
 
 // An RSL is a file of RSL 1.0 (Really Simple Licensing): the terms for parts of
-// a site. ParseRSL returns one. The zero value says nothing. It is safe for
+// a site. ParseRSL returns one. The zero RSL says nothing. An RSL is safe for
 // concurrent use.
 type RSL struct{ contents []rslContent }
 
 // An rslContent is one content element: terms for the URLs that match.
 type rslContent struct {
 	url      string // as written; empty: any URL
-	server   string // a server that grants the licence, even a free one; empty: none is needed
+	server   string // the server that must grant the licences, even free ones; empty: none
 	licenses []rslLicense
 }
 
@@ -26,7 +26,7 @@ type rslContent struct {
 // enough to meet the terms of one.
 type rslLicense struct {
 	terms   []rslTerm
-	payment string // the payment's type; empty: free
+	payment string // the payment's type; empty or "free": none
 	address string // the address of the full terms, for people
 	limited bool   // only for some users or countries, or only for those who report
 }
@@ -40,14 +40,16 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // bytes of a file
-	maxRSLItems  = 1000    // content elements of a file; license or usage elements of one
+	maxRSLItems  = 1000    // of one kind: content in a file, license in a content, usage in a license
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
 // ParseRSL parses a file of RSL 1.0, which the caller has fetched from one of
 // the addresses that [Input.Licenses] lists. It skips unknown elements. It
-// returns an error, and no part of the file, if the file has more than 1 MiB,
-// is not XML from beginning to end, or is not RSL.
+// keeps the first 1000 content elements of the file, the first 1000 licences of
+// each, and the first 1000 terms of each licence. It returns an error, and no
+// part of the file, if the file has more than 1 MiB, is not XML from beginning
+// to end, or is not RSL.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
 		return nil, fmt.Errorf("preference: an RSL file of %d bytes: at most %d are read", len(body), maxRSL)
@@ -78,7 +80,8 @@ func ParseRSL(body []byte) (*RSL, error) {
 	return file, nil
 }
 
-// An rslReader reads elements. Each method reads one to its end.
+// An rslReader reads the elements of an RSL file. The methods children,
+// content, license and text read to the end of the present element.
 type rslReader struct{ xml *xml.Decoder }
 
 // root returns the start of the first element.
@@ -115,7 +118,7 @@ func (r rslReader) end() error {
 }
 
 // children calls f for each child of the present element. f must read the whole
-// child. Elements of other vocabularies are skipped.
+// child. Children of another XML namespace are skipped.
 func (r rslReader) children(f func(e xml.StartElement) error) error {
 	for {
 		token, err := r.xml.Token()
@@ -234,9 +237,9 @@ func (f *RSL) inForce(target string) []rslContent {
 	return best
 }
 
-// pattern returns a content's URL as a pattern of robots.txt. It returns false
-// if the URL has another host than the target, provided that the target has
-// one.
+// pattern returns the url of a content element as a pattern of robots.txt. It
+// returns false if both url and target have a host, and these hosts or their
+// schemes differ.
 func (c rslContent) pattern(target string) (string, bool) {
 	switch {
 	case c.url == "":

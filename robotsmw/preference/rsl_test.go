@@ -9,12 +9,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// rslFile is a file with these content elements.
+// rslFile returns an RSL file with these content elements.
 func rslFile(contents ...string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rsl xmlns="https://rslstandard.org/rsl">` + strings.Join(contents, "\n") + "</rsl>\n"
 }
 
-// everything is a content element for all URLs with these licences.
+// everything returns a content element for all URLs, with these licences.
 func everything(licenses ...string) string {
 	return `<content url="/"><license>` + strings.Join(licenses, "</license><license>") + `</license></content>`
 }
@@ -32,7 +32,7 @@ func withRSL(t *testing.T, target string, files ...string) Input {
 	return in
 }
 
-// RSL 1.0, rslstandard.org/rsl
+// The rows follow RSL 1.0 (rslstandard.org/rsl).
 func TestRSL(t *testing.T) {
 	const permitsTraining, prohibitsTraining = `<permits type="usage">ai-train</permits>`, `<prohibits type="usage">ai-train</prohibits>`
 	one := func(licenses ...string) Input { return withRSL(t, "/a", rslFile(everything(licenses...))) }
@@ -41,7 +41,7 @@ func TestRSL(t *testing.T) {
 		return fmt.Sprintf(`<content url=%q><license>%s</license></content>`, url, prohibitsTraining)
 	}
 	run(t, []check{
-		// search, training, input
+		// The answers are about Search, TrainAI and AIInput.
 		{"it permits", one(permitsTraining), "unknown allow unknown"},
 		{"it prohibits", one(prohibitsTraining), "unknown deny unknown"},
 		{"search", one(`<permits type="usage">search</permits><prohibits type="usage">ai-input</prohibits>`), "allow unknown deny"},
@@ -148,7 +148,7 @@ func TestParseRSL_Errors(t *testing.T) {
 	}
 }
 
-// However long a file is, what is read of it is bounded.
+// Of a long file, only a limited number of elements is kept.
 func TestParseRSL_Bounds(t *testing.T) {
 	deep := `<rsl>` + strings.Repeat("<x>", 100_000) + strings.Repeat("</x>", 100_000) + `<content url="/"/></rsl>`
 	wide := rslFile(strings.Repeat(`<content url="/"/>`, 40_000))
@@ -168,8 +168,8 @@ func TestParseRSL_Bounds(t *testing.T) {
 	}
 }
 
-// Cloudflare writes "use=reference". Whatever that will mean, it is not an
-// error.
+// Cloudflare writes "use=reference". This package does not know this key, but
+// Says returns it, and the keys beside it are read.
 func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n")),

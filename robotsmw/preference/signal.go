@@ -31,8 +31,8 @@ func (in Input) contentSignal(use Use) (all []Statement) {
 	return all
 }
 
-// unknownSignals returns what Content-Signal says by keys that are not known
-// here.
+// unknownSignals returns what Content-Signal says under keys that are not in
+// signalKeys.
 func (in Input) unknownSignals() (all []Statement) {
 	in.eachSignal(func(text, where string, line int, path string) {
 		for name, value := range signals(text) {
@@ -58,9 +58,9 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 	}
 }
 
-// signals yields the names and values in a Content-Signal. They are separated
-// by commas. White space and semicolons separate them too, so that no "no" is
-// missed.
+// signals yields the names and values in a Content-Signal. They should be
+// separated by commas. Some sites write white space or semicolons instead.
+// These separate too, or a "no" would be missed.
 func signals(text string) func(yield func(name, value string) bool) {
 	const parts = ",; \t"
 	return func(yield func(name, value string) bool) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2), as
-// written: it may hold a key twice.
+// A dictionary is a Dictionary of Structured Fields (RFC 9651 §3.2), as it was
+// written: it may have a key twice.
 type dictionary []member
 
 // A member is a key with its value: an inner list ([]item) or a bare item. A
@@ -34,12 +34,13 @@ type (
 	decimal       int64 // thousandths
 )
 
-// maxDictionary is the most bytes that are parsed as a Dictionary. It is many
-// times what RFC 9651 §3 asks of a parser for any one part.
+// maxDictionary is how many bytes a Dictionary may have. The longest item that
+// RFC 9651 §3 demands of a parser, a Byte Sequence of 16384 bytes, takes a
+// third of that.
 const maxDictionary = 64 << 10
 
-// token returns the value of a key if that is a token. If the key was given
-// twice, the last value counts.
+// token returns the value of a key if the value is a token. If the key was
+// given twice, the last value counts.
 func (d dictionary) token(key string) (token, bool) {
 	for i := len(d) - 1; i >= 0; i-- {
 		if d[i].key == key {
@@ -51,7 +52,8 @@ func (d dictionary) token(key string) (token, bool) {
 }
 
 // parseDictionary parses a field's value (RFC 9651 §4.2). It returns false if
-// there is any fault: the RFC demands that no part counts then.
+// the value is too long or has any fault: the RFC demands that no part of such
+// a value is used.
 func parseDictionary(text string) (d dictionary, ok bool) {
 	if len(text) > maxDictionary {
 		return nil, false
@@ -60,13 +62,13 @@ func parseDictionary(text string) (d dictionary, ok bool) {
 	return p.dictionary()
 }
 
-// A parser takes a Structured Field from the front of rest. Each method takes
-// what it is named after. It reports false if something else comes next; then
-// nothing more can be read.
+// A parser takes a Structured Field from the front of rest. A method takes the
+// part that the method is named after. If something else comes first, the
+// method returns false, and parsing ends.
 type parser struct{ rest string }
 
-// next returns the next byte, or 0 at the end. No part of a field begins with a
-// 0.
+// next returns the next byte without taking it, or 0 at the end. No part of a
+// field begins with a zero byte.
 func (p *parser) next() byte {
 	if p.rest == "" {
 		return 0
@@ -74,7 +76,7 @@ func (p *parser) next() byte {
 	return p.rest[0]
 }
 
-// skip takes c if that is the next byte.
+// skip takes c if c is the next byte, and reports whether it did.
 func (p *parser) skip(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
@@ -253,11 +255,11 @@ func (p *parser) string() (value any, ok bool) {
 	return nil, false
 }
 
-// byteSequence takes a Byte Sequence (RFC 9651 §4.2.7). Its padding may be
-// missing, as the RFC recommends to accept, but not wrong.
+// byteSequence takes a Byte Sequence (RFC 9651 §4.2.7). The padding may be
+// missing: the RFC recommends to accept this. Wrong padding is an error.
 func (p *parser) byteSequence() (value any, ok bool) {
 	text, rest, closed := strings.Cut(p.rest[1:], ":")
-	if !closed || strings.ContainsAny(text, "\r\n") { // the decoder would skip them
+	if !closed || strings.ContainsAny(text, "\r\n") { // the decoder of base64 would skip these bytes
 		return nil, false
 	}
 	coding := base64.StdEncoding

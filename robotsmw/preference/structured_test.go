@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// refused is what a text with a fault comes to.
+// refused is the result that a row wants for a text with a fault.
 const refused = "refused"
 
-// What is accepted, in its canonical form, and what is refused, by the section
-// of RFC 9651 that says so.
+// Each row has a text and its canonical form, or refused. Each group of rows
+// names the section of RFC 9651 that it follows.
 func TestParseDictionary(t *testing.T) {
 	sections := []struct {
 		name  string
@@ -27,11 +27,11 @@ func TestParseDictionary(t *testing.T) {
 			{"a=1 \t,\t b=2", "a=1, b=2"},
 			{"  a=1  ", "a=1"},
 			{"a=1\t", "a=1"},
-			{"\ta=1", refused}, // only spaces may stand before it
+			{"\ta=1", refused}, // only spaces may come before the first key
 			{"a", "a"},
 			{"a, b;x, c=?0", "a, b;x, c=?0"},
 			{"a=?1", "a"},
-			{"a=1, b, a=2", "a=2, b"}, // the last value, at the first place
+			{"a=1, b, a=2", "a=2, b"}, // the last value of a key, at the place of the first
 			{"a=1, a", "a"},
 			{"a=1,", refused},
 			{"a=1, ", refused},
@@ -165,8 +165,8 @@ func TestParseDictionary(t *testing.T) {
 			{"a=::", "a=::"},
 			{"a=:aGVsbG8=:", "a=:aGVsbG8=:"},
 			{"a=:+/+/:", "a=:+/+/:"},
-			{"a=:aGVsbG8:", "a=:aGVsbG8=:"}, // §4.2.7: no padding SHOULD NOT fail
-			{"a=:iZ==:", "a=:iQ==:"},        // nor padding bits that are not 0
+			{"a=:aGVsbG8:", "a=:aGVsbG8=:"}, // §4.2.7: missing padding SHOULD NOT be an error
+			{"a=:iZ==:", "a=:iQ==:"},        // §4.2.7: nor SHOULD padding bits that are not 0
 			{"a=:YQ=:", refused},
 			{"a=:YQ===:", refused},
 			{"a=:=YQ=:", refused},
@@ -242,8 +242,8 @@ func TestParseDictionary(t *testing.T) {
 	}
 }
 
-// Every character is either good for the part that it stands in, or spoils the
-// field (§4.2).
+// Each byte is either allowed at its place, or makes the whole field faulty
+// (§4.2).
 func TestParseDictionary_Characters(t *testing.T) {
 	const (
 		lower   = "abcdefghijklmnopqrstuvwxyz"
@@ -275,8 +275,8 @@ func TestParseDictionary_Characters(t *testing.T) {
 	}
 }
 
-// What §3 and §4.2.4 have every parser accept, at the least, is accepted, and
-// more than maxDictionary is not read at all.
+// Each part may be as long as §3 and §4.2.4 demand of every parser at least. A
+// text of more than maxDictionary bytes is refused.
 func TestParseDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string
@@ -329,7 +329,8 @@ func TestDictionaryToken(t *testing.T) {
 	}
 }
 
-// What is read and written again is the same when it is read once more.
+// A dictionary that was parsed and written again is parsed as the same
+// dictionary, without repeated keys.
 func FuzzParseDictionary(f *testing.F) {
 	for _, text := range []string{
 		"train-ai=n, search=y",
@@ -359,7 +360,7 @@ func FuzzParseDictionary(f *testing.F) {
 	})
 }
 
-// serialise is RFC 9651 §4.1.
+// serialise serialises a dictionary (RFC 9651 §4.1).
 func serialise(d dictionary) string {
 	var parts []string
 	for _, m := range lastOfEach(d) {
@@ -427,8 +428,9 @@ func serialiseValue(value any) string {
 	return fmt.Sprintf("an unknown %T", value)
 }
 
-// lastOfEach keeps the last value of each key, at its first place (§4.2.2 and
-// §4.2.3.2), down to the parameters.
+// lastOfEach returns the members without repeated keys: each key has its last
+// value, at its first place (§4.2.2, §4.2.3.2). It does the same with the
+// parameters of members and of items in inner lists.
 func lastOfEach(all []member) (kept dictionary) {
 	at := make(map[string]int)
 	for _, m := range all {

@@ -8,12 +8,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// maxTDMRules is how many entries are read.
+// maxTDMRules is how many rules a TDMRep has at most.
 const maxTDMRules = 1000
 
-// ParseTDMRep parses a tdmrep.json, up to 1000 entries. It leaves out entries
-// without a location or with a reservation other than 0 and 1. A file that is
-// no JSON array is an error.
+// ParseTDMRep parses a tdmrep.json. It leaves out entries without a location or
+// with a reservation other than 0 and 1, and returns the first 1000 others. A
+// file that is not a JSON array (or null) is an error.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {
@@ -40,8 +40,8 @@ func ParseTDMRep(body []byte) (TDMRep, error) {
 	return rep, nil
 }
 
-// Match returns the first rule whose location matches a target, which is the
-// page's path and query. ok is false if none does.
+// Match returns the first rule whose location matches a target: the page's path
+// and query, or its URL. ok is false if no location matches.
 func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
 	for _, rule := range r {
 		if matches(rule.Location, target) {
@@ -51,7 +51,8 @@ func (r TDMRep) Match(target string) (rule TDMRule, ok bool) {
 	return TDMRule{}, false
 }
 
-// reservation parses the value of tdm-reservation.
+// reservation parses the value of tdm-reservation: 1 denies, 0 allows, and any
+// other value is Unknown.
 func reservation(value string) Answer {
 	switch strings.TrimSpace(value) {
 	case "1":
@@ -63,7 +64,8 @@ func reservation(value string) Answer {
 }
 
 // tdm returns what TDMRep says about a use: in a meta, else in the header, else
-// in the file. It speaks of text and data mining, which training begins with.
+// in the file. TDMRep is about text and data mining. Training begins with that,
+// so tdm has an answer only for training.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// rslUses are the uses that a usage word of RSL stands for. RSL's guides write
-// train-ai for ai-train.
+// rslUses maps each usage word of RSL to the uses that it stands for. RSL's
+// guides write train-ai for ai-train.
 var rslUses = map[string][]Use{
 	"all":      {Search, TrainAI, TrainAIImages, AIInput},
 	"ai-all":   {TrainAI, TrainAIImages, AIInput},
@@ -48,9 +48,9 @@ func (in Input) rsl(use Use) (all []Statement) {
 	return all
 }
 
-// says returns the terms of a licence that prohibit a use, or if there are
-// none, those that permit it. A permission under a condition, or not for
-// everybody, is returned as Unknown.
+// says returns the terms of a licence that prohibit a use. If no term prohibits
+// it, says returns the terms that permit it. A permission with a condition, or
+// only for some, is returned as Unknown.
 func (c rslContent) says(l rslLicense, use Use) (prohibits []Statement) {
 	var permits []Statement
 	for _, t := range l.terms {

@@ -5,7 +5,7 @@ import "strings"
 // contentUsage returns what Content-Usage says about a use.
 func (in Input) contentUsage(use Use) (all []Statement) {
 	key := string(general(use))
-	if key != "train-ai" && key != "search" { // the vocabulary has no other use
+	if key != "train-ai" && key != "search" { // the vocabulary of the draft has no other use
 		return nil
 	}
 	say := func(text, where string, line int, path string) {

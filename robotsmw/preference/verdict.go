@@ -1,13 +1,15 @@
 package preference
 
-// A Verdict is the answer about one use, with all that was said about it.
+// A Verdict is the answer about one use, with everything that was said about
+// the use.
 type Verdict struct {
 	Use      Use         `json:"use"`
 	Answer   Answer      `json:"answer"`
 	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use, also those outweighed
 }
 
-// String returns the statement that decided, or "unknown".
+// String returns the first statement that has the verdict's answer, or
+// "unknown" if nothing was said.
 func (v Verdict) String() string {
 	for _, s := range v.Evidence {
 		if s.Answer == v.Answer {
@@ -28,9 +30,10 @@ func (in Input) For(use Use) Verdict {
 	return v
 }
 
-// Says returns all that was said about the uses of this package. What
-// Content-Signal says by a key that is not known here, such as "use=reference",
-// is returned as Unknown about a use of that name.
+// Says returns everything that was said about the uses of this package.
+// Content-Signal may have keys that this package does not know, as in
+// "use=reference". Up to 256 of these are returned too, each as a Statement
+// with the Answer Unknown about a use of that name.
 func (in Input) Says() []Statement {
 	var all []Statement
 	for _, use := range []Use{Search, TrainAI, TrainAIImages, AIInput} {
