@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What a crawler queues next.
+// A crawler queues the links of a page that it may follow.
 func ExampleRead() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -47,8 +47,8 @@ func ExampleRead() {
 	// queue: [https://shop.example/hats]
 }
 
-// A page that is parsed already, for a crawler that leaves advertisements and
-// what readers have posted alone.
+// This crawler has parsed the page already. It skips advertisements and links
+// that readers have posted.
 func ExampleFromDocument() {
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(`<base href="/forum/">
 		<link rel=canonical href=hats> <link rel=license href=/terms>
@@ -74,7 +74,7 @@ func ExampleFromDocument() {
 	// this is https://shop.example/forum/hats by the terms of [https://shop.example/terms]
 }
 
-// The beginning of a page whose end may be far away.
+// MaxBytes limits how much is read of a page that may never end.
 func ExampleRead_begin() {
 	var web robotstest.Internet
 	web.Handle("endless.example", robotstest.Trickle{Chunk: "<a href=/>more</a><meta name=robots content=nofollow>"})

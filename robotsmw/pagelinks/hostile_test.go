@@ -11,8 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
-// A long base and many short links make of a small page as much memory as its
-// size squared, unless that is bounded.
+// If a small page has a long base and many short links, its links could take as
+// much memory as its size squared. There is a limit, and Truncated says that it
+// was reached.
 func TestLongBaseOfManyLinks(t *testing.T) {
 	const links = 3000
 	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"
@@ -46,8 +47,8 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 	}
 }
 
-// A space in a link is sent as browsers send it. Bare in the query, it would
-// end the target, and servers answer 400.
+// A space in a link becomes %20, as in browsers. A bare space in the query
+// would end the request's target, and servers would answer 400.
 func TestSpaceInALink(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x/"}
 	page := []byte("<a href='s p/?q=a b&c= d #e f'>")

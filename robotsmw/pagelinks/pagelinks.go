@@ -20,20 +20,23 @@
 //   - robots.txt disallows it, or cannot be checked now. Without an
 //     [Options.Checker], robots.txt is not asked.
 //
-// rel="ugc" and rel="sponsored" do not: they only say who placed the link. A
-// crawler that wants to skip such links checks [Link].UGC and Sponsored.
+// rel="ugc" and rel="sponsored" keep no link from being followed, because they
+// only say who placed the link. A crawler that wants to skip such links checks
+// [Link].UGC and Sponsored.
 //
-// If a page has two links to one URL, the URL is followed if either link may
-// be. A nofollow does not forbid the URL itself: another page may link to it
-// too.
+// If a page has two links to one URL, the URL is followed if one of them may be
+// followed. A nofollow does not forbid the URL itself: another page may link to
+// it too.
 //
 // # What counts as a link
 //
-// <a>, <area>, <iframe> and <frame>, and <meta http-equiv="refresh">, also in
-// <noscript>, not in <template>. Addresses are resolved against the first <base
-// href>; fragments are dropped; schemes other than http and https are left out.
-// If that lengthens the addresses of a page by more than 64 MiB in all, the
-// rest of its links is left out, and [Page].Truncated is true.
+// These elements are links: <a>, <area>, <iframe>, <frame>, and the first <meta
+// http-equiv="refresh">. They count inside <noscript> too, but not inside
+// <template>. Addresses are resolved against the first <base href>. Fragments
+// are dropped, and schemes other than http and https are left out. If the
+// resolved addresses of a page are together more than 64 MiB longer than as
+// they are written, the rest of the links is left out, and [Page].Truncated is
+// true.
 package pagelinks
 
 import (
@@ -48,16 +51,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options are the settings for judging links. The zero value does not ask
-// robots.txt.
+// Options are the settings for judging links. With zero Options, robots.txt is
+// not asked.
 type Options struct {
-	// Checker checks the robots.txt of each link that nothing else excludes. It
-	// may fetch and wait. Nil: robots.txt is not asked and excludes no link
-	// from Queue.
+	// Checker asks the robots.txt about each link that nothing else excludes.
+	// It may fetch robots.txt and wait. Nil: robots.txt is not asked and
+	// excludes no link from Queue.
 	Checker *robotsmw.Checker
 
 	// FollowRelNoFollow follows links with rel="nofollow", which Google calls a
-	// hint. False: they are left out.
+	// hint. False: Queue leaves them out.
 	FollowRelNoFollow bool
 
 	// MaxBytes is the most bytes of a body that Read uses. It protects a
@@ -71,7 +74,7 @@ type Page struct {
 	URL       *url.URL      // the page's own URL
 	Base      *url.URL      // the URL that its links are relative to
 	Says      robotsmw.Page // what the page says about itself
-	Links     []Link        // in the order of the page
+	Links     []Link        // in the order of the page; links in <noscript> may come last
 	Refresh   *Refresh      // where the page redirects by refresh; nil: nowhere
 	Canonical *url.URL      // the address that the page gives as its own; nil: none
 	Licenses  []*url.URL    // <link rel="license">: terms, of RSL 1.0 or others
@@ -81,10 +84,10 @@ type Page struct {
 	added int // how many bytes Base has added to addresses
 }
 
-// maxAdded is how many bytes a base may add to the addresses of one page in
-// all. That is enough for 600,000 links that get a hundred bytes longer, or for
-// 64 that get a megabyte longer. Without a limit, a page of n bytes could take
-// memory for n² bytes.
+// maxAdded is how many bytes a base may add to all addresses of a page
+// together. This is enough for 600,000 links that each become a hundred bytes
+// longer, or for 64 that each become a megabyte longer. Without a limit, the
+// links of a page of n bytes could take n² bytes of memory.
 const maxAdded = 64 << 20
 
 // A Link is one link of a page.
@@ -98,23 +101,25 @@ type Link struct {
 	NoFollow, UGC, Sponsored bool // the link's rel says so
 
 	// The result of the robots.txt check. Checked is false if there is no
-	// Checker, if page or link exclude the URL already, or if the Checker
+	// Checker, if nofollow excludes every link to this URL, or if the Checker
 	// returned Err instead of a Decision.
 	Checked  bool
 	Decision robotsmw.Decision
 	Err      error
 }
 
-// A Refresh is a page's <meta http-equiv="refresh">. Its URL is in Links too.
-// If the page reloads itself, URL is the page's own and not in Links.
+// A Refresh is the first usable <meta http-equiv="refresh"> of a page. Its URL
+// is in Links too. If the page reloads itself, URL is the page's own and not in
+// Links.
 type Refresh struct {
 	Delay time.Duration
 	URL   *url.URL
 }
 
-// FromDocument returns the links of the page doc, which came from the address
-// u. says is what robotsmw.PageDirectives returned for it. doc is not changed.
-// The error is ctx's, if it ended while a Checker waited.
+// FromDocument returns the links of the page doc, whose address is u. says is
+// what robotsmw.PageDirectives returned for the page. doc is not changed. If
+// ctx ends before a Checker has judged all links, FromDocument returns an error
+// of ctx together with the Page.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
@@ -135,8 +140,8 @@ func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says r
 	return p, p.check(ctx)
 }
 
-// Queue returns the URLs that a polite crawler may fetch next, each once, in
-// the order of the page.
+// Queue returns the URLs that a polite crawler may fetch next, each of them
+// once, in the order of Links.
 func (p *Page) Queue() []*url.URL {
 	var queue []*url.URL
 	seen := map[string]bool{}
@@ -154,13 +159,15 @@ func (p *Page) Follows(l Link) bool {
 	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
 }
 
-// wants reports whether page and link allow l to be followed.
+// wants reports whether neither the page nor the link forbids to follow l. It
+// does not ask robots.txt.
 func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
 
-// check asks the Checker about each link that nothing else excludes. So no
-// robots.txt is fetched for the other links. The error is that of ctx.
+// check asks the Checker about each link that nothing else excludes. For the
+// other links no robots.txt is fetched. If ctx ends first, check returns an
+// error of ctx.
 func (p *Page) check(ctx context.Context) error {
 	var urls []*url.URL
 	index := map[string]int{}
@@ -187,7 +194,8 @@ func (p *Page) check(ctx context.Context) error {
 
 func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
 
-// findBase sets Base to the first <base> that has an href (WHATWG HTML §4.2.3).
+// findBase sets Base to the href of the first <base> that has one (WHATWG HTML
+// §4.2.3). If this href is no http or https URL, Base stays as it is.
 func (p *Page) findBase(s *goquery.Selection) {
 	s.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if inTemplate(s) {
@@ -258,7 +266,7 @@ type relation struct{ text string }
 func relOf(s *goquery.Selection) relation { return relation{s.AttrOr("rel", "")} }
 
 // has reports whether a rel has a word, in any case. Words are separated by
-// white space, and on many pages by commas.
+// white space and, on many pages, by commas.
 func (r relation) has(word string) bool {
 	for w := range strings.FieldsFuncSeq(r.text, func(c rune) bool { return c == ',' || strings.ContainsRune(" \t\r\n\f", c) }) {
 		if strings.EqualFold(w, word) {
@@ -268,8 +276,9 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve resolves an address against the page's Base, until that has made the
-// page's addresses too long.
+// resolve is like the function resolve, with the page's Base. After Base has
+// added more than maxAdded bytes to the page's addresses, it sets Truncated and
+// returns nil.
 func (p *Page) resolve(address string) *url.URL {
 	if p.added > maxAdded {
 		p.Truncated = true
@@ -283,7 +292,8 @@ func (p *Page) resolve(address string) *url.URL {
 }
 
 // resolve returns the absolute URL of an address as written in a page, without
-// its fragment. It returns nil for an address that does not lead to a page.
+// its fragment. It returns nil for an address that is not an http or https URL
+// with a host.
 func resolve(base *url.URL, address string) *url.URL {
 	address = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(strings.Trim(address, " \t\r\n\f"))
 	u, err := base.Parse(address)
@@ -291,14 +301,15 @@ func resolve(base *url.URL, address string) *url.URL {
 		return nil
 	}
 	u.Fragment, u.RawFragment = "", ""
-	// A space would end the target on the request line, and net/http does not
-	// escape one in a query. WHATWG URL §1.3 allows none there.
+	// A bare space would end the target in the request line, but net/http does
+	// not escape a space in a query. WHATWG URL §1.3 escapes it.
 	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
 	return u
 }
 
 // refreshOf parses <meta http-equiv="refresh" content="5; url=/next"> (WHATWG
-// HTML §4.2.5.3, less strictly).
+// HTML §4.2.5.3, but more leniently). A delay of more than a day may come out
+// shorter.
 func refreshOf(s *goquery.Selection) (delay time.Duration, address string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
 		return 0, "", false

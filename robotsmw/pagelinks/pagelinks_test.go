@@ -20,7 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// list gives links as "url" with what they say in parentheses.
+// list writes each link as its URL, with what is said about the link in
+// parentheses.
 func list(links []Link) string {
 	var b strings.Builder
 	for _, l := range links {
@@ -88,7 +89,7 @@ func TestRefresh(t *testing.T) {
 		`0; url="next" rest`:      "0s http://a.example/dir/next",
 		"1.5, next":               "1s http://a.example/dir/next",
 		"30":                      "30s http://a.example/dir/page",
-		"99999999999999;url=next": "", // days, but no overflow
+		"99999999999999;url=next": "", // the delay must be a day or more, and not overflow
 		"next":                    "",
 		"":                        "",
 		"0; url=javascript:x":     "",
@@ -153,7 +154,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// newWeb serves two sites, one of which has rules.
+// newWeb returns a network with two sites: one has rules, and one is down.
 func newWeb() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", robotstest.Site{
@@ -240,7 +241,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// serve makes a client of a server that has one page.
+// serve returns a client of a server that answers every request with this
+// header and page, except that it has no robots.txt.
 func serve(t *testing.T, header http.Header, page string) *http.Client {
 	t.Helper()
 	web := new(robotstest.Internet)
@@ -316,7 +318,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// The links of a challenge lead to the wall.
+// Read returns no links of a challenge, because they lead to the wall.
 func TestReadARefusal(t *testing.T) {
 	header := http.Header{"Content-Type": {"text/html"}, "Sg-Captcha": {"challenge"}}
 	resp, err := serve(t, header, "<a href=/captcha>x</a>").Get("http://a.example/")

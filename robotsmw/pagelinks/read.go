@@ -17,15 +17,16 @@ import (
 
 const defaultMaxBytes = 16 << 20
 
-// Read reads the HTML page in resp, which a robotsmw.Transport returned, closes
-// its body, and returns its links. A response without HTML is not read and has
-// no links. The same holds for a response that is surely a refusal
-// (robotsmw.Page.Refusal), because its links belong to a bot wall.
+// Read reads the HTML page in resp, which must come from a robotsmw.Transport.
+// It closes the body and returns the page's links. It does not read a response
+// without HTML, which has no links, or one that is surely a refusal
+// (robotsmw.Page.Refusal), because the links of a refusal are not the site's.
 //
-// The error is the body's, or ctx's while a Checker waited; then the links
-// judged so far are returned with it. If a single link could not be judged, its
-// Err says why. A body with a content coding is an error: a caller that sets
-// Accept-Encoding has to decode the body and call FromHTML.
+// If the body cannot be read, Read returns an error and no Page. If ctx ends
+// before a Checker has judged all links, Read returns an error of ctx together
+// with the Page. If a single link could not be judged, its Err says why. A body
+// with a content coding is an error: a caller that sets Accept-Encoding has to
+// decode the body and call FromHTML.
 func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {
@@ -47,7 +48,7 @@ func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error)
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
-	resp.Body.Close() // the body is read, so what the page says is known
+	resp.Body.Close() // now PageDirectives returns what the body says, too
 	truncated := limit > 0 && len(body) > limit
 	if truncated {
 		body = body[:limit]

@@ -20,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// realPages returns the heads of real pages by name, and what their list says;
-// or skips the test.
+// realPages returns the heads of real pages by name, and the lines of the list
+// that comes with them. It skips the test if COURTESY_SHARED is unset.
 func realPages(t testing.TB) (pages map[string]string, listed []string) {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -71,7 +71,7 @@ func realPages(t testing.TB) (pages map[string]string, listed []string) {
 
 var realTokens = []string{"googlebot", "googlebot-news", "bingbot", "msnbot", "slurp", "teoma", "yandex"}
 
-// A said is a rule without its place.
+// A said is a robotsmeta.Rule without the place where it was found.
 type said struct{ name, value, scope, raw string }
 
 func saidBy(d robotsmeta.Directives) (all []said) {
@@ -81,7 +81,7 @@ func saidBy(d robotsmeta.Directives) (all []said) {
 	return all
 }
 
-// metasOf reads the metas of a page from its whole tree.
+// metasOf parses a page and returns what the metas in its tree say.
 func metasOf(t testing.TB, html string) (d robotsmeta.Directives) {
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
 	pages, listed := realPages(t)
 	speaking := 0
 	for name, html := range pages {
-		html = html[:min(len(html), htmlmeta.Window)] // one head is longer
+		html = html[:min(len(html), htmlmeta.Window)] // one head is longer than Scan reads
 		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(metasOf(t, html))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
@@ -120,7 +120,7 @@ func TestRealHeadsAgreeWithTheirTree(t *testing.T) {
 	}
 }
 
-// squeeze writes all white space as one space.
+// squeeze writes each run of white space as one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestRealHeadsSayWhatIsListed(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want robotsmeta.Directives
-		// The list also has what is commented out, and in one page what lies
+		// The list also has metas in HTML comments and, for one page, metas
 		// beyond the window.
 		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
 		for _, m := range metas {
@@ -148,8 +148,8 @@ func TestRealHeadsSayWhatIsListed(t *testing.T) {
 		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
-		// The list's flags name what the metas say. It also flags what stands
-		// in a value attribute, which is nothing.
+		// The list's flags name what the metas say. It also flags words in a
+		// value attribute, which mean nothing.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue
