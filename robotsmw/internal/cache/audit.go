@@ -8,7 +8,7 @@ import (
 )
 
 // Audit recounts everything and returns an error for each count that is wrong.
-// It is for tests. Nothing else may use the cache meanwhile.
+// It is for tests. Nothing else may use the cache while Audit runs.
 func (c *Cache) Audit() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -90,7 +90,7 @@ func (c *Cache) Audit() error {
 	return errors.Join(errs...)
 }
 
-// UnderWay counts the fetches under way.
+// UnderWay returns how many fetches are under way.
 func (c *Cache) UnderWay() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -1,13 +1,13 @@
-// Package cache holds the record of each origin in memory, and the fetch under
-// way for it, which all callers share:
+// Package cache holds in memory the record of each origin, and the fetch of its
+// robots.txt while one is under way. All callers share both:
 //
-//	rec := c.Get(origin)                // enough for nearly every call
-//	rec, f, started, err := c.Begin(…)  // a record after all, or a Flight
-//	if started { go … c.End(f, …) }     // the caller that began it makes the fetch
+//	rec := c.Get(origin)                // nearly every call needs no more
+//	rec, f, started, err := c.Begin(…)  // a record that has come meanwhile, or a Flight
+//	if started { go … c.End(f, …) }     // the caller that began the flight makes the fetch
 //	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
-// package fetches nothing itself and has no goroutine.
+// package fetches nothing itself and starts no goroutine.
 package cache
 
 import (
@@ -22,21 +22,23 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// A Cache holds the record of each origin and the fetch under way for it, in
-// memory. It drops the least recently used, and is limited by origins and by
-// bytes.
+// A Cache holds the record of each origin, and the fetch under way for it. It
+// has a limit of origins and one of bytes. To keep them, it drops the origins
+// that were used least recently.
 //
-// It is sharded, so that many goroutines can look origins up at once. A small
-// cache has one shard and keeps its limits exactly. In a large cache each shard
-// has its share of the origins, and drops some of its own when all shards
-// together take too much memory. There is no goroutine: callers do what is due.
+// A Cache has shards, so many goroutines can look origins up at the same time.
+// A small cache has one shard and keeps its limits exactly. In a large cache
+// each shard has its share of the origins, and drops some of its own when all
+// shards together take too much memory. The Cache has no goroutine: its callers
+// do the work that is due.
 //
-// An origin that waits for its next try is held: it is not dropped, because
-// then the next request would ask a server in trouble. Held origins leave the
-// LRU list for a heap. An origin with a fetch under way has a place too. A
-// shard that is full of both forgets held origins of the [domain] that has the
-// most of them. If no domain has two, it refuses new origins until the first
-// held origin is due.
+// An origin that waits for its next try is held: it is not dropped, because the
+// next request would then ask a server in trouble. Held origins are in a heap
+// and not in the LRU list. An origin with a fetch under way takes a place too,
+// and is in neither. When a shard is full of held origins and fetches, it
+// forgets held origins of the [domain] that has the most of them. If no domain
+// has two, or if the new origin is of that domain itself, the shard refuses the
+// new origin until it may have room.
 type Cache struct {
 	queues
 
@@ -48,32 +50,32 @@ type Cache struct {
 }
 
 type shard struct {
-	// hot is the entry that was looked up last, while it is first in the list
-	// or not in the list at all. Looking it up again needs no lock: a crawl
-	// asks for one origin many times, on all cores.
+	// hot is the entry that was looked up last, as long as it is first in the
+	// list or not in the list at all. A lookup of hot needs no lock, because a
+	// crawl asks for one origin many times, on all cores.
 	hot atomic.Pointer[entry]
 
-	mu       sync.Mutex // guards the fields below; held for map and list work only, never while waiting
+	mu       sync.Mutex // guards the fields below; locked for map and list work only, not during a wait
 	entries  map[string]*entry
 	lru      entry     // sentinel: lru.next is the most recently used
-	held     retryHeap // entries whose failure forbids dropping them
-	domains  domains   // held entries of origins, by domain
-	folded   int       // held entries that stand for a domain
-	idle     int       // entries in the LRU list
-	flying   int       // entries with a fetch under way
+	held     retryHeap // entries that wait for their next try, and may not be dropped before
+	domains  domains   // the entries in held that are origins, by domain
+	folded   int       // how many entries in held stand for a domain
+	idle     int       // how many entries are in the LRU list
+	flying   int       // how many entries have a fetch under way
 	maxCount int
 	cache    *Cache
 }
 
-// A shard holds at least this many origins. With fewer, an uneven spread would
-// waste much of the limit.
+// If there are several shards, each has room for originsPerShard or more. In
+// smaller shards an uneven spread would waste much of the limit.
 const (
 	originsPerShard = 1024
 	maxShards       = 64
 )
 
-// New returns a cache for so many origins and bytes. It counts the documents of
-// docs.
+// New returns a cache with these limits. In docs it counts how many origins
+// have each document.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
 	n := 1
 	for n < maxShards && maxOrigins/(2*n) >= originsPerShard {
@@ -116,12 +118,12 @@ func (c *Cache) Get(origin []byte) *record.Record {
 }
 
 // Begin returns the fetch under way for the origin, or a new one if there is
-// none. started says that it is new: then the caller must make the fetch and
-// End it. If meanwhile there is a record that needs no fetch, Begin returns
-// that instead. It does so too for a record that needs only a refresh, unless
-// background is set. If there is no room for a new origin, the error is a
-// *politeness.DelayError. A caller that gets a Flight must call its Wait, Leave
-// or GoOn.
+// none. started says that the Flight is new: its caller must make the fetch and
+// call End. If there is a record by now that needs no fetch, Begin returns the
+// record and no Flight. Unless background is set, it does the same with a
+// record that needs only a refresh. If there is no room for a new origin, the
+// error is a *politeness.DelayError. A caller that gets a Flight must call its
+// Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -154,9 +156,9 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	return nil, e.flight, true, nil
 }
 
-// End ends a flight with its result. rec replaces the record in the cache and
-// is passed to all callers that wait. If rec is nil, the old record stays and
-// err says why.
+// End ends a flight, and passes rec and err to all callers that wait for it.
+// rec replaces the record in the cache, unless the origin has been forgotten or
+// has a new flight. If rec is nil, the old record stays.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
 	f.end(rec, err)
@@ -167,7 +169,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[f.Origin]
-	if e == nil || e.flight != f { // forgotten while it was under way
+	if e == nil || e.flight != f { // forgotten, or replaced by a new flight
 		return
 	}
 	s.drop(e)
@@ -183,7 +185,7 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 }
 
 // Forget drops the origin. A fetch under way goes on for the callers that wait
-// for it, and its result is not kept.
+// for it, but its result is not kept.
 func (c *Cache) Forget(name string) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -193,7 +195,8 @@ func (c *Cache) Forget(name string) {
 	}
 }
 
-// Size returns how many origins and bytes are held.
+// Size returns how many origins are in the cache, without those with a fetch
+// under way, and how many bytes all take.
 func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -204,8 +207,8 @@ func (c *Cache) Size() (origins int, bytes int64) {
 	return origins, c.bytes.Load()
 }
 
-// admit makes room for a new origin. It returns false if there is no room, or
-// if the origin's domain has an entry that stands for it. until is when that
+// admit makes room for a new origin. It returns false if it cannot, or if an
+// entry stands for the origin's domain. until is then the time at which that
 // may have changed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
@@ -229,15 +232,16 @@ func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 
 // due returns when a full shard may have room.
 func (s *shard) due(now time.Time) time.Time {
-	soon := now.Add(time.Second) // when a fetch under way may be over
+	soon := now.Add(time.Second) // by then a fetch under way may be over
 	if len(s.held) > 0 && (s.flying == 0 || s.held[0].retry().Before(soon)) {
 		return s.held[0].retry()
 	}
 	return soon
 }
 
-// fold replaces the oldest held entry of a domain by the entry that stands for
-// the domain, or the two oldest if there is no such entry yet.
+// fold forgets the oldest held entry of a domain. From then on, the entry that
+// stands for the domain covers it. If there is no such entry yet, fold makes
+// one, and forgets the two oldest.
 func (s *shard) fold(d *domain) {
 	name := wildcard(d.name)
 	rest := s.entries[name]
@@ -271,7 +275,8 @@ func (s *shard) count() int { return s.idle + len(s.held) + s.flying }
 // overweight reports whether the cache takes more memory than it may.
 func (s *shard) overweight() bool { return s.cache.bytes.Load() > s.cache.maxBytes }
 
-// place puts an entry into the heap or the list, by its record.
+// place puts an entry into the heap if its record waits for the next try, else
+// into the list.
 func (s *shard) place(e *entry, now time.Time) {
 	s.take(e)
 	if e.rec.Load().Waiting(now) {
@@ -283,8 +288,8 @@ func (s *shard) place(e *entry, now time.Time) {
 	s.pushFront(e)
 }
 
-// drop removes an entry from the list, the heap or its flight, and from the
-// count of memory.
+// drop removes an entry from the list or the heap, or separates it from its
+// flight. It subtracts the entry from the count of memory.
 func (s *shard) drop(e *entry) {
 	switch {
 	case e.flight != nil:
@@ -306,24 +311,25 @@ func (s *shard) drop(e *entry) {
 	s.cache.bytes.Add(-e.cost() - s.cache.docs.Remove(e.doc()))
 }
 
-// take adds an entry to the count of memory. drop removes it.
+// take adds an entry to the count of memory. drop subtracts it.
 func (s *shard) take(e *entry) { s.cache.bytes.Add(e.cost() + s.cache.docs.Add(e.doc())) }
 
-// evict drops an entry and forgets it.
+// evict removes an entry from the cache.
 func (s *shard) evict(e *entry) {
 	s.drop(e)
 	s.forget(e)
 }
 
-// forget forgets an entry that has been dropped.
+// forget removes an entry, which drop has treated already, from the map.
 func (s *shard) forget(e *entry) {
 	s.cool(e)
 	delete(s.entries, e.origin)
 }
 
-// shrink evicts entries from the end of the list until the limits hold or only
-// entries are left that must stay: those in the heap, and the one used last,
-// however large, because it would be fetched again at once.
+// shrink evicts entries from the end of the list until the limits hold. Entries
+// in the heap and those with a fetch under way stay. As long as only bytes are
+// too many, the last entry in the list stays too, because it would be fetched
+// again at once.
 func (s *shard) shrink() {
 	for s.idle > 0 && s.count() > s.maxCount || s.idle > 1 && s.overweight() {
 		s.evict(s.lru.prev)
@@ -358,6 +364,6 @@ func (s *shard) touch(e *entry) {
 }
 
 func (s *shard) pushFront(e *entry) {
-	s.hot.Store(nil) // the old entry is no longer in front
+	s.hot.Store(nil) // the entry in hot is no longer in front
 	e.linkAfter(&s.lru)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// Whatever happens, the cache keeps its limits and its counts are right.
+// After any sequence of calls, the cache keeps its limits and its counts are
+// right.
 func TestCacheInvariants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -24,7 +25,7 @@ func TestCacheInvariants(t *testing.T) {
 			now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
 			host := rnd.IntN(30)
 			name := fmt.Sprintf("http://h%d.example", host)
-			if seed%2 == 1 { // a few owners have all origins
+			if seed%2 == 1 { // three owners have all origins
 				name = fmt.Sprintf("http://h%d.owner%d.example", host, host%3)
 			}
 			switch rnd.IntN(5) {
@@ -114,7 +115,7 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 	if n, _ := c.Size(); n != 2 {
 		t.Fatalf("%d origins", n)
 	}
-	c.maxBytes = 1 // as if large documents had come
+	c.maxBytes = 1 // as if large documents took all memory
 	if _, _, _, err := c.Begin("http://a.example", now.Add(2*time.Minute), false); err != nil {
 		t.Error(err)
 	}
@@ -123,9 +124,9 @@ func TestReleasedOriginsAreDropped(t *testing.T) {
 	}
 }
 
-// The domain with the most held origins gives way to others, until all domains
-// have the same number. Until the last forgotten origin of the domain could
-// have been asked again, only its known origins are asked.
+// The domain with the most held origins gives way to other domains. Until the
+// last of its forgotten origins could have been asked again, new origins of
+// this domain are refused.
 func TestLargestDomainGivesWay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(10, 1<<20, new(record.Documents))
@@ -154,7 +155,8 @@ func TestLargestDomainGivesWay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The first four origins of one.example are forgotten, for 13 minutes.
+	// The first four origins of one.example are forgotten. The last of them
+	// could be asked again in 13 minutes.
 	for i, known := range []bool{false, false, false, false, true, true, true} {
 		if got := c.Get(fmt.Appendf(nil, "http://a%d.one.example", i)) != nil; got != known {
 			t.Errorf("a%d.one.example: known %v", i, got)

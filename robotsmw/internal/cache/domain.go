@@ -13,20 +13,21 @@ import (
 )
 
 // domains are a shard's held entries, by the registrable domains of their
-// hosts. One owner can have any number of hosts, and if all of them are in
-// trouble they would take all places. So when there is no other room, the
-// domain with the most held entries gives way. Two of its entries are dropped,
-// and one that stands for the domain takes their place. Until the last of the
-// dropped origins could have been asked again, only known origins of the domain
-// are asked.
+// hosts. One owner can have any number of hosts. If all of them were in
+// trouble, they would take all places. So when there is no other room, the
+// domain with the most held entries gives way. Two of its origins are
+// forgotten, and one entry that stands for the domain takes their place. Later
+// ones are forgotten one at a time. Until the last of the forgotten origins
+// could have been asked again, new origins of the domain are refused.
 type domains struct {
 	byName map[string]*domain
 	bySize domainHeap
 }
 
 // domainOf returns the registrable domain of an origin's host. The host is the
-// address that is dialled, not a Host header that overrides it. For an IPv6
-// address it returns the network, because one owner is given a whole network.
+// one that is dialled, not a Host header that overrides it. For an IPv6
+// address, domainOf returns its /64 network, because one owner is usually given
+// a whole network.
 func domainOf(name string) string {
 	u, _ := origin.RobotsURL(name)
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is6() {
@@ -76,8 +77,8 @@ func (ds *domains) remove(e *entry) {
 	heap.Fix(&ds.bySize, d.at)
 }
 
-// largest returns the domain with the most held entries, or nil if none has
-// two.
+// largest returns the domain with the most held entries, or nil if no domain
+// has two.
 func (ds *domains) largest() *domain {
 	if len(ds.bySize) == 0 || ds.bySize[0].size < 2 {
 		return nil

@@ -7,27 +7,28 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// An entry is an origin in the cache. It is in the LRU list or in the heap.
-// While a fetch for it is under way it is in neither, so it cannot be evicted.
+// An entry is an origin in the cache, or stands for a domain (see domains). It
+// is in the LRU list or in the heap. While a fetch for it is under way, it is
+// in neither, so it is not evicted to make room.
 type entry struct {
 	origin     string
 	rec        atomic.Pointer[record.Record] // nil until the first fetch ends
 	flight     *Flight                       // nil unless a fetch is under way
-	prev, next *entry                        // in the LRU list; of an entry in the heap, in its domain's list
-	domain     *domain                       // set in the heap; nil there: the entry stands for a domain
+	prev, next *entry                        // neighbours in the LRU list or, for an entry in the heap, in its domain's list
+	domain     *domain                       // of an entry in the heap; nil if that stands for a domain itself
 	at         int                           // 1 + index in the heap; 0: not there
 }
 
 // A domain is the list of held entries of one registrable domain. It has at
-// least one. See domains.
+// least one entry. See domains.
 type domain struct {
 	name string
-	held entry // sentinel of the list of its held entries
-	size int   // length of that list
+	held entry // sentinel of the list
+	size int   // length of the list
 	at   int   // index in domains.bySize
 }
 
-const entryOverhead = 160 // the entry, its key's header and its map slot
+const entryOverhead = 160 // bytes: the entry, the header of its key and its slot in the map
 
 // cost returns roughly how many bytes of memory an entry takes.
 func (e *entry) cost() int64 {
@@ -38,7 +39,7 @@ func (e *entry) cost() int64 {
 	return n
 }
 
-// doc returns the entry's robots.txt, or nil if it has none.
+// doc returns the document of the entry's record, or nil if there is none.
 func (e *entry) doc() *record.Document {
 	if rec := e.rec.Load(); rec != nil {
 		return rec.Doc

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// ShortWait is the longest wait of a fetch for its slot that counts as an
-	// interval. A longer wait counts as a rest, during which a good copy serves
-	// instead.
+	// ShortWait divides the times that a fetch may have to wait for its slot. A
+	// wait of up to ShortWait is taken for an interval. In a longer wait the
+	// host is said to rest, and a good copy serves instead of the fetch.
 	ShortWait = 10 * time.Second
 
-	// longWait is how long a fetch for which no caller waits may wait for its
-	// slot. A longer wait is given up, which costs only the place in a queue.
+	// longWait is the longest time that a fetch may wait for its slot while no
+	// caller waits for the fetch. If the slot is further away, the fetch is
+	// dropped. That costs only its place in a queue.
 	longWait = 10 * time.Minute
 )
 
@@ -27,9 +28,9 @@ const (
 // others.
 //
 // If the last caller leaves while the flight waits for its first slot, the
-// flight is dropped: nothing was asked, so nothing is lost. If it has had a
-// slot already, or if it is a refresh, which no caller waits for, it goes on
-// and its result is kept. But such a flight is dropped too when it would wait
+// flight is dropped: nothing was asked, so nothing is lost. A flight that has
+// had a slot goes on, and its result is kept. So does a refresh, for which no
+// caller waits. But these two are dropped as well if they would have to wait
 // for more than [longWait].
 type Flight struct {
 	Origin    string
@@ -37,30 +38,31 @@ type Flight struct {
 	Prev      *record.Record // the record before it; nil: none
 
 	// Depth is how many flights have led to this one: a flight that meets a
-	// redirect may begin another, whose Depth is one greater. The caller that
-	// begins the flight sets it.
+	// redirect may begin another one, whose Depth is greater by one. The caller
+	// that begins a flight sets its Depth.
 	Depth int
 
-	// After, if not nil, is closed when the flight that was dropped before this
-	// one has left its host's queue. This flight waits for that, or it would
-	// stand behind it in the queue.
+	// After is nil unless a dropped flight of this origin has not ended yet. It
+	// is closed when that flight ends, and so has left its host's queue. This
+	// flight waits for that before it enters the queue, or it would stand
+	// behind the dropped one.
 	After <-chan struct{}
 
 	done chan struct{} // closed at the end, when rec and err are set
 	rec  *record.Record
 	err  error // a *politeness.DelayError if nothing was asked
 
-	ctx  context.Context // done when the flight is dropped
+	ctx  context.Context // done when the flight is dropped or has ended
 	drop context.CancelFunc
 
 	mu      sync.Mutex     // guards the fields below
-	waiting int            // callers and flights that wait for it
+	waiting int            // how many callers and flights wait for it
 	refresh bool           // whether it goes on if nobody waits for it
 	begun   bool           // it has had a slot
-	dropped bool           // ctx has ended
+	dropped bool           // nobody waited for it any more, so ctx has ended early
 	copy    *record.Record // the latest record before it, in memory or the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
-	instead *record.Record // copy, marked as delayed, which serves until then if it is good
+	instead *record.Record // copy, if it is good, marked as delayed: it serves until then
 	moved   chan struct{}  // closed when until changes
 
 	behind *Flight // the flight that this one waits for after a redirect; guarded by queues.mu
@@ -76,14 +78,14 @@ func newFlight(name string, prev *record.Record) *Flight {
 	return f
 }
 
-// end ends the flight and tells all that wait.
+// end ends the flight, and wakes all callers that wait for it.
 func (f *Flight) end(rec *record.Record, err error) {
 	f.rec, f.err = rec, err
 	close(f.done)
-	f.drop() // nothing listens any more; this frees the context
+	f.drop() // nobody needs ctx any more; this frees it
 }
 
-// Context returns a context that ends when the flight is dropped.
+// Context returns a context that ends when the flight is dropped or has ended.
 func (f *Flight) Context() context.Context { return f.ctx }
 
 // Expect tells the flight when it will get its slot. The zero time means that
@@ -107,16 +109,16 @@ func (f *Flight) Expect(until time.Time) {
 	f.settle()
 }
 
-// Found tells the flight about a record in the Store that is later than Prev.
+// Found tells the flight about a record from the Store that is newer than Prev.
 func (f *Flight) Found(rec *record.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.copy = rec
 }
 
-// Dropped returns, for a flight that was dropped, when it would have got its
-// slot; else nil. again says that the flight was a refresh, which its maker
-// should begin again at that time.
+// Dropped returns nil if the flight was not dropped. Otherwise delay says when
+// it would have got its slot. again says that the flight is a refresh that
+// never had a slot: its maker should begin it again at that time.
 func (f *Flight) Dropped() (delay *politeness.DelayError, again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,10 +132,12 @@ func (f *Flight) delay() *politeness.DelayError {
 	return &politeness.DelayError{Host: origin.Host(f.Origin), Until: f.until}
 }
 
-// Leave says that a caller that got the flight from Begin does not wait for it.
+// Leave says that one of the callers that got the flight from Begin does not
+// wait for it, or no longer.
 func (f *Flight) Leave() { f.leave(false) }
 
-// GoOn is like Leave, but the flight goes on even if nobody waits.
+// GoOn is like Leave, but makes the flight a refresh, which goes on even if
+// nobody waits for it.
 func (f *Flight) GoOn() { f.leave(true) }
 
 func (f *Flight) leave(refresh bool) {
@@ -145,8 +149,8 @@ func (f *Flight) leave(refresh bool) {
 }
 
 // settle drops the flight if it waits for a slot and nobody waits for the
-// flight. It keeps a flight that has begun, and a refresh, unless the slot is
-// further away than longWait. f.mu is held.
+// flight. It keeps a flight that has begun, and a refresh, if the slot is not
+// further away than longWait. The caller must hold f.mu.
 func (f *Flight) settle() {
 	if f.waiting > 0 || f.dropped || f.until.IsZero() {
 		return
@@ -158,7 +162,7 @@ func (f *Flight) settle() {
 	f.drop()
 }
 
-// join adds a caller that waits, unless the flight is dropped.
+// join adds a caller that waits. It returns false if the flight is dropped.
 func (f *Flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,9 +182,10 @@ func (f *Flight) expected() (until time.Time, instead *record.Record, moved <-ch
 	return f.until, instead, f.moved
 }
 
-// Instead returns the good copy that serves while the flight's host rests,
-// marked as delayed; else nil. If it is not nil, the caller no longer waits,
-// and the flight goes on.
+// Instead returns the good copy, marked as delayed, that serves while the
+// flight's host rests. If the host does not rest or there is no good copy, it
+// returns nil. With a copy it also calls GoOn, because its caller then no
+// longer waits.
 func (f *Flight) Instead() *record.Record {
 	_, instead, _ := f.expected()
 	if instead != nil {
@@ -189,10 +194,10 @@ func (f *Flight) Instead() *record.Record {
 	return instead
 }
 
-// Wait waits for a flight that Begin returned. It ends with the flight or the
-// context. It returns at once with a *politeness.DelayError if the flight
-// cannot begin before the context's deadline, and at once with the good copy
-// from before if the host rests.
+// Wait waits for a flight that Begin returned, until the flight or the context
+// ends. It does not wait in two cases. If the host rests and there is a good
+// copy, it returns this copy. If the flight cannot get its slot before the
+// context's deadline, it returns a *politeness.DelayError.
 func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
@@ -221,7 +226,8 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// queues record which flight waits for which, so that none waits for itself.
+// queues guards Flight.behind, which says which flight waits for which. It lets
+// no flight wait for itself.
 type queues struct{ mu sync.Mutex }
 
 // Queue notes that f waits for other and returns true. It returns false if f is
@@ -238,9 +244,10 @@ func (q *queues) Queue(f, other *Flight) bool {
 	return true
 }
 
-// WaitBehind makes f, which was queued behind other, wait for other's end. It
-// tells f's own callers how long that will take. If f is dropped meanwhile, the
-// error is its delay.
+// WaitBehind waits for f, which was queued behind other, until other ends, and
+// returns other's result. Meanwhile it tells f's own callers when other will
+// get its slot. If other's host rests, it returns the good copy of other. If f
+// is dropped, it returns f's delay as the error.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()
