@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// longestCause is how many bytes of an error's text are kept. A server can
-// write megabytes into a status line, and they end up in an error.
+// longestCause is how many bytes of an error's text are kept. The text may be
+// long, because a server can write megabytes into a status line, which the
+// error then contains.
 const longestCause = 300
 
 // causeOf returns a text in the form that a Failure keeps: printable, with
@@ -15,7 +16,7 @@ const longestCause = 300
 func causeOf(text string) string {
 	const more = "..."
 	cause := make([]byte, 0, min(len(text), longestCause))
-	fits := 0 // how many bytes leave room for more
+	fits := 0 // how many bytes of cause leave room for "..."
 	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
@@ -31,7 +32,7 @@ func causeOf(text string) string {
 		}
 		cause = utf8.AppendRune(cause, r)
 	}
-	if len(cause) == 0 { // without any words the record would not seem to have failed
+	if len(cause) == 0 { // without any words, the failure would not be seen
 		return "no reason given"
 	}
 	return string(cause)

@@ -46,8 +46,8 @@ func FuzzCause(f *testing.F) {
 	})
 }
 
-// The most that a server can say fits into 64 KiB of a Store, and a Store
-// cannot bring in more.
+// The largest record that a server can cause takes at most 64 KiB in a Store.
+// And if a Store has a larger one, Decode cuts its cause and refuses its URL.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Now()

@@ -16,11 +16,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// storedRecord is the first line of a stored value, as JSON. The rest is the
-// body of the robots.txt. There is none if the origin has no robots.txt, or if
-// it redirects to that of another origin, whose value has the body. The body is
-// stored as it was served, so that a crawler with other product tokens can use
-// it too.
+// storedRecord is the first line of a stored value, as JSON. The rest of the
+// value is the body of the robots.txt. It is empty if the origin has no
+// robots.txt, or if the origin redirects to the robots.txt of another origin,
+// whose value has the body. The body is stored whole, so a crawler with other
+// product tokens can use it too.
 type storedRecord struct {
 	Version      int            `json:"v"`
 	Origin       string         `json:"origin"`
@@ -48,13 +48,13 @@ type storedFailure struct {
 
 const storedVersion = 1
 
-// longestSource is the most bytes that the URL and Host in a stored value may
-// have. A URL that was followed has at most 8 KiB, and a host some hundred
-// bytes.
+// longestSource is how many bytes the URL and the Host in a stored value may
+// have together. A URL that was followed has at most 8 KiB, and a host a few
+// hundred bytes.
 const longestSource = 16 << 10
 
-// Encode returns the stored form of an origin's record and of the body that it
-// was made from.
+// Encode returns the stored form of an origin's record and of its body. The
+// body is left out unless the state is Good.
 func Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
 		Version: storedVersion, Origin: name, Status: int(rec.Status), Redirects: int(rec.Hops),
@@ -85,11 +85,11 @@ func Encode(name string, rec *Record, body []byte) []byte {
 }
 
 // Decode decodes a stored value of an origin and trusts nothing in it. The
-// value must be for this origin, its body must have the hash that it states,
-// and no lifetime or pause may be longer than this package would give.
-// elsewhere returns the body stored for another origin whose file this one
-// shares; nil if it is missing. If the error is fs.ErrNotExist, a part of the
-// record is missing.
+// value must be for this origin, its body must have the hash that the first
+// line states, and no lifetime or pause may be longer than this package would
+// give. If the origin shares the file of another origin, elsewhere returns the
+// body with this hash that is stored there, or nil if that is missing. Then the
+// error of Decode is fs.ErrNotExist.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
@@ -151,8 +151,9 @@ func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, has
 	return rec, nil
 }
 
-// Body returns the robots.txt in a stored value if it has that hash, else nil.
-// An empty robots.txt is not nil.
+// Body returns the robots.txt in a stored value, or nil if the robots.txt has
+// another hash. For an empty robots.txt it returns an empty slice that is not
+// nil.
 func Body(value []byte, hash [sha256.Size]byte) []byte {
 	_, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok || sha256.Sum256(body) != hash {
@@ -161,9 +162,9 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 	return body
 }
 
-// Validator returns s if it is fit to be sent back as a validator, else "". A
-// server may refuse a header of some kilobytes with a 4xx, which would read as
-// "no robots.txt".
+// Validator returns s if s may be sent back as a validator, else "". A long one
+// is refused: a server may answer 4xx to a header of some kilobytes, and that
+// would mean that there is no robots.txt.
 func Validator(s string) string {
 	const longest = 1 << 10
 	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {

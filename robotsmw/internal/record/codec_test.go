@@ -15,7 +15,8 @@ import (
 
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// stored returns the stored form of a record, which may say anything.
+// stored returns a stored value that has s and body, even if they contradict
+// each other.
 func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	t.Helper()
 	s.Version, s.Origin = storedVersion, origin
@@ -31,7 +32,8 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// of returns an elsewhere that has only this body.
+// of returns a function for the parameter elsewhere of Decode. It knows only
+// this body.
 func of(body []byte) func(string, [sha256.Size]byte) []byte {
 	return func(_ string, hash [sha256.Size]byte) []byte {
 		if sha256.Sum256(body) != hash {
@@ -41,7 +43,8 @@ func of(body []byte) func(string, [sha256.Size]byte) []byte {
 	}
 }
 
-// The longest pause is 24 hours, failures are in order and counted from 1.
+// Decode refuses a pause of more than 24 hours, times in the wrong order, and a
+// count below 1 or too large.
 func TestStoredFailuresAreChecked(t *testing.T) {
 	const origin = "http://a.example"
 	k := &Kind{Tokens: []string{"ExampleBot"}}
@@ -58,7 +61,8 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 	}
 }
 
-// A shared robots.txt that has changed is no longer used as the shared one.
+// If the shared robots.txt of another origin has changed since, Decode does not
+// use it.
 func TestSharedFileThatHasChanged(t *testing.T) {
 	const a, b = "http://a.example", "http://b.example"
 	now := time.Now()
@@ -92,7 +96,7 @@ func FuzzStoredRecord(f *testing.F) {
 		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
 			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
 		}
-		// What a caller that judges by the record relies on.
+		// A caller that decides by the record relies on these fields.
 		switch rec.InForce(now) {
 		case Good:
 			rec.Doc.Rules.Match("/private/")

@@ -8,9 +8,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Document is what a crawler needs of a robots.txt. It keeps the text only
-// with Options.KeepFiles. Origins with the same file share one Document: many
-// sites leave the file that came with their software unchanged.
+// A Document is the part of a robots.txt that a crawler needs. It keeps the
+// text only with Options.KeepFiles. Origins with the same file share one
+// Document, because many sites use the file that came with their software.
 type Document struct {
 	Hash     [sha256.Size]byte
 	Size     int // size of the body in bytes
@@ -29,7 +29,8 @@ func newDocument(hash [sha256.Size]byte, body []byte, tokens []string, keepFile 
 		d.File = f
 	}
 	if s := f.Sitemaps(); len(s) > 0 {
-		// Copy them, because Sitemaps returns parts of the text.
+		// Copy the addresses: as parts of the text, they would keep the whole
+		// text in memory.
 		d.Sitemaps = strings.Split(strings.Join(s, "\n"), "\n")
 	}
 	return d
@@ -47,14 +48,14 @@ func (d *Document) Cost() int64 {
 	return int64(n)
 }
 
-// Documents are the documents in the cache, by hash.
+// Documents holds the documents in the cache, by hash.
 type Documents struct {
 	mu     sync.Mutex
 	byHash map[[sha256.Size]byte]*Document
 }
 
-// of returns the document of a body with that hash, from the cache or a new
-// one.
+// of returns the document of the body, which has this hash: the one in the
+// cache, or a new one.
 func (ds *Documents) of(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
@@ -101,8 +102,8 @@ func (ds *Documents) Remove(d *Document) int64 {
 	return d.Cost()
 }
 
-// Held returns how many origins are counted for the document. It is for an
-// audit, like Len, which returns how many documents there are.
+// Held returns how many origins in the cache have the document. It is for an
+// audit.
 func (ds *Documents) Held(d *Document) int {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()

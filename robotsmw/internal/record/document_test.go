@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A document takes what Cost says, within a factor of 1.3, with its file and
-// without. So MaxBytes is kept.
+// A document takes as much memory as Cost says, within a factor of 1.3, with
+// its file and without. So MaxBytes is kept.
 func TestCostIsWhatADocumentTakes(t *testing.T) {
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {
@@ -39,7 +39,8 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 	} {
 		for _, keep := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, KeepFiles %v", tt.name, keep), func(t *testing.T) {
-				// So many documents that a few KB of the runtime do not matter.
+				// There are so many documents that a few KB of the runtime do
+				// not matter.
 				k := &Kind{Tokens: []string{"ExampleBot"}, KeepFiles: keep}
 				one := k.Documents.Add(k.Document([]byte(tt.body(0))))
 				bodies := make([][]byte, min(400, max(40, 200_000/int(one))))
@@ -53,7 +54,7 @@ func TestCostIsWhatADocumentTakes(t *testing.T) {
 				for _, body := range bodies {
 					d := k.Document(body)
 					cost += float64(k.Documents.Add(d))
-					for range 1000 { // after so many questions the rules have been compiled
+					for range 1000 { // after so many questions, a large group is compiled
 						d.Rules.Allowed("/directory-1/x")
 					}
 					held = append(held, d)

@@ -12,7 +12,8 @@ type Kind struct {
 	KeepFiles         bool     // keep each file in addition to its rules
 	DisallowForbidden bool     // 401 and 403 disallow everything
 
-	// Read is called with each robots.txt before a record has it. May be nil.
+	// Read is called with each robots.txt, and its hash, before a record has
+	// it. It may be nil.
 	Read func(hash [sha256.Size]byte, body []byte)
 
 	Documents Documents // the documents in this crawler's cache

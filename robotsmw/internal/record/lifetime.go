@@ -8,18 +8,18 @@ import (
 )
 
 // RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and lets
-// the cache control of RFC 9111 set the time. Within these limits a site's
-// headers can neither demand a fetch each second nor a rule that never changes.
+// the cache control of RFC 9111 set the time. With these limits, a site's
+// headers cannot demand a fetch each second, and cannot keep a rule for ever.
 const (
 	MinLifetime  = 5 * time.Minute
 	MaxLifetime  = 24 * time.Hour
-	LoopLifetime = time.Hour // after a redirect loop, which is probably a mistake and will be mended
+	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be mended
 )
 
-// Lifetime returns how long a response with the header h, received now, may be
-// used from now on (RFC 9111 §4.2): between 5 minutes and 24 hours. stated
-// reports whether the header says anything about it; if not, the lifetime is 24
-// hours. s-maxage does not apply, because a crawler's cache is private.
+// Lifetime returns how long a response with the header h, which was received
+// now, may be used (RFC 9111 §4.2): between 5 minutes and 24 hours. stated
+// reports whether the header states a lifetime. If it does not, the lifetime is
+// 24 hours. s-maxage does not apply, because a crawler's cache is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	cc := parseCacheControl(h.Values("Cache-Control"))
 	switch {
@@ -40,14 +40,14 @@ func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	default:
 		return MaxLifetime, false
 	}
-	// The age may be subtracted only if d is not negative, or d could wrap
-	// around: some servers send an Expires of the year 1.
+	// A negative d becomes 0 before the age is subtracted, because the
+	// difference could overflow: some servers send an Expires of the year 1.
 	return min(max(max(d, 0)-currentAge(h, now), MinLifetime), MaxLifetime), true
 }
 
-// currentAge returns the age of a response on its arrival (RFC 9111 §4.2.3):
-// the Age that caches on the way set or the time since its Date, whichever is
-// more.
+// currentAge returns the age of a response when it arrives (RFC 9111 §4.2.3):
+// its Age, which caches on the way have set, or the time since its Date, if
+// that is more.
 func currentAge(h http.Header, now time.Time) time.Duration {
 	var age time.Duration
 	if s, ok := deltaSeconds(strings.TrimSpace(h.Get("Age"))); ok {
@@ -75,8 +75,8 @@ func parseCacheControl(lines []string) cacheControl {
 			case "no-store":
 				cc.noStore = true
 			case "no-cache":
-				// With field names (no-cache="Set-Cookie") it applies only to
-				// those fields.
+				// With names of fields (no-cache="Set-Cookie"), the directive
+				// applies only to these fields.
 				cc.noStore = cc.noStore || value == ""
 			case "max-age":
 				d, ok := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
@@ -106,8 +106,8 @@ func deltaSeconds(s string) (time.Duration, bool) {
 const maxDuration = time.Duration(1<<63 - 1)
 
 // nextTry returns how long to wait after the nth failed fetch in a row (n ≥ 1):
-// what the server asked for, up to 24 hours; else 1 minute, doubling up to 1
-// hour.
+// as long as the server asked for with retryAfter, up to 24 hours. If it did
+// not ask, the wait is 1 minute, and doubles with each failure up to 1 hour.
 func nextTry(n int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, MaxLifetime)
@@ -119,9 +119,9 @@ func nextTry(n int, retryAfter time.Duration) time.Duration {
 	return min(first<<(n-1), longest)
 }
 
-// passed reports whether t is over by either clock of a time.Time: the
-// monotonic clock stands still while a machine sleeps, and the wall clock can
-// be set back.
+// passed reports whether t is over by the monotonic clock or by the wall clock.
+// One alone is not enough: the monotonic clock stands still while a machine
+// sleeps, and the wall clock can be set back.
 func passed(t, now time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }

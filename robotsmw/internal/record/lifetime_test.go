@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// RFC 9111 §4.2 and §5, within the bounds of RFC 9309 §2.4.
+// Lifetime follows RFC 9111 §4.2 and §5, but gives no less than 5 minutes and
+// no more than 24 hours.
 func TestLifetime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
@@ -14,7 +15,7 @@ func TestLifetime(t *testing.T) {
 		name   string
 		header http.Header
 		want   time.Duration
-		silent bool // the header says nothing about it
+		silent bool // the header does not state a lifetime
 	}{
 		{"no word", http.Header{}, 24 * time.Hour, true},
 		{"Date alone is no word", http.Header{"Date": {at(-time.Hour)}}, 24 * time.Hour, true},

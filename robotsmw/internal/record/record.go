@@ -1,9 +1,9 @@
 // Package record holds what is known about an origin: its rules, or that there
-// are none, how long that holds, what has failed since, and when the next fetch
-// may be tried. A Record never changes. Each answer of a server makes a new one
-// from the one before. Encode and Kind.Decode convert to and from its stored
-// form. Nothing here does I/O or waits. A method that needs the time takes it
-// as an argument.
+// are none; how long this is valid; what has failed since; and when the next
+// fetch may be tried. A Record never changes. Each fetch makes a new Record
+// from the one before. Encode and Kind.Decode convert a Record to its stored
+// form and back. Nothing here does I/O or waits. A method that needs the time
+// takes it as an argument.
 package record
 
 import (
@@ -14,40 +14,41 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ThirtyDays is how long an origin that could never be reached is treated as
-// unreachable before it may be treated as one without rules (RFC 9309
+// ThirtyDays is how long an origin of which no good copy is known must have
+// been unreachable before it may be treated as one without rules (RFC 9309
 // §2.3.1.4). It is also how long a Store keeps records.
 const ThirtyDays = 30 * 24 * time.Hour
 
-// clockSkew is how far apart the clocks of members that share a Store may be.
+// clockSkew is how far apart the clocks of processes that share a Store may be.
 const clockSkew = time.Minute
 
 // A State is what is known about an origin's robots.txt.
 type State uint8
 
 const (
-	None        State = iota // nothing good was ever fetched
+	None        State = iota // nothing is known: no fetch has succeeded yet
 	Good                     // 2xx: rules
 	Unavailable              // 4xx, or a redirect that leads nowhere: no rules
-	Forbidden                // 401 or 403 under DisallowForbidden
-	Override                 // Options.Override
+	Forbidden                // 401 or 403 under DisallowForbidden: all is disallowed
+	Override                 // rules from Options.Override, not from a fetch
 )
 
-// A Record is what is known of one origin. It never changes once it is shared:
-// a new fetch makes a new one.
+// A Record is what is known about one origin. It never changes once it is
+// shared: a new fetch makes a new Record.
 type Record struct {
 	URL     string // of the origin's robots.txt; "" for an override
 	State   State
 	Hops    uint8     // redirects followed
-	Status  int16     // status of the response that State follows from; 0: none
+	Status  int16     // status of the response that led to State; 0: none
 	Doc     *Document // the robots.txt in force; nil: none
 	Source  *Source   // nil: the origin's own /robots.txt, with the URL's own host, no validator
 	Fetched time.Time
 	Expires time.Time
-	Failure *Failure // nil: the latest fetch succeeded
+	Failure *Failure // nil: nothing has failed since Fetched
 }
 
-// A Source is where a document came from, and the validators for it there.
+// A Source is the place that a document came from, and the validators that the
+// document has there.
 type Source struct {
 	URL          string // of the file, if not the origin's own /robots.txt
 	Host         string // the Host that was sent, if not the URL's own
@@ -55,7 +56,7 @@ type Source struct {
 	LastModified string
 }
 
-// From returns the record's Source, and an empty one for nil.
+// From returns the record's Source, or an empty one if it is nil.
 func (r *Record) From() *Source {
 	if r.Source == nil {
 		return new(Source)
@@ -63,7 +64,7 @@ func (r *Record) From() *Source {
 	return r.Source
 }
 
-// A Failure is a run of failed fetches.
+// A Failure is a run of failed fetches, or a fetch that a limiter put off.
 type Failure struct {
 	Since  time.Time // of the first failure
 	Last   time.Time // of the latest failure
@@ -72,15 +73,16 @@ type Failure struct {
 	Cause  string    // what went wrong the last time
 	Retry  time.Time // when the next fetch may be tried
 
-	// Delay is not nil if nothing failed, but a limiter refused the wait for
-	// the origin or for the host that it redirects to.
+	// Delay is nil if the latest fetch failed. Otherwise a limiter refused to
+	// let it wait for its slot, at the origin's host or at one that the origin
+	// redirects to.
 	Delay *politeness.DelayError
 }
 
 // Validates returns the source whose validators may be sent to url, with host
-// as the request's Host ("": the URL's own). A validator is only for the place
-// that it came from, and one URL is a different file at each virtual host. nil:
-// there is none.
+// as the request's Host ("": the URL's own). It returns nil if there is none. A
+// validator may be sent only to the place that it came from, and one URL is a
+// different file at each virtual host.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
@@ -91,8 +93,8 @@ func (r *Record) Validates(url, host string) *Source {
 	return nil
 }
 
-// InForce returns the state that decides now. A good copy holds in spite of
-// failures. That there was no robots.txt holds only for its lifetime.
+// InForce returns the state that decides now. While fetches fail, a good copy
+// stays in force, but Unavailable and Forbidden end with their lifetime.
 func (r *Record) InForce(now time.Time) State {
 	if r.State != Good && r.Failure != nil && r.Expired(now) {
 		return None
@@ -100,9 +102,9 @@ func (r *Record) InForce(now time.Time) State {
 	return r.State
 }
 
-// Expired reports whether the record's lifetime is over. A record from the
-// future was written by another clock. Its age is unknown, so it counts as
-// expired.
+// Expired reports whether the record's lifetime is over. A record that was
+// fetched in the future comes from another clock. Its age is unknown, so it
+// counts as expired.
 func (r *Record) Expired(now time.Time) bool {
 	switch r.State {
 	case Override:
@@ -114,7 +116,7 @@ func (r *Record) Expired(now time.Time) bool {
 }
 
 // refreshable reports whether four fifths of the lifetime are over. A fetch in
-// the background then saves every caller the wait at its end.
+// the background then saves all callers the wait at the end of the lifetime.
 func (r *Record) refreshable(now time.Time) bool {
 	if r.State == Override {
 		return false
@@ -122,8 +124,9 @@ func (r *Record) refreshable(now time.Time) bool {
 	return passed(r.Fetched.Add(r.Expires.Sub(r.Fetched)/5*4), now)
 }
 
-// Waiting reports whether fetches fail and the next try is not due. A failure
-// from the future was written by another clock, so its next try is due.
+// Waiting reports whether the latest fetch failed or was put off, and the next
+// try is not due yet. A failure in the future comes from another clock, so its
+// next try counts as due.
 func (r *Record) Waiting(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
@@ -146,9 +149,10 @@ func (r *Record) Use(now time.Time) Use {
 	return UseFetch
 }
 
-// calm reports at little cost that a record is fresh and needs no refresh, by
-// both clocks of passed. It finds nearly all such records. It counts whole
-// seconds and leaves the last second to the other checks.
+// calm is a quick check. If it returns true, the record is fresh and needs no
+// refresh, by both clocks of passed. It counts whole seconds, so it returns
+// false for some fresh records, shortly before their refresh is due. The slower
+// checks decide about these.
 func (r *Record) calm(now time.Time) bool {
 	fetched, s := r.Fetched.Unix(), now.Unix()
 	calm := (r.Expires.Unix()-fetched)/5*4 - 1
@@ -161,11 +165,11 @@ type Use uint8
 const (
 	UseFetch      Use = iota // wait for a fetch
 	UseFresh                 // use it as it is
-	UseStale                 // use it as it is: it is expired or unreachable, and the next try is not due
+	UseStale                 // use it as it is: it is Expired, but the next try is not due
 	UseAndRefresh            // use it as it is, and start a fetch in the background
 )
 
-// AsIs reports whether no fetch is due.
+// AsIs reports whether the record is used as it is and no fetch is due.
 func (u Use) AsIs() bool { return u == UseFresh || u == UseStale }
 
 // Renewed returns the record after a 304: the same file for another lifetime.
@@ -180,8 +184,8 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	return &next
 }
 
-// Failed returns the record after one more failed fetch. What was good stays
-// until a fetch succeeds.
+// Failed returns the record after one more failed fetch: r with another
+// Failure. A nil r gives a record in which nothing else is known.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
 	next := &Record{URL: url}
 	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: causeOf(cause)}
@@ -207,8 +211,8 @@ func (r *Record) AfterError(url string, now time.Time, status int, err error, re
 
 // Delayed returns the record for a fetch that a limiter puts off, because of
 // the origin itself or of the host that it redirects to. This does not count as
-// a failed fetch. The next one is due at delay.Until, or in 24 hours if that is
-// sooner.
+// a failed fetch. The next fetch is due at delay.Until, or in 24 hours if that
+// is sooner. If delay.Until is over, it is due as after a failure.
 func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError) *Record {
 	next := r.Failed(url, now, 0, delay.Error(), delay.Until.Sub(now))
 	next.Failure.Count--
@@ -216,8 +220,8 @@ func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError
 	return next
 }
 
-// Postponed returns the limiter's refusal if nothing else is known now, else
-// nil.
+// Postponed returns the refusal of the limiter that put off the latest fetch,
+// if nothing else is known that is in force now. Otherwise it returns nil.
 func (r *Record) Postponed(now time.Time) error {
 	if f := r.Failure; f != nil && f.Delay != nil && r.InForce(now) == None {
 		return f.Delay
@@ -230,7 +234,7 @@ func (r *Record) NewerThan(other *Record) bool {
 	return r != nil && (other == nil || r.checked().After(other.checked()))
 }
 
-// checked returns when the origin was last asked.
+// checked returns when the latest fetch ended or was put off.
 func (r *Record) checked() time.Time {
 	if r.Failure != nil {
 		return r.Failure.Last

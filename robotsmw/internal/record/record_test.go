@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// moments returns times after the fetch of a record with this lifetime: times
-// all over a day, and close to when the refresh is due.
+// moments returns times after the fetch of a record with this lifetime. They
+// are spread over more than a day, and some are close to the time at which the
+// refresh is due.
 func moments(lifetime time.Duration) (after []time.Duration) {
 	for at := -2 * time.Hour; at <= 26*time.Hour; at += 17*time.Second + 1 {
 		after = append(after, at)
@@ -20,8 +21,8 @@ func moments(lifetime time.Duration) (after []time.Duration) {
 	return after
 }
 
-// The quick check gives the same answer as the thorough one, whatever the
-// clocks say.
+// If calm says that a record is fresh, the slower checks agree, whether the
+// time has a monotonic reading or not.
 func TestCalmRecordsAreFresh(t *testing.T) {
 	quick := 0
 	for _, fetched := range []time.Time{time.Now(), time.Now().Round(0), time.Unix(1<<33, 0), time.Unix(1<<33, 3), time.Unix(1<<33, 999_999_999), {}} {
@@ -52,7 +53,8 @@ func TestCalmRecordsAreFresh(t *testing.T) {
 	}
 }
 
-// A file is not kept for ever because a laptop slept or a clock was set back.
+// A record from the future, which another clock wrote, is fetched again. Up to
+// a minute, clocks may differ.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
@@ -87,16 +89,18 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// apart returns t with its two clocks moved apart. That happens on a laptop
-// that slept, because the wall clock goes on and the monotonic one stops, or on
-// a machine whose clock was set. No exported function makes such a time.
+// apart returns t with its two clocks moved apart. They move apart on a laptop
+// that sleeps, because the wall clock goes on and the monotonic clock stops.
+// They also move apart when the wall clock is set. No exported function makes
+// such a time.
 func apart(t time.Time, wall, mono time.Duration) time.Time {
 	t = t.Add(wall)
 	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading
 	return t
 }
 
-// A file is fresh only as long as both clocks agree that it is.
+// A record is refreshed or fetched again as soon as one of the two clocks says
+// so.
 func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	now := time.Now()
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
@@ -110,7 +114,7 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 		{"slept beyond the end", 2 * time.Hour, time.Minute, UseFetch},
 		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, UseAndRefresh},
 		{"clock set back, its time is over", time.Minute, 2 * time.Hour, UseFetch},
-		{"clock set back before the fetch", -time.Hour, time.Minute, UseFresh}, // the monotonic clock knows better
+		{"clock set back before the fetch", -time.Hour, time.Minute, UseFresh}, // by the monotonic clock it is a minute old
 	} {
 		at := apart(now, tt.wall, tt.mono)
 		if got := at.Sub(now); got != tt.mono {
@@ -122,7 +126,8 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	}
 }
 
-// The record with the later Failure.Last is newer; Since does not count.
+// The record with the later Failure.Last is newer. Failure.Since does not
+// count.
 func TestNewerIsByTheLatestFailure(t *testing.T) {
 	now := time.Now()
 	old := (*Record)(nil).Failed("u", now, 503, "x", 0)
