@@ -2,8 +2,8 @@
 // robots.txt while one is under way. All callers share both:
 //
 //	rec := c.Get(origin)                // nearly every call needs no more
-//	rec, f, started, err := c.Begin(…)  // a record that has come meanwhile, or a Flight
-//	if started { go … c.End(f, …) }     // the caller that began the flight makes the fetch
+//	rec, f, started, err := c.Begin(…)  // a record that is new, or a Flight
+//	if started { go … c.End(f, …) }     // who began it makes the fetch
 //	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
