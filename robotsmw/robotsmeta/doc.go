@@ -71,6 +71,6 @@
 //
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
-// It is read in addition to X-Robots-Tag, and the two add up. If a directive
-// stands in place of a robot's name, it is for everybody.
+// Robots-Tag is read in addition to X-Robots-Tag, and the two add up. If a
+// directive stands in place of a robot's name, it is for everybody.
 package robotsmeta

@@ -71,7 +71,7 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 }
 
 // MetaSpeaks reports whether ParseMeta reads a <meta> with this name for these
-// tokens. It does not allocate, because package htmlmeta calls it for nearly
+// tokens. It must not allocate, because package htmlmeta calls it for nearly
 // every <meta> of every page.
 func MetaSpeaks(name string, tokens ...string) bool {
 	return metaKind(trim(name), tokens) != metaOther

@@ -23,7 +23,7 @@ type Rule struct {
 	Value string `json:"value,omitempty"`
 
 	// Known is false if this package does not know the directive or cannot read
-	// its value. Such a rule restricts nothing.
+	// its value. A rule that is not known restricts nothing.
 	Known bool `json:"known"`
 
 	// Source is the kind of place where the rule was found.

@@ -18,8 +18,8 @@ import (
 )
 
 // sharedDir returns the directory with the shared conformance cases and the
-// corpus of real files. It is not part of this repository: COURTESY_SHARED
-// names it, from the module's root if it is a relative path.
+// corpus of real files. The directory is not part of this repository.
+// COURTESY_SHARED names it. A relative path begins at the module's root.
 func sharedDir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -201,8 +201,8 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 }
 
 // TestSharedCorpusCrawlDelays counts the real files in which a Crawl-delay
-// stands between the user-agent lines of a group. It also counts in how many of
-// them some robot gets another delay than the greatest of its groups.
+// stands between the user-agent lines of a group. It also counts in how many
+// files some robot gets another delay than the greatest one in its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

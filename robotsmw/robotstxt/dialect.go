@@ -15,31 +15,31 @@ const (
 	// Google is what Google's open-source parser answers for a URL as it is
 	// written, bug for bug:
 	//
-	//  - escapes in the URL are not decoded, and in a pattern only their
-	//    digits become upper case: /%7Ejoe does not match /~joe, and %2A is no
-	//    literal "*";
-	//  - /robots.txt is not exempt;
-	//  - a product token ends before the first digit or dot, so no group can
-	//    name MJ12bot;
-	//  - a field that begins with "allow" is an Allow, and one that begins with
-	//    "sitemap" or "site-map" is a Sitemap;
-	//  - an Allow for /dir/index.html, or index.htm, also allows /dir/;
-	//  - the part of a line after a NUL, or after its first 16,663 bytes, is
-	//    ignored.
+	//   - escapes in the URL are not decoded, and in a pattern only their
+	//     digits become upper case: /%7Ejoe does not match /~joe, and %2A is no
+	//     literal "*";
+	//   - /robots.txt is not exempt;
+	//   - a product token ends before the first digit or dot, so no group can
+	//     name MJ12bot;
+	//   - a field that begins with "allow" is an Allow, and one that begins
+	//     with "sitemap" or "site-map" is a Sitemap;
+	//   - an Allow for /dir/index.html, or index.htm, also allows /dir/;
+	//   - the part of a line after a NUL, or after its first 16,663 bytes, is
+	//     ignored.
 	Google Dialect = Dialect(syntax.Google)
 
 	// Koster1996 is the Internet-Draft of 15 November 1996, "A Method for Web
 	// Robots Control":
 	//
-	//  - records are separated by blank lines; a line with a comment is not
-	//    blank;
-	//  - the first record that names the robot counts, else the first that
-	//    names "*"; nothing is merged;
-	//  - of the record's rules, the first that matches decides, not the most
-	//    specific;
-	//  - "*" and "$" are bytes like any others;
-	//  - the path is compared without its query and with its escapes decoded,
-	//    except that "%2F" is not "/".
+	//   - records are separated by blank lines; a line with a comment is not
+	//     blank;
+	//   - the first record that names the robot counts; if there is none, the
+	//     first that names "*" counts; nothing is merged;
+	//   - of the record's rules, the first that matches decides, not the most
+	//     specific;
+	//   - "*" and "$" are bytes like any others;
+	//   - the path is compared without its query and with its escapes decoded,
+	//     except that "%2F" is not "/".
 	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 

@@ -14,12 +14,12 @@
 //
 // A site says in /robots.txt which of its paths robots should leave alone:
 //
-//	User-agent: ExampleBot          # a group: who it is for
+//	User-agent: ExampleBot          # a group: the robots that it is for
 //	User-agent: OtherBot
-//	Disallow: /private/             # its rules
+//	Disallow: /private/             # the rules for these robots
 //	Allow: /private/press/
 //
-//	User-agent: *                   # the group of everybody else
+//	User-agent: *                   # the group of all other robots
 //	Disallow: /*.pdf$
 //
 //	Sitemap: https://example.com/sitemap.xml
@@ -69,7 +69,7 @@
 //
 //	/fish       /fish, /fish.html, /fishing?for=salmon, but not /Fish or /catfish
 //	/*.pdf$     /a/b.pdf, but not /a/b.pdf?page=1
-//	*.gif$      what /*.gif$ matches: every target begins with "/"
+//	*.gif$      the same as /*.gif$, because every target begins with "/"
 //	fish        nothing: no target begins with "f"
 //
 // Of the rules that match, the one with the longest pattern decides, wherever
@@ -84,21 +84,20 @@
 // compared in one form, in which a printable ASCII byte is never an escape and
 // any other always is one: /%7Ejoe is /~joe, and /ツ is /%E3%83%84. "%2A" and
 // "%24" in a pattern are a literal "*" and "$". Four escapes of printable bytes
-// stay as they are: "%2F", "%3F", "%23" and "%25". The reason is that an
-// escaped "/" is not a separator: a rule for /a%2Fb does not match /a/b. In the
-// query nothing is a separator, so there "/" and "%2F" are the same, and so are
-// "?" and "%3F". The longest pattern is the longest in this form: an escape
-// that remains one counts as three bytes.
+// stay as they are, because the byte itself means something else: "%2F", "%3F",
+// "%23" and "%25". For example, an escaped "/" is not a separator, so a rule
+// for /a%2Fb does not match /a/b. In the query nothing is a separator, so there
+// "/" and "%2F" are the same, and so are "?" and "%3F". The longest pattern is
+// the longest in this form: an escape that remains one counts as three bytes.
 //
 // # Other names
 //
 // Some servers take one path for another: /x/%2e%2e/private/ and //private/ for
-// /private/. A target has two other names by which a server may serve it. One
-// is its path with the dot segments resolved (RFC 3986 §5.2.4) and then the
-// empty segments merged. For the other, these two steps are taken in the other
-// order. [Rules.MatchResolved] also judges these names, and so does package
-// robotsmw. [Rules.Match] and [Rules.Allowed] judge only the target that they
-// are given.
+// /private/. So a target has two other names. One is its path with the dot
+// segments resolved (RFC 3986 §5.2.4) and then the empty segments merged. The
+// second is its path after the same two steps in reverse order.
+// [Rules.MatchResolved] also judges these names, and so does package robotsmw.
+// [Rules.Match] and [Rules.Allowed] judge only the target that they are given.
 //
 // # Other fields
 //
@@ -151,8 +150,8 @@
 // something in common with it. A try takes time in proportion to the lengths of
 // the target and the pattern. All such rules together may cost 786,432 steps
 // for one target and 16 for each byte of it. A step takes about a nanosecond.
-// Beyond that the target is disallowed, with the reason [TooMuchWork]. Only a
-// file made for the purpose reaches that limit. A group of 10,000 rules that
-// require what the target lacks, or has in another order, costs about a seventh
-// of it.
+// Beyond this limit the target is disallowed, with the reason [TooMuchWork].
+// Only a file made for the purpose reaches the limit. A group of 10,000 rules
+// that require what the target lacks, or has in another order, costs about a
+// seventh of it.
 package robotstxt

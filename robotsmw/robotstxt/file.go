@@ -52,7 +52,7 @@ func (f *File) Lines() iter.Seq2[int, string] {
 }
 
 // Sitemaps returns the values of the file's Sitemap lines as written, in order.
-// It leaves out empty ones. Sitemaps belong to no group (RFC 9309 §2.2.4).
+// It leaves out empty values. Sitemaps belong to no group (RFC 9309 §2.2.4).
 func (f *File) Sitemaps() []string {
 	var urls []string
 	for i := range f.syntax.Records {
@@ -70,7 +70,7 @@ type Field struct {
 	Line  int    // counted from 1
 }
 
-// Is reports whether the field has a name, ignoring case.
+// Is reports whether the field's name is name, ignoring case.
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
 // Fields yields, in order, the lines that are neither user-agent lines nor

@@ -108,7 +108,8 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestHostileBodies parses bodies that are not robots.txt files at all.
+// TestHostileBodies parses bodies that are much longer or odder than real
+// files.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range map[string]string{
 		"10 MB of rules":        "user-agent: *\n" + strings.Repeat("disallow: /x\n", 800_000),

@@ -100,7 +100,7 @@ func parseVisitTime(value string) (h hours, ok bool) {
 	return h, true
 }
 
-// parseClock reads a time of day, up to 2400.
+// parseClock reads a time of day, from 0000 to 2400.
 func parseClock(s string) (time.Duration, bool) {
 	if len(s) == 5 && (s[2] == ':' || s[2] == '.') {
 		s = s[:2] + s[3:]

@@ -17,7 +17,7 @@
 // A name is compared as a whole, without regard to case. All elements of a page
 // add up, including those after the head: browsers accept a meta wherever it
 // stands, and a meta can only restrict. [Scanner.HeadOnly] is for sites on
-// which strangers write into the body.
+// which strangers can write into the body.
 //
 // Comments, <script>, <style>, <title>, <textarea>, <xmp>, <iframe>,
 // <noframes>, <noembed> and <plaintext> contain text, not elements. Elements in

@@ -131,7 +131,7 @@ func TestNextM(t *testing.T) {
 		}
 		return len(b)
 	}
-	// All strings of three such bytes, at all places of a block.
+	// All strings of three of these bytes, at each of 40 places.
 	chars := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
 	for place := range 40 {
 		for n := range len(chars) * len(chars) * len(chars) {

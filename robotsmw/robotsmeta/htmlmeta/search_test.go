@@ -24,8 +24,8 @@ func checkNextM(t *testing.T, b []byte, from int) {
 }
 
 // TestNextM_AtEveryOffset checks that a tag is found at any place among the
-// bytes that are skipped at once. Other tags stand before it, near it or not,
-// or none.
+// bytes that are skipped at once. It does so with tags near the beginning, with
+// distant ones, and with none.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {
 		if size > 150 && size < maxStretch-3 {

@@ -11,13 +11,13 @@ type encoding uint8
 const (
 	undecided    encoding = iota
 	eightBit              // any encoding that contains ASCII; not decoded
-	littleEndian          // UTF-16, as bigEndian is
+	littleEndian          // UTF-16 with the low byte first
 	bigEndian
 )
 
 // sniff returns the encoding of a page, from its first two bytes and its
 // declared charset. A byte order mark overrides the charset. So does a "<" at
-// the beginning, and white space there in UTF-16.
+// the beginning, and in UTF-16 also white space.
 func sniff(page []byte, charset string) encoding {
 	if len(page) >= 2 {
 		switch a, b := page[0], page[1]; {

@@ -48,7 +48,7 @@ const (
 const (
 	codeRuleOutside       Code = "rule-before-user-agent" // a rule that is for no robot
 	codeGroupWithoutRules Code = "group-without-rules"    // user-agent lines alone, so everything is allowed
-	codeMergedGroups      Code = "merged-groups"          // another field between user-agent lines, as Sitemap
+	codeMergedGroups      Code = "merged-groups"          // Sitemap or another field between user-agent lines
 	codeRepeatedAgent     Code = "repeated-user-agent"    // the same robot in several groups
 	codeNamedExempt       Code = "named-exempt"           // all robots are shut out, and this one is let in by name
 	codeNamedShut         Code = "named-shut"             // robots are let in, and this one is shut out by name

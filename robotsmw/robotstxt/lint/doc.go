@@ -55,7 +55,7 @@
 //
 //	rule-before-user-agent  a rule that is for no robot
 //	group-without-rules     user-agent lines alone, so everything is allowed
-//	merged-groups           another field between user-agent lines, as Sitemap
+//	merged-groups           Sitemap or another field between user-agent lines
 //	repeated-user-agent     the same robot in several groups
 //	named-exempt            all robots are shut out, and this one is let in by name
 //	named-shut              robots are let in, and this one is shut out by name

@@ -54,7 +54,7 @@ func (c *groupChecker) checkOutside() {
 type group struct {
 	records       []syntax.Record
 	agents, rules []*syntax.Record // rules has only those with a pattern that can match
-	mixed         bool             // some rules allow and some disallow
+	mixed         bool             // whether some rules allow and some disallow
 	compiled      *match.Set
 }
 

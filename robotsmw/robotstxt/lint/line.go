@@ -113,8 +113,8 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name is or seems to be meant as. If
-// there is none, it returns the zero field.
+// knownField returns the known field that a name stands for or seems to stand
+// for. If there is none, it returns the zero field.
 func knownField(name string) field {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known.name) {
@@ -149,7 +149,8 @@ func knownField(name string) field {
 }
 
 // checkName checks a field's name. It returns in lower case the known field
-// that the name is or seems to be meant as, or "".
+// that the name stands for or seems to stand for. If there is none, it returns
+// "".
 func checkName(r *report, number uint32, column int, name, value string) string {
 	known := knownField(name)
 	meant := known.name

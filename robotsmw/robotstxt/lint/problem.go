@@ -24,7 +24,7 @@ type Severity uint8
 
 const (
 	Info    Severity = iota // worth knowing; perhaps nothing is wrong
-	Warning                 // not all robots read this as the author seems to expect
+	Warning                 // probably a mistake: robots may not read this as its author expects
 	Error                   // this has no effect, or one that nobody wants
 )
 

@@ -90,7 +90,7 @@ func unhex(c byte) byte {
 
 // isPlain reports whether a byte of a target is sure to be in canonical form
 // already, whatever bytes are around it. It returns false for some bytes that
-// always are, such as "!".
+// are always in canonical form, such as "!".
 func isPlain(c byte) bool { return plainBytes[c] }
 
 var plainBytes = func() (plain [256]bool) {

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// The part of a pattern after a wildcard can be anywhere in a target. But most
-// such patterns contain four literal bytes in a row that few targets have. Four
-// bytes in a row are a gram. Each pattern is filed under its rarest gram, and
-// is tried only on the targets that contain that gram. A pattern without a gram
-// stands apart, and is tried on every target.
+// The bytes after a wildcard of a pattern can be anywhere in a target. But most
+// patterns with wildcards contain four literal bytes in a row that few targets
+// have. Four bytes in a row are a gram. Each pattern is filed under its rarest
+// gram, and is tried only on the targets that contain that gram. A pattern
+// without a gram stands apart, and is tried on every target.
 //
 // minIndexed is the least number of rules with wildcards that are filed under
 // grams. If there are fewer, they stand apart.
 const minIndexed = 10
 
-// gramBits is how many bits the filter of grams has for each rule with
-// wildcards, if there is room. minGramBits is how many bits the whole filter
-// then has at least.
+// If there is room, the filter of grams has gramBits bits for each rule with
+// wildcards, and at least minGramBits bits in all.
 const gramBits, minGramBits = 24, 512
 
 // gramScratch has the buffers for choosing grams.

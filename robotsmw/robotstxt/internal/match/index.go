@@ -42,8 +42,8 @@ type indexSizes struct {
 }
 
 // memoryBound returns how many bytes of memory a Set and its owner may take.
-// Only rules with very short patterns take more. nbytes is how many bytes the
-// patterns take in the file.
+// nbytes is how many bytes the patterns take in the file. Only rules with very
+// short patterns, or with patterns that are not stored as written, take more.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32

@@ -27,7 +27,7 @@ type search struct {
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many patterns with a "*" have begun like the target so far
+	tries  int    // how many patterns, except short ones, have begun like the target
 	pairs  pairSet
 	seen   *occurrences // of the target, if this is a dear search; else nil
 }
@@ -89,7 +89,7 @@ const glance = 2
 func (s *search) worth(pattern string) int { return len(pattern) + len(s.target)/2 }
 
 // mayMatch reports whether a pattern may match, as far as a glance tells. begin
-// has the pattern's first eight bytes.
+// is what packed.begin returns for the rule.
 func (s *search) mayMatch(begin uint64, pattern string) bool {
 	star := firstStar(begin)
 	if star >= len(pattern) {

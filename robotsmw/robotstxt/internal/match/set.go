@@ -269,9 +269,9 @@ func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, ste
 	return s.tryRest(x, target, best)
 }
 
-// decideMany is decideForm by an index that is not made yet. It scans the rules
-// until all questions so far have cost as much as making the index, and then
-// makes it. So n questions cost at most twice what they would cost in the
+// decideMany is decideForm for an index that is not made yet. It scans the
+// rules until all questions so far have cost as much as making the index, and
+// then makes it. So n questions cost at most twice what they would cost in the
 // better of the two ways, plus one question.
 //
 // A scan may decide where an index would give up with TooMuch. The answer must

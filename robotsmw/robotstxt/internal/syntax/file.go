@@ -64,8 +64,8 @@ func fieldOf(name string, dialect Dialect) Field {
 	return FieldOf(name)
 }
 
-// Whole returns the part of a body that counts: all of it, or if it is longer
-// than MaxSize, the lines that end within MaxSize bytes.
+// Whole returns the part of a body that counts. That is all of it or, if it is
+// longer than MaxSize, the lines that end within MaxSize bytes.
 func Whole(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body

@@ -57,11 +57,11 @@ func (l *LineReader) Next() bool {
 }
 
 // IsLast reports whether the current line is the last: the one that ends with
-// the file. It is empty if the file ends with a line end.
+// the file. The last line is empty if the file ends with a line end.
 func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
 
-// indexFrom returns the index of the first byte c at or after start, or the
-// text's length.
+// indexFrom returns the index of the first byte c at or after start. If there
+// is none, it returns the text's length.
 func indexFrom(text string, c byte, start int) int {
 	if i := strings.IndexByte(text[start:], c); i >= 0 {
 		return start + i
@@ -109,5 +109,5 @@ func trimLeft(text string, s Span) Span {
 }
 
 // isSpace reports whether a byte is white space: space, tab, VT, FF or NUL. NUL
-// is, because some editors leave it in a file.
+// is included, because some editors leave it in a file.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }
