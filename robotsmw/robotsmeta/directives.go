@@ -108,11 +108,13 @@ func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
 // MaxSnippet returns the smallest max-snippet, in characters. It is -1 if only
-// "no limit" was said. ok is false if no max-snippet was said.
+// "no limit" was said. ok is false if no max-snippet was said. A larger one
+// than 1<<26 counts as 1<<26.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
 // MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1
-// if only "no limit" was said. ok is false if no max-video-preview was said.
+// if only "no limit" was said. ok is false if no max-video-preview was said. A
+// larger one than 1<<26 counts as 1<<26.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
