@@ -27,7 +27,7 @@ const (
 	begins             // the value's beginning, in any case of letters
 )
 
-// A pageSign is a sign of a refusal in the beginning of a body. It counts only
+// A pageSign is a sign of a refusal at the beginning of a body. It counts only
 // with one of the statuses; an empty list means any status.
 type pageSign struct {
 	by       string
