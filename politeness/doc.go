@@ -181,9 +181,9 @@
 //
 // Acquire and Done take about 300 ns and one allocation. A host costs under 200
 // bytes. It is forgotten some time after its pace has been kept, unless the
-// Limiter has learnt something about it. No goroutine and no ticker run in the
-// background: a request that waits sleeps in its own call, and an idle Limiter
-// does nothing.
+// Limiter has learnt something about it. A Limiter has no ticker and no
+// goroutine of its own, except while it writes to Budget.Dir. A request that
+// waits sleeps in its own call, and an idle Limiter does nothing.
 //
 // The pace of a host is two points in time. golang.org/x/time/rate is not used
 // for it, because its reservations cannot be moved once they are made. That

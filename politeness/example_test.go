@@ -219,9 +219,9 @@ func ExampleWithTrace() {
 	// www.example.com: waited for "crawl-delay"
 }
 
-// A crawler of small sites can be very gentle: it rests for at least five times
-// as long as the server took to answer, but no longer than 5 min. Its intervals
-// are irregular, and its pauses after refusals are long.
+// A crawler of small sites can be very gentle: it lets the server rest for
+// about five times as long as an answer took, at irregular intervals. Its
+// pauses after refusals are long.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
 		Delay:         2 * time.Second,

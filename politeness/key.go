@@ -296,8 +296,8 @@ func canonicalAddr(host string, addr netip.Addr) string {
 	return host
 }
 
-// isTooLong reports whether a host has more characters than a DNS name can. It
-// is fast even for a very long host.
+// isTooLong reports whether a host has more characters than a DNS name can
+// have. It is fast even for a very long host.
 func isTooLong(host string) bool {
 	switch host = strings.TrimSuffix(host, "."); {
 	case len(host) <= maxName:
@@ -308,7 +308,8 @@ func isTooLong(host string) bool {
 	return utf8.RuneCountInString(host) > maxName
 }
 
-// isName reports whether a name and its labels are as short as the DNS demands.
+// isName reports whether a name and its labels are no longer than the DNS
+// allows.
 func isName(host string) bool {
 	if len(host) <= maxLabel {
 		return true

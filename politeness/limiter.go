@@ -74,8 +74,8 @@ type Limiter struct {
 	MaxBackOff time.Duration
 
 	// MaxWait is the longest time that Acquire waits. A request that would wait
-	// longer is refused with a [*DelayError] at once. 0: as long as the context
-	// allows. Negative: no wait at all.
+	// longer is refused with a [*DelayError] as soon as that is known. 0: as
+	// long as the context allows. Negative: no wait at all.
 	MaxWait time.Duration
 
 	// Lease is the time after which the slot of a grant is freed although Done
@@ -103,8 +103,9 @@ type Limiter struct {
 	// together. 0 or negative: no limit.
 	GlobalConcurrency int
 
-	// GlobalRate, if not nil, must give a token for each request, to whatever
-	// host. Other parts of the program may take tokens from it too.
+	// GlobalRate, if not nil, limits the requests to all hosts together: each
+	// request takes a token from it. Other parts of the program may take tokens
+	// from it too.
 	GlobalRate *rate.Limiter
 
 	// Fleet, if not nil, hands each host to one of many Limiters at a time, so

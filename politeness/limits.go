@@ -241,9 +241,9 @@ func (r *fieldReader) number() (n int64, isInteger bool) {
 	return n, isInteger
 }
 
-// quoted takes a quoted text: a String (RFC 9651 §4.2.5) with its escape
-// character, or the part of a Display String after "%", with the escape 0,
-// which means none.
+// quoted takes a quoted text. That is a String (RFC 9651 §4.2.5), whose escape
+// character is escape, or the part of a Display String after "%", which has
+// none (0).
 func (r *fieldReader) quoted(escape byte) {
 	if !r.skip('"') {
 		r.bad = true

@@ -359,8 +359,8 @@ func (h *host) count(g *Grant, n int32) {
 	}
 }
 
-// heeds reports whether g needs its estimate: to be told when it changes, or to
-// be refused when it is too late.
+// heeds reports whether g needs its estimate: to be told when the estimate
+// changes, or to be refused when the estimate is too late.
 func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
 // ahead returns how many requests are before g if it joins its line.

@@ -168,8 +168,9 @@ func (q *quota) readLimits(h http.Header, others int64, age, most time.Duration)
 	q.addAll(read)
 }
 
-// readPolicies reads RateLimit-Policy for policies of which RateLimit does not
-// tell what is left. Their quota is spread evenly over the window.
+// readPolicies reads RateLimit-Policy. A policy counts only if it counts
+// requests and RateLimit does not tell what is left of it. Its quota is then
+// spread evenly over its window.
 func (q *quota) readPolicies(h http.Header, others int64, most time.Duration) {
 	var read quota
 	for item := range limits(h["Ratelimit-Policy"]) {
@@ -293,7 +294,7 @@ func parseNumber(s string) (n float64, ok bool) {
 	return n, s != ""
 }
 
-// seconds returns n seconds, cut to the longest Duration.
+// seconds returns n seconds, cut to the longest Duration of whole seconds.
 func seconds(n int64) time.Duration {
 	return time.Duration(min(n, int64(forever/time.Second))) * time.Second
 }

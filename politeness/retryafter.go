@@ -41,7 +41,7 @@ func clockOf(h http.Header, now time.Time) time.Time {
 }
 
 // parseSeconds parses delay-seconds, a run of digits of any length. A number
-// that does not fit gives the longest Duration.
+// that does not fit gives the longest Duration of whole seconds.
 func parseSeconds(s string) (time.Duration, bool) {
 	if s == "" {
 		return 0, false

@@ -228,7 +228,7 @@ func TestMaxWait(t *testing.T) {
 			t.Errorf("%d granted, %d refused", granted, refused)
 		}
 
-		// A request that lacks only a slot waits for MaxWait too.
+		// A request that lacks only a slot waits up to MaxWait, too.
 		time.Sleep(time.Second)
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil {
