@@ -24,6 +24,9 @@ func hasHTML(resp *http.Response, method string) bool {
 // take a body of no type, or of an unknown one, for HTML if it looks like HTML
 // (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
 func mayBeHTML(contentType string) bool {
+	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
+		return true
+	}
 	kind := strings.TrimSpace(contentType)
 	if end := strings.IndexAny(kind, ";, \t"); end >= 0 {
 		kind = kind[:end]
@@ -38,8 +41,11 @@ func mayBeHTML(contentType string) bool {
 // charset returns the charset if htmlmeta has to know it, which is so for each
 // form of UTF-16. Otherwise it returns "".
 func charset(h http.Header) string {
-	kind := strings.ToLower(h.Get("Content-Type"))
-	switch {
+	kind := h.Get("Content-Type")
+	if !strings.Contains(kind, "16") {
+		return "" // nearly always
+	}
+	switch kind = strings.ToLower(kind); {
 	case !strings.Contains(kind, "utf-16"):
 		return ""
 	case strings.Contains(kind, "utf-16le"):

@@ -10,56 +10,66 @@ import (
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
 // If there is none, nextM returns len(b).
 //
-// Nearly all of a page is skipped here. Where tags are rare, as in text or a
-// script, nextM jumps from "<" to "<". Where tags are near each other, it
-// compares words of eight bytes for a stretch. That costs a third of a look at
-// each "<". Of successive stretches each is twice as long as the one before, up
-// to maxStretch.
+// Nearly all of a page is skipped here. Where tags are near each other, nextM
+// compares words of eight bytes for a stretch. Of successive stretches each is
+// twice as long as the one before, up to maxStretch. Where tags are rare, as in
+// text or a script, it jumps from "<" to "<".
 func nextM(b []byte, from int) int {
-	stretch := 32
+	stretch := minStretch
 	for i := from; ; {
-		n := bytes.IndexByte(b[i:], '<')
-		if n < 0 {
-			return len(b)
-		}
-		if i += n; i+1 == len(b) || b[i+1]|' ' == 'm' {
-			return i
-		}
-		i++
-		if n > near {
-			stretch = 32
-			continue
-		}
-		for end := min(i+stretch+1, len(b)); i+33 <= end; i += 32 {
-			w := b[i : i+33]
-			if (beginM(w, 0)|beginM(w, 8)|beginM(w, 16)|beginM(w, 24))&highs == 0 {
+		end := min(i+stretch+1, len(b))
+		rest := b[i:end]
+		for ; len(rest) > 64; rest = rest[64:] {
+			w := (*[65]byte)(rest)
+			if noM(w, 0)&noM(w, 8)&noM(w, 16)&noM(w, 24)&noM(w, 32)&noM(w, 40)&noM(w, 48)&noM(w, 56)&highs == highs {
 				continue
 			}
-			for at := 0; at < 32; at += 8 {
-				if found := beginM(w, at) & highs; found != 0 {
-					return i + at + bits.TrailingZeros64(found)/8
+			for at := 0; at < 64; at += 8 {
+				for maybe := ^noM(w, at) & highs; maybe != 0; maybe &= maybe - 1 {
+					if j := at + bits.TrailingZeros64(maybe)/8; w[j] == '<' && isM(w[j:]) {
+						return end - len(rest) + j
+					}
 				}
 			}
 		}
+		i = end - len(rest)
 		stretch = min(2*stretch, maxStretch)
+		for {
+			n := bytes.IndexByte(b[i:], '<')
+			if n < 0 {
+				return len(b)
+			}
+			if i += n; isM(b[i:]) {
+				return i
+			}
+			i++
+			if n <= near {
+				break
+			}
+			stretch = minStretch
+		}
 	}
 }
 
+// isM reports whether b, which begins with "<", goes on with an "m" or ends.
+func isM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
+
 const (
-	near       = 48  // a longer way to the next "<" costs more by words
-	maxStretch = 512 // bytes that are compared as words in a row
+	minStretch = 128  // bytes that are compared as words in a row
+	maxStretch = 1024 // the most of them
+	near       = 96   // a longer way to the next "<" costs more by words
 )
 
 const (
 	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	highs = 0x80 * ones
 )
 
-// beginM compares b[i:i+8] with "<" and b[i+1:i+9] with "m" or "M", byte by
-// byte. The lowest high bit set in the result marks the first byte at which
-// both are equal. If no high bit is set, there is none. (It finds the zero
-// bytes of a word: Hacker's Delight §6-1.)
-func beginM(b []byte, i int) uint64 {
-	v := (binary.LittleEndian.Uint64(b[i:]) ^ '<'*ones) | ((binary.LittleEndian.Uint64(b[i+1:]) | ' '*ones) ^ 'm'*ones)
-	return (v - ones) &^ v
+// noM compares w[i:i+8] with "<" and w[i+1:i+9] with "m", byte by byte. In the
+// result the high bit of each byte is set where they differ. Bits 5 and 7 do not
+// count: bit 5 makes an "M" of the "m", and without bit 7 the addition carries
+// nothing into the next byte. So a clear bit is only a place to look at.
+func noM(w *[65]byte, i int) uint64 {
+	differ := (binary.LittleEndian.Uint64(w[i:]) ^ '<'*ones) | (binary.LittleEndian.Uint64(w[i+1:]) ^ 'm'*ones)
+	return differ&(0x5f*ones) + 0x7f*ones
 }

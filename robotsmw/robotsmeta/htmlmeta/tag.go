@@ -1,6 +1,10 @@
 package htmlmeta
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // A tagReader reads the attributes in b, the text after "<meta", by the rules
 // of the tokenizer (WHATWG HTML §13.2.5.32 to 40).
@@ -19,8 +23,10 @@ const (
 
 // next reads one attribute. key and value are as written.
 func (t *tagReader) next() (key, value []byte, state tagState) {
-	b := t.b
-	i := skipSpace(b, t.i)
+	b, i := t.b, t.i
+	for i < len(b) && classes[b[i]]&white != 0 {
+		i++
+	}
 	if i == len(b) {
 		return t.cut()
 	}
@@ -32,22 +38,35 @@ func (t *tagReader) next() (key, value []byte, state tagState) {
 	if b[i] == '=' {
 		i++
 	}
+	if i+8 < len(b) {
+		// Bit 6 is set in letters, and in nothing that ends a key. So the bytes
+		// before the first without it belong to the key.
+		if x := ^binary.LittleEndian.Uint64(b[i:]) & (0x40 * ones); x == 0 {
+			i += 8
+		} else {
+			i += bits.TrailingZeros64(x) / 8
+		}
+	}
 	for i < len(b) && classes[b[i]]&endsKey == 0 {
 		i++
 	}
 	key = b[start:i]
-	if i = skipSpace(b, i); i == len(b) {
-		return t.cut()
-	}
-	if b[i] != '=' {
-		if b[i] == '/' {
-			i++
+	if i+1 < len(b) && b[i] == '=' && b[i+1] == '"' { // nearly always
+		i++
+	} else {
+		if i = skipSpace(b, i); i == len(b) {
+			return t.cut()
 		}
-		t.i = i
-		return key, nil, tagMore
-	}
-	if i = skipSpace(b, i+1); i == len(b) {
-		return t.cut()
+		if b[i] != '=' {
+			if b[i] == '/' {
+				i++
+			}
+			t.i = i
+			return key, nil, tagMore
+		}
+		if i = skipSpace(b, i+1); i == len(b) {
+			return t.cut()
+		}
 	}
 	if quote := b[i]; quote == '"' || quote == '\'' {
 		i++
