@@ -55,9 +55,9 @@ func nextM(b []byte, from int) int {
 func isM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
 
 const (
-	minStretch = 128  // bytes that are compared as words in a row
+	minStretch = 64   // bytes that are compared as words in a row
 	maxStretch = 1024 // the most of them
-	near       = 96   // a longer way to the next "<" costs more by words
+	near       = 64   // a longer way to the next "<" costs more by words
 )
 
 const (
