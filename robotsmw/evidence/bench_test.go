@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A recorded crawl does what this does for each request: its decision is known,
-// it starts and it ends.
+// aRequest returns a function that tells rec what a crawl tells it for each
+// page: the request starts with a decision, is answered, and ends.
 func aRequest(tb testing.TB, rec *Recorder) func() {
 	tb.Helper()
 	var web robotstest.Internet
@@ -49,8 +49,8 @@ type base func(*http.Request) (*http.Response, error)
 
 func (f base) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// What a request costs by being recorded, with the chain, the WARC file and the
-// disk.
+// BenchmarkRequest measures what it costs to record a request for a page, up to
+// the write to the disk.
 func BenchmarkRequest(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{MaxBytes: 1 << 30, Logger: quiet()})
 	if err != nil {
@@ -62,7 +62,7 @@ func BenchmarkRequest(b *testing.B) {
 	for b.Loop() {
 		request()
 		if n++; n%1000 == 0 {
-			rec.wait() // what is written counts too
+			rec.wait() // the time of writing counts too
 		}
 	}
 	rec.wait()
@@ -72,8 +72,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// What a request allocates by being recorded is its URL and the hash of its
-// robots.txt.
+// Recording a request allocates little: the texts of its URL and of the hash of
+// its robots.txt.
 func TestAllocationsOfARequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

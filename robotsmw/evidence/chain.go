@@ -25,12 +25,13 @@ func first() (l link) {
 	return l
 }
 
-// sealed is how many bytes at the end of each line are not hashed: the member
-// hash and the closing brace.
+// sealed is how many bytes before the newline of each line are not hashed: the
+// member hash and the closing brace.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. members are those between n and prev, without a comma at either end.
+// chain. members are those between n and prev. They are joined as they are, and
+// there is no comma before the first one or after the last one.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)
@@ -48,9 +49,9 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	return append(b, '\n'), l
 }
 
-// follows checks one line, with its newline. ok reports that it is whole and
-// that its hash is right. prev is the end of the chain before the line, as the
-// line says, and next is the end after it.
+// follows checks one line, with its newline. ok reports whether the line is
+// whole and its hash is right. prev is the end of the chain before the line, as
+// the line itself says. next is the end of the chain after the line.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {
@@ -76,7 +77,7 @@ func follows(line []byte) (prev, next link, ok bool) {
 
 // scan reads a segment as far as its chain is good. It returns the end of the
 // chain, how many bytes are good, and the size of the file. If no line is good,
-// there is no end.
+// end is the zero value.
 func scan(path string) (end link, good, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

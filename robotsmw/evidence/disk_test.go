@@ -21,7 +21,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// mapStore is a Store of one process.
+// A mapStore is a Store in the memory of one process.
 type mapStore map[string][]byte
 
 var storeMu sync.Mutex
@@ -49,10 +49,11 @@ func (s mapStore) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// A fullDisk takes so many bytes, of all its files together.
+// A fullDisk creates files that share the room that is left. A write beyond
+// that room fails with ENOSPC.
 type fullDisk struct {
-	left atomic.Int64
-	slow atomic.Pointer[chan struct{}] // not nil: each write waits for it
+	left atomic.Int64                  // how many bytes there is room for
+	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until it is closed
 }
 
 func (d *fullDisk) create(path string) (file, error) {
@@ -74,7 +75,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	}
 	n := int64(len(p))
 	if left := f.disk.left.Add(-n); left < 0 {
-		f.disk.left.Add(-left) // none
+		f.disk.left.Add(-left) // so 0 is left
 		n = max(n+left, 0)
 		n, _ := f.file.Write(p[:n])
 		return int(n), syscall.ENOSPC
@@ -82,15 +83,16 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly is a crawler's options without a pace, over a site without rules.
+// quickly returns a web of one site, and an edit of a crawler's options that
+// sets a Limiter without a pace.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
 	return &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1, Concurrency: -1} }
 }
 
-// What a full disk loses is said once there is room again, with its span, and
-// the chain goes on.
+// Lines that a full disk loses are counted in a loss line, with their span of
+// time, as soon as there is room again. The chain then goes on.
 func TestAFullDisk(t *testing.T) {
 	for room := range 40 {
 		dir := t.TempDir()
@@ -130,7 +132,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 is like mustRead, for a record that lacks files.
+// mustRead2 is like mustRead, for a record that may lack robots.txt files,
+// because they are lost.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)
@@ -140,8 +143,8 @@ func mustRead2(t *testing.T, dir string) []recordLine {
 	return lines
 }
 
-// No request waits for a disk that hangs; what does not fit into memory is
-// lost, and said.
+// No request waits for a disk that hangs. Lines for which the queue has no room
+// are lost, and a loss line counts them.
 func TestASlowDisk(t *testing.T) {
 	dir := t.TempDir()
 	var disk fullDisk
@@ -155,7 +158,7 @@ func TestASlowDisk(t *testing.T) {
 	client := crawler(t, rec, web, opts)
 	hang := make(chan struct{})
 	disk.slow.Store(&hang)
-	for i := range 200 { // which end, though nothing is written
+	for i := range 200 { // each request ends, although nothing is written
 		get(t, client, fmt.Sprint("http://a.example/", i))
 	}
 	disk.slow.Store(nil)
@@ -173,7 +176,8 @@ func TestASlowDisk(t *testing.T) {
 	}
 }
 
-// A record that never fits is an error at its begin, and leaves nothing behind.
+// If the disk has no room for the first line, Open returns an error. It leaves
+// nothing behind but the lock file.
 func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := open(dir, Options{Logger: quiet()}, new(fullDisk).create); err == nil {
@@ -190,8 +194,8 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	mustRead(t, dir)
 }
 
-// A record stays within its bound: it goes on in new segments, the oldest of
-// which are deleted, and each says who crawled.
+// A record stays within MaxBytes: it goes on in new segments, and the oldest
+// ones are deleted. Each segment says who crawls.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{MaxBytes: 200_000, SegmentBytes: 20_000})
@@ -241,7 +245,8 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 }
 
 // Twenty times a process is killed in the middle of its crawl. Each time the
-// chain is good up to the cut, and the next process goes on with it.
+// chain is good up to the place where its last line is cut off, and the next
+// process continues the chain.
 func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	dir := t.TempDir()
 	seen := 0
@@ -251,7 +256,8 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Not before it has begun, and then at any moment.
+		// Wait until the process has begun a segment. Then kill it at a random
+		// moment.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if all, _ := segments(dir); len(all) > i {
 				break
@@ -289,13 +295,15 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 			sessions++
 		}
 	}
-	// One may be killed before it has written its first line.
+	// A process may be killed before it has written its first line. Then it has
+	// no session.
 	if n := len(of(lines, "request")); sessions < 15 || n < 20 {
 		t.Errorf("%d sessions, %d requests", sessions, n)
 	}
 }
 
-// crawlUntilKilled is what such a process does.
+// crawlUntilKilled is the crawl of the processes that the test above kills. It
+// never ends by itself.
 func crawlUntilKilled(dir string) {
 	rec, err := Open(dir, Options{SegmentBytes: 1 << 30})
 	if err != nil {
@@ -318,8 +326,9 @@ func crawlUntilKilled(dir string) {
 	}
 }
 
-// What a machine that lost its power leaves is a cut too: half a line, nothing,
-// zeros, a hole.
+// When a machine loses power, a segment may lack its end, or have zeros at the
+// end or in between. The next session says where the good part ends and
+// continues the chain from there.
 func TestACutIsSaidAndSkipped(t *testing.T) {
 	tests := []struct {
 		name string
@@ -377,7 +386,7 @@ func size(t *testing.T, dir string) (total int64) {
 	return total
 }
 
-// wait waits until all that has come is written.
+// wait waits until all lines in the queue are written.
 func (r *Recorder) wait() {
 	r.queue.mu.Lock()
 	defer r.queue.mu.Unlock()

@@ -1,37 +1,40 @@
-// Package evidence writes a record of a crawl that a third party can check:
-// which robots.txt was seen, byte for byte, what was decided by it, and what
-// each request waited for. With it, a crawler's operator can answer a complaint
-// with what happened, and an archive has each robots.txt as the crawl saw it.
+// Package evidence writes a record of a crawl that a third party can check. The
+// record has each robots.txt that the crawl saw, byte for byte, what was
+// decided by it, and what each request waited for. With a record, a crawler's
+// operator can answer a complaint by showing what happened, and an archive has
+// each robots.txt as the crawl saw it.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
 //	defer rec.Close()
 //	opts := robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}
-//	err = rec.Observe(&opts) // before NewClient, or what else takes them
+//	err = rec.Observe(&opts) // before opts is given to NewClient
 //	...
 //	client, err := robotsmw.NewClient(opts)
 //
 // No request waits for the record. If the disk is full or too slow, lines are
-// lost, and the record says for which span of time. That span proves nothing.
-// If the process is killed, its record is good up to its end, but the last
-// milliseconds are missing. If the machine loses power, everything that it had
-// not yet written to the disk is missing.
+// lost. The record then says which span of time they are from, and proves
+// nothing about that span. If the process is killed, the lines that it had not
+// written yet are missing: those of the last milliseconds, or of a longer time
+// if the disk is slow. The last line may then be incomplete. If the machine
+// loses power, everything that it had not yet written to the disk is missing.
 //
 // # The directory
 //
 // One process at a time writes a record. Where the operating system has flock,
-// a second one gets an error. Many processes may follow each other: each is a
-// session. A record is about one robot.
+// a second one gets an error. Later processes may continue the record. Each
+// call of [Open] begins a session. A record is about one robot; within a
+// session, [Recorder.Observe] makes sure of that.
 //
 //	evidence-000001.jsonl    segments: lines of JSON
 //	evidence-000002.jsonl
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// A segment never changes once the next one exists. If the record would become
-// larger than [Options.MaxBytes], its oldest segment is deleted, together with
-// its WARC file. If the first line of a record does not have n 1, nobody can
-// see any more what came before it.
+// A segment never changes once the next one exists. If a further segment could
+// make the record larger than [Options.MaxBytes], the oldest segments are
+// deleted, together with their WARC files. So if the first line of a record
+// has an n other than 1, the lines before it are gone.
 //
 // # Lines
 //
@@ -46,28 +49,29 @@
 //   - n is the number of the line in the record. It counts from 1, over all
 //     segments and sessions.
 //   - event is the kind of line. Later versions may add kinds and members.
-//     These are hashed too, and may be ignored.
+//     Readers may ignore these, but the hash covers them too.
 //   - time is when the line was noted, by the wall clock. Times are not
 //     strictly in order, because many goroutines write.
 //   - hash is the SHA-256 of this line without its last 75 bytes and its
 //     newline: of everything before ,"hash":" in it.
-//   - prev is the hash of the line before, over all segments and sessions. For
-//     n 1 it is 64 zeros.
+//   - prev is the hash of the line before, even if that line is in another
+//     segment or session. For n 1 it is 64 zeros.
 //
-// So a changed byte is noticed: in a line by its own hash, and in a hash by the
-// line after it. Whoever can write all of the directory could compute all of it
-// anew. So deposit the hash of the last line elsewhere ([Recorder.Head]):
-// nothing before that line can then be changed without notice.
+// So a changed byte is noticed, because the line no longer has the hash that it
+// names. But somebody who can write all files could compute all hashes anew. To
+// rule this out, deposit the hash of the last line elsewhere ([Recorder.Head]).
+// Then neither that line nor any line before it can be changed without notice.
 //
 // Times are RFC 3339 in UTC with nine digits after the second, durations are in
 // seconds, and sizes in bytes. A member that has nothing to say (0, "", false)
 // is left out, unless the text below says otherwise. A line has at most 4 MiB,
-// except for the text of an Override.
+// unless a URL or an Override is extremely long.
 //
-// A segment with a broken end, after a kill or a disk error, stays as it is.
-// The next segment continues after its last good line, and its member cut says
-// where that line ended. The last segment may have such an end that no segment
-// has named yet. A segment may be empty.
+// After a kill or a disk error, a segment may have a broken end, which stays as
+// it is. The chain continues in the next segment, after the last good line.
+// The first line of that segment has a member cut, which says where the good
+// part ends. If the last segment has a broken end, no cut names it yet. A
+// segment may be empty.
 //
 // # Events
 //
@@ -76,18 +80,18 @@
 //   - format is 1; segment is its number; session is a UUID of its session;
 //     oldest is the number of the oldest segment that existed then
 //   - why: "open" (a session begins), "full" (the segment before was full),
-//     "error" (the segment before could not be written)
+//     "error" (there was a disk error)
 //   - cut: {segment, offset, bytes}: the good part of that segment ends at
 //     offset, and that many bytes follow it
 //   - warc: {file, bytes, sha256}: the WARC file of the segment before, as it
-//     was found
+//     was then
 //   - software: the software that wrote the segment
 //
 // A session has no close line if its process died. What happened between its
-// last line and the next segment is then not known. Each segment repeats the
-// robot and limiter lines that are in force, after its segment line.
+// last line and the next segment is then not known. After its segment line,
+// each segment repeats the robot and limiter lines that are in force.
 //
-// robot says who crawls, and which options change decisions.
+// robot says who crawls, and has the options that influence decisions.
 //
 //   - user_agent; tokens: the product tokens, in order of preference
 //   - disallow_forbidden, allow_after_30_days, dry_run, max_redirects: as in
@@ -98,16 +102,19 @@
 //
 //   - limiter: its number in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
-//     max_back_off, lease; end_to_start, clamp_crawl_delay, adaptive; jitter, a
-//     fraction; key: "host" or "custom"; fleet: others pace the same hosts
+//     max_back_off, lease (all always there)
+//   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
+//     "host" or "custom"; fleet: others pace the same hosts
 //
-// file has the content of a robots.txt. It is written once in a session, before
-// the first line that names its hash. It may come again after a loss, and if
-// there are many files.
+// file has the content of a robots.txt. In a session, it is written before the
+// first robots, request or decision line that names its hash. It is not
+// repeated in the session, except after a loss, after a segment was deleted, or
+// if there are more than 100,000 files.
 //
 //   - sha256, size
-//   - text if the content is UTF-8, else base64; neither if it is empty. The
-//     content is decoded. Of a longer file it is what is read: 512,001 bytes
+//   - text if the content is UTF-8 with few control characters, and otherwise
+//     base64; neither if it is empty. The content is decoded. Of a file longer
+//     than 500 KiB it is the part that is read: 512,001 bytes
 //
 // fetch is one request for a robots.txt and its answer. Each hop of a redirect
 // has a line of its own.
@@ -116,19 +123,23 @@
 //     request; host: the Host, if it is not the URL's; user_agent; conditional:
 //     validators were sent
 //   - status (none: no answer came); location, content_type, retry_after and
-//     date, all as written; asks: how long the Retry-After asks to wait
-//   - bytes: how much of the body was read; sha256: its hash if it is a whole
-//     2xx; error
-//   - warc: {file, request, response or revisit}: each of the latter three is
-//     {offset, length, sha256} of a compressed record
+//     date, each as written, but at most 8 KiB of it; asks: how long the
+//     Retry-After asks to wait
+//   - bytes: how much of the body was read; sha256: the hash of these bytes if
+//     the status is 2xx and there was no error; error
+//   - warc: {file, request, response or revisit}: request, response and revisit
+//     are each {offset, length, sha256} of a compressed record
 //
 // robots says what is known about an origin from now on.
 //
-//   - robots_url; from: "fetch" or "store" (another process has fetched it)
-//   - status: that of the last response; renewed: it was a 304; redirects
+//   - robots_url; from: "fetch", or "store" if the robots.txt was not fetched
+//     but taken from the Store
+//   - status: that of the last response; renewed: that response was confirmed
+//     by a 304; redirects
 //   - sha256: that of the file in force; fetched, expires
 //   - cause: why robots.txt is unreachable; next_try. The file in force is then
-//     the good copy from before. Without one, everything is disallowed
+//     the good copy from before. If there is none, everything is disallowed,
+//     or after 30 days allowed if the robot line has allow_after_30_days
 //
 // Without a cause, a 2xx means that there is a file, and any other status means
 // that there is none. The line is written a moment before the file is used. So
@@ -139,8 +150,8 @@
 // attempt has one, each redirect hop, and each request for a robots.txt.
 //
 //   - limiter, request: together they name the request in the session
-//   - url: without its password; bytes that are not UTF-8 are escaped. host:
-//     the Limiter's key; requests with the same key share a pace
+//   - url: with xxxxx in place of its password; bytes that are not UTF-8 are
+//     escaped. host: the Limiter's key; requests with the same key share a pace
 //   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
 //   - start: by a clock that nobody sets. The differences between start, at,
@@ -151,33 +162,35 @@
 //   - paused_until: the end of the latest pause of the host
 //   - waited; waited_for: what the longest part of the wait was for, as a
 //     [politeness.Reason]
-//   - decision: see below. It is missing if the Limiter is used without a
-//     Transport, or if a middleware has dropped the context
+//   - decision: see below. It is missing if the request is for a robots.txt, if
+//     the Limiter is used without a Transport, or if a middleware has dropped
+//     the context
 //
-// answer is a response that matters for the pace: a 429, a 503, or one with a
-// Retry-After.
+// answer is a response that is a 429, a 503, or has a Retry-After.
 //
-//   - limiter, request, host, at, status, retry_after as written, asks: how
-//     long it asks to wait
+//   - limiter, request, host, at, status; retry_after as written, but at most
+//     8 KiB of it; asks: how long it asks to wait
 //
-// pause: the host gets no requests for a while. Without a Retry-After, this is
-// back-off.
+// pause: the host gets no requests for a while. The cause is a Retry-After, a
+// spent quota or back-off.
 //
-//   - limiter, request, host, at, wait, until, status
+//   - limiter, request, host, at, wait (always there), until, status
 //
 // done is the end of a request.
 //
 //   - limiter, request, end, seconds (always there), status (none: no response)
 //
-// decision is a refusal, or with dry_run what would have been one. It is
-// written once for a URL and a robots.txt, as far as earlier ones are
-// remembered.
+// decision is a refusal, or with dry_run what would have been one. Equal
+// decisions about a URL, by the same fetch of robots.txt, have one line. Like a
+// file, this line may come again after a loss, after a segment was deleted, or
+// if there are more than 100,000 refusals.
 //
 //   - url, decision
 //
 // loss: lines could not be kept. The record proves nothing about this span.
 //
-//   - from, to: the times of the first and the last of them
+//   - from, to: the times of the first and the last of them; time is the same
+//     as to
 //   - lost: {event: how many}; cause
 //
 // close is the end of a session.
@@ -186,10 +199,11 @@
 //
 // # A decision
 //
-// The member decision is an object. Its members are those of
-// [robotsmw.Decision], named as in its JSON:
+// The member decision is an object. It says what a [robotsmw.Decision] says,
+// and most of its members have the names of that type's JSON:
 //
-//   - allowed (always there); decided: when, which may be long before start
+//   - allowed (always there); dry_run: it is allowed only by that option;
+//     decided: when, which may be long before start
 //   - reason: as [robotsmw.Reason] prints it
 //   - rule ("Disallow: /a") and its line; resolved: the other name of the path
 //     that the rule disallows
@@ -204,17 +218,19 @@
 // # The WARC file
 //
 // It is WARC 1.1, with a gzip member for each record. For each fetch it has a
-// request and a response. If a 304 confirmed the copy at hand, it has a revisit
-// (server-not-modified) in place of the response. The fields of a header are
-// sorted, and the body is decoded. If Content-Encoding, Content-Length or
-// Transfer-Encoding of the original are no longer true, they are written as
-// X-Crawler-Content-Encoding and so on.
+// request and, if an answer came, a response. If the answer is a 304 that
+// confirms the copy at hand, it has a revisit (server-not-modified) in place of
+// the response. The fields of a header are sorted. A field of more than 8 KiB
+// is left out, and so are those that would make the header longer than 64 KiB.
+// The body of a 2xx and of a 4xx other than 429 is decoded. If
+// Content-Encoding, Content-Length or Transfer-Encoding of the original are no
+// longer true, they are written as X-Crawler-Content-Encoding and so on.
 //
 // A metadata record has a line of the record. There is one for each request for
 // a robots.txt, and for each line of the kinds robots (WARC-Target-URI is that
-// of the robots.txt), answer, pause, robot and limiter. So the file says what
-// the crawler knew and which rules it followed. Requests for pages are only in
-// the lines.
+// of the robots.txt), answer, pause, robot and limiter. Lines of about 64 KiB
+// and more are left out. So the file says what the crawler knew and which rules
+// it followed. Requests for pages are only in the lines.
 //
 // # With jq
 //

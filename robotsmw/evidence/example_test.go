@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawl with a record, and what that says of it.
+// This program records a crawl, and prints what the record says about it.
 func Example() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -37,7 +37,7 @@ func Example() {
 		Base:      &web,
 		Limiter:   &politeness.Limiter{Delay: 10 * time.Millisecond},
 	}
-	if err := rec.Observe(&opts); err != nil { // the one line
+	if err := rec.Observe(&opts); err != nil { // now the crawl is recorded
 		log.Fatal(err)
 	}
 	client, err := robotsmw.NewClient(opts)
@@ -83,7 +83,8 @@ func Example() {
 	// not asked for http://shop.example/cart: Disallow: /cart
 }
 
-// Who paces with a Limiter alone records its requests.
+// A crawler that uses a Limiter without a Transport records its requests with
+// Pace.
 func ExampleRecorder_Pace() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -98,7 +99,7 @@ func ExampleRecorder_Pace() {
 	rec.Pace(limiter) // before its first use
 	// … Acquire, request, Done …
 	if err := rec.Close(); err != nil {
-		log.Fatal(err) // what is lost, if something is
+		log.Fatal(err) // the error says how many lines are lost
 	}
 	fmt.Println("closed")
 	// Output: closed

@@ -32,20 +32,20 @@ var kindNames = [kinds]string{
 // stands reports whether each segment repeats lines of this kind.
 func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
 
-// An entry is a line to be written. Its text begins with its event and its
-// time. The writer adds its number and its hashes.
+// An entry is a line to be written. The text of the line begins with its event
+// and its time. The writer adds the number and the hashes.
 type entry struct {
 	kind     kind
 	time     time.Time
 	from, to int       // where its text is in batch.text
 	about    string    // the URL of the robots.txt that the line is about, or ""
-	exchange *exchange // of a fetch; nil: the line is no fetch
+	exchange *exchange // nil: the line is not a fetch
 }
 
-// isFact reports whether a line also goes into the WARC file. That file says
-// what is known about each robots.txt in it, how the crawler requested it, and
-// which rules it followed. Requests for pages do not go there: they are most of
-// a record, and their pages have no record in the file.
+// isFact reports whether a line also goes into the WARC file. The WARC file is
+// to say how the crawler requested each robots.txt, what it then knew, and
+// which rules it followed. Requests for pages are left out of the WARC file,
+// because they are many, and the file does not contain the pages.
 func (e *entry) isFact() bool {
 	switch e.kind {
 	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
@@ -56,7 +56,7 @@ func (e *entry) isFact() bool {
 	return false
 }
 
-// A batch is what has arrived while the writer was writing.
+// A batch has the lines that arrive while the writer writes the batch before.
 type batch struct {
 	text    []byte
 	entries []entry
@@ -68,7 +68,7 @@ type batch struct {
 type loss struct {
 	from, to time.Time
 	counts   [kinds]int
-	cause    string // that of the first lost line
+	cause    string // why lines were lost
 }
 
 func (l *loss) any() bool { return !l.from.IsZero() }
@@ -99,30 +99,31 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes may wait for a slow disk. What comes on top of
-// that is lost.
+// longestQueue is how many bytes may wait for a slow disk. Lines that come on
+// top of them are lost.
 const longestQueue = 16 << 20
 
-// mostFiles is how many hashes of files are remembered as written.
+// mostFiles is how many files are remembered as written. Before one more is
+// remembered, all are forgotten.
 const mostFiles = 100_000
 
 // A queue takes lines from requests, which never wait, and passes them to the
 // writer. The writer runs only while there is something to write.
 type queue struct {
-	mu      sync.Mutex // held for moments, and never while somebody writes
+	mu      sync.Mutex // held for moments, and never during a write to the disk
 	next    batch
 	spare   batch // becomes next when the writer takes next
 	running bool
 	closed  bool
-	idle    sync.Cond // signals on mu that running has become false
+	idle    sync.Cond // its lock is mu; it signals that running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
 	most    int          // how many bytes may wait for the disk
 	write   func(*batch) // called with each batch
 }
 
-// put takes a line with this text. If the queue is full, it counts the line as
-// lost.
+// put takes a line with this text. If the queue is full, the line is counted as
+// lost. If the queue is closed, the line is dropped.
 func (q *queue) put(e entry, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,7 +137,7 @@ func (q *queue) put(e entry, text []byte) {
 	}
 	if b.size+size > q.most && b.size > 0 {
 		b.lost.add(e.kind, e.time, "the disk is too slow")
-		q.files, q.refused = nil, nil // what was lost may come again
+		q.files, q.refused = nil, nil // so that a lost file or refusal is written when it comes again
 	} else {
 		e.from = len(b.text)
 		b.text = append(b.text, text...)
@@ -157,11 +158,11 @@ func (q *queue) tell(k kind, about string, members []byte) {
 }
 
 // gather is how long the writer waits for more lines before it writes, because
-// a call of the operating system costs much more than a line. A process that is
-// killed may lose as much as comes in this time.
+// a call of the operating system costs much more than a line. If the process is
+// killed, the lines that wait are lost.
 const gather = 5 * time.Millisecond
 
-// run writes until nothing is left to write.
+// run writes batches until no line is left.
 func (q *queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -176,7 +177,7 @@ func (q *queue) run() {
 		q.mu.Unlock()
 		q.write(&b)
 		q.mu.Lock()
-		if cap(b.text) <= 4<<20 { // the memory of a burst is not kept
+		if cap(b.text) <= 4<<20 { // a larger buffer, as after a burst, is given up
 			clear(b.entries)
 			q.spare = batch{text: b.text[:0], entries: b.entries[:0]}
 		}
@@ -185,8 +186,8 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew reports whether a file has not been written yet, and notes that it will
-// be.
+// isNew reports whether a file is not remembered as written. It then remembers
+// the file.
 func (q *queue) isNew(hash [64]byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -200,19 +201,20 @@ func (q *queue) isNew(hash [64]byte) bool {
 	return true
 }
 
-// forget forgets which files and refusals have been written, so that they are
-// written again.
+// forget forgets which files and refusals have been written. They are written
+// again when they come again.
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.files, q.refused = nil, nil
 }
 
-// mostRefused is how many refusals are remembered as written.
+// mostRefused is how many refusals are remembered as written. Before one more
+// is remembered, all are forgotten.
 const mostRefused = 100_000
 
-// isNewRefusal reports whether a refusal has not been written yet, and notes
-// that it will be. hash is a hash of what the refusal says.
+// isNewRefusal reports whether a refusal is not remembered as written. It then
+// remembers the refusal. hash is a hash of what the refusal says.
 func (q *queue) isNewRefusal(hash uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -226,9 +228,9 @@ func (q *queue) isNewRefusal(hash uint64) bool {
 	return true
 }
 
-// close closes the queue and waits until everything before has been written.
-// What comes later is dropped. It returns false if the queue was closed
-// already.
+// close closes the queue and waits until the lines in it have been written or
+// lost. Lines that come later are dropped. close returns false if the queue was
+// closed already.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

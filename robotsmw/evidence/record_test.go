@@ -29,7 +29,7 @@ import (
 
 const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// A recordLine is a line as a reader of the record has it.
+// A recordLine is a line of a record, decoded from JSON.
 type recordLine struct {
 	N       uint64    `json:"n"`
 	Event   string    `json:"event"`
@@ -83,12 +83,13 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord checks a record as its documentation says, with nothing of the
-// code that wrote it, and returns its lines. tail is how many bytes at its very
-// end are no whole line.
+// readRecord reads a record and checks it as the package doc says. It does not
+// use the code that wrote the record. tail is how many bytes follow the last
+// good line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
-// readAll is readRecord of a record that may lack files.
+// readAll is like readRecord. If whole is false, the record may lack robots.txt
+// files that its lines name.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
 	files := make(map[string]string) // by hash
@@ -203,7 +204,7 @@ func (v *recordLine) checkWARC(dir string) error {
 	return nil
 }
 
-// mustRead is readRecord of a record that is good to its end.
+// mustRead is like readRecord, for a record that has to be good to its end.
 func mustRead(t testing.TB, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readRecord(dir)
@@ -267,8 +268,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// An operator who gets a complaint finds in the record of each request what let
-// it go, how long its host had been left alone, and why.
+// For each request, the record has the decision that allowed it, the interval
+// that its host was left alone, and the reason for this interval.
 func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -340,19 +341,19 @@ func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	})
 }
 
-// The record has each robots.txt once and byte for byte, whichever origin
-// serves it.
+// The record has each robots.txt once and byte for byte, also if two origins
+// serve the same text.
 func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
 	texts := map[string]string{
 		"a": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n",
-		"b": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n", // as a's
+		"b": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n", // the same as a
 		"c": "\xff\xfe\x00U\x00",
 		"d": strings.Repeat("\x01\x02", 1000),
 		"e": "",
 		"f": "User-agent: *\r\nDisallow: /\t# tab, \x7f and \x0b\r\n",
-		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // longer than is read
+		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // of this only 512,001 bytes are read
 	}
 	var web robotstest.Internet
 	for host, text := range texts {
@@ -384,10 +385,9 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	}
 }
 
-// A robots.txt that another process fetched is recorded with its bytes, and as
-// the Store's.
-// Beside each robots.txt the WARC file has what was known of it, how it was
-// asked for, and what the crawler kept to: not each page.
+// The WARC file has metadata records about the crawler, its Limiter, each
+// request for a robots.txt, what is known of that robots.txt, and each answer
+// that paused a host. It has none about requests for pages.
 func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -440,6 +440,8 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	}
 }
 
+// A robots.txt that an earlier process fetched is taken from the Store. It is
+// recorded with its text, and as taken from there.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -457,10 +459,10 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // the record is put into the Store after the answer
+		time.Sleep(10 * time.Millisecond) // the Store gets the robots.txt only after the answer
 	}
 	var from []string
-	for _, l := range of(mustRead(t, dir), "robots") { // which checks that each file is there
+	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that each file is there
 		from = append(from, l.From)
 	}
 	if fmt.Sprint(from) != "[fetch store]" {
@@ -468,8 +470,8 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	}
 }
 
-// Whoever flips a byte anywhere is noticed: of a line, of a hash, of a newline,
-// of a robots.txt, of a WARC file.
+// If a bit is flipped in any byte of a segment or of its WARC file, a reader
+// notices.
 func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -508,7 +510,9 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	mustRead(t, dir)
 }
 
-// One record is that of one crawler and one process, and requests are in it.
+// Open and Observe return an error if the record would be that of two processes
+// or two crawlers, if no request could be recorded, or if the options are
+// wrong.
 func TestOpenAndObserveRefuse(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -539,8 +543,8 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	}
 }
 
-// Pace twice for one Limiter, as for a client and a checker that share it,
-// records each request once.
+// A request is recorded once, even if Pace is called twice for its Limiter.
+// That happens if a client and a checker share the Limiter.
 func TestPaceTwice(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -556,7 +560,7 @@ func TestPaceTwice(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Errorf("a second Close: %v", err)
 	}
-	get(t, client, "http://a.example/late") // not recorded, and no harm
+	get(t, client, "http://a.example/late") // after Close: not recorded, and no panic
 	if n := len(of(mustRead(t, dir), "request")); n != 2 {
 		t.Errorf("%d requests", n)
 	}

@@ -21,19 +21,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options limit how much space a record takes. The zero value suits most.
+// Options limit how much space a record takes. The zero value suits most
+// crawls.
 type Options struct {
-	// MaxBytes limits the size of the record, with all its files. If the record
-	// would become larger, its oldest segment is deleted. A request takes about
-	// 1.2 KB. 0: 4 GiB. Negative: no limit.
+	// MaxBytes limits the size of the record, with all its files. If a further
+	// segment could make the record larger, the oldest segments are deleted. A
+	// request takes about 1.2 KB. 0: 4 GiB. Negative: no limit.
 	MaxBytes int64
 
-	// SegmentBytes is how large a file of the record becomes, roughly, before
-	// the next one is begun. 0: 64 MiB, or a quarter of MaxBytes if that is
+	// SegmentBytes is roughly how large a file of the record becomes before the
+	// next segment is begun. 0: 64 MiB, or a quarter of MaxBytes if that is
 	// less.
 	SegmentBytes int64
 
-	// Logger gets a warning when lines are lost. Nil: slog.Default().
+	// Logger gets a warning when lines are lost or a file cannot be written.
+	// Nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -47,15 +49,16 @@ type Recorder struct {
 	head   atomic.Pointer[link]
 
 	mu       sync.Mutex
-	robot    []byte // the robot line without its time; nil: none yet
+	robot    []byte // the members of the robot line; nil: there is none yet
 	limiters []*politeness.Limiter
 }
 
-// Open begins a session of the record in a directory. It makes the directory if
-// need be. If there is a record already, Open continues its chain. If the
-// previous process died in the middle of a line, the new segment says that this
-// line is cut off. Open returns an error if the directory or the options are
-// wrong, or if another process writes there.
+// Open begins a session of the record in a directory. If the directory does not
+// exist, Open creates it. If it has a record, Open continues the chain of that
+// record. If the previous process died in the middle of a line, the new segment
+// says that this line is cut off. Open returns an error if the options are
+// wrong, if the directory cannot be used, or if another process writes a record
+// there.
 //
 // Call Close at the end.
 func Open(dir string, opts Options) (*Recorder, error) {
@@ -103,16 +106,16 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	return r, nil
 }
 
-// Observe records what Transports and Checkers do that are later made from
-// opts, and what the Limiter in opts does. It joins its observers with those
-// that are there. Call it before NewTransport, NewClient, NewChecker or
-// collyrobots.Attach.
+// Observe adds observers to opts and to its Limiter. From then on, the Limiter
+// is recorded, and so are the Transports and Checkers that are made from opts.
+// Observers that opts and the Limiter already have stay in use. Call it before
+// NewTransport, NewClient, NewChecker or collyrobots.Attach.
 //
 // If opts has no Limiter because the Limiter is in its Base, call Pace with
 // that Limiter first. Observe returns an error if there is no Limiter, because
 // requests could then not be recorded. It also returns an error for invalid
-// options, and for those of another crawler than before, because a record is
-// about one.
+// options, and for options that differ from those of an earlier call in what a
+// robot line has, because a record is about one crawler.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
@@ -140,14 +143,14 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	return nil
 }
 
-// Pace records the requests of a Limiter that has not been used yet. A second
-// call for the same Limiter does nothing. Observe calls Pace for the Limiter of
-// its options.
+// Pace adds an observer to a Limiter, so that its requests are recorded. Call
+// it before the first use of the Limiter. A second call for the same Limiter
+// does nothing. Observe calls Pace for the Limiter of its options.
 //
 // Requests of a Transport are recorded with the decision that allowed them.
-// Requests that a crawler sends itself, after asking a Checker, are recorded
-// without one: whoever checks the record judges their URLs by the robots.txt
-// that was in force.
+// Requests that a crawler sends without a Transport, after asking a Checker,
+// are recorded without a decision. An audit of the record judges their URLs by
+// the robots.txt that was in force.
 func (r *Recorder) Pace(l *politeness.Limiter) {
 	r.mu.Lock()
 	if slices.Contains(r.limiters, l) {
@@ -167,15 +170,15 @@ func (r *Recorder) attached() []*politeness.Limiter {
 	return r.limiters
 }
 
-// Head returns the hash of the last written line, in hex. If you deposit it
-// elsewhere, you can prove later that nothing before that line has been changed
-// since.
+// Head returns the hash of the last written line, in hex. If you deposit the
+// hash elsewhere, you can prove later that neither that line nor any line
+// before it has been changed since.
 func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
 
 // Close waits until everything is written, and ends the session. What happens
-// afterwards is not recorded. It returns an error if lines were lost or if the
-// end could not be written. Even then the record can be used. A second call
-// does nothing.
+// afterwards is not recorded. Close returns an error if lines were lost or if
+// the end could not be written. Even after an error the record can be used. A
+// second call does nothing.
 func (r *Recorder) Close() error {
 	if !r.queue.close() {
 		return nil
@@ -246,7 +249,8 @@ func limiterText(number int64, l *politeness.Limiter) []byte {
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
 
-// orDefault returns zero if v is 0, negative if v is negative, and otherwise v.
+// orDefault returns v if v is positive. It returns its parameter zero if v is
+// 0, and its parameter negative if v is below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns the observer of a Transport or Checker.
+// robots returns an Observer that records what a Transport or Checker does.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {
@@ -37,7 +37,8 @@ func robots(q *queue) *robotsmw.Observer {
 
 var seed = maphash.MakeSeed()
 
-// refused records a decision not to fetch, once.
+// refused records a refusal, or what would be one without DryRun, unless the
+// queue remembers an equal one.
 func refused(q *queue, d *robotsmw.Decision) {
 	now := time.Now()
 	buf := buffers.Get().(*[]byte)
@@ -59,7 +60,8 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read records the text of a robots.txt, once for each text.
+// read records the text of a robots.txt, unless the queue remembers that it was
+// recorded.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)
@@ -123,7 +125,8 @@ func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err err
 	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
 }
 
-// longestText limits how many bytes of a foreign text a line contains.
+// longestText is how many bytes a line contains at most of a header field, an
+// error or the value of a user-agent line.
 const longestText = 8 << 10
 
 func short(text string) string {
@@ -151,7 +154,8 @@ func fetchText(f robotsmw.Fetch, from string) []byte {
 	return b
 }
 
-// mostAgents is how many user-agent lines of a group a decision contains.
+// mostAgents is how many user-agent lines of a group a decision contains at
+// most.
 const mostAgents = 16
 
 // appendDecision appends the member decision.
@@ -198,8 +202,8 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 }
 
 // redacted returns a URL without its password. It escapes bytes that are not
-// UTF-8, because JSON cannot contain them. To a robots.txt both forms mean the
-// same.
+// UTF-8, because JSON cannot contain them. To a robots.txt, an escaped byte
+// means the same as the byte itself.
 func redacted(u *url.URL) string {
 	text := ""
 	if u.User == nil {

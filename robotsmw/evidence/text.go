@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// This file appends members to the buffer of a line. Package encoding/json
-// would take longer than everything else that happens in a request's events.
+// These functions append members to the buffer of a line. With encoding/json
+// instead, writing JSON would take longer than all other work on a request's
+// lines.
 
 // appendMember appends a comma and a member's name.
 func appendMember(b []byte, name string) []byte {
@@ -41,8 +42,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendMember(b, name), n, 10)
 }
 
-// appendTrue appends a member with the value true, or nothing if the parameter
-// is is false.
+// appendTrue appends a member whose value is true. If is is false, it appends
+// nothing.
 func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b
@@ -59,7 +60,7 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(appendRFC3339(b, t), '"')
 }
 
-// appendSeconds appends a duration as a member, in seconds. It appends 0 too.
+// appendSeconds appends a duration as a member, in seconds, even if it is 0.
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	b = appendMember(b, name)
 	if d < 0 {
@@ -102,7 +103,7 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return b
 }
 
-// putDigits fills to with the digits of n.
+// putDigits writes n into the slice to, with leading zeros.
 func putDigits(to []byte, n int) {
 	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
 		to[i] = byte('0' + rest%10)
@@ -110,7 +111,8 @@ func putDigits(to []byte, n int) {
 	}
 }
 
-// plain says for each byte whether a JSON string has it without an escape.
+// plain says which bytes are ASCII characters that a JSON string may contain
+// without an escape.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'

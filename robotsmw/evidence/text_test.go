@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// What is written by hand is what encoding/json reads.
+// encoding/json reads the same values that the append functions have written.
 func FuzzText(f *testing.F) {
 	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
 	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))
 	f.Add("", int64(1_500_000_000), int64(1<<62))
 	f.Fuzz(func(t *testing.T, text string, ns, seconds int64) {
-		seconds %= 253402300799 // the year 9999
+		seconds %= 253402300799 // the last second of the year 9999
 		at := time.Unix(seconds, ns%1e9)
 		if y := at.UTC().Year(); y < 0 || y > 9999 {
 			t.Skip()
@@ -48,7 +48,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Rubbish in place of a segment is never taken for a line, and never a panic.
+// follows never panics, and what it accepts as a line is JSON and has the
+// number after prev.
 func FuzzFollows(f *testing.F) {
 	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
 	f.Add(line)

@@ -31,18 +31,19 @@ type exchange struct {
 	request   []byte // with its header, in the form of HTTP/1.1
 	header    []byte // of the response, with its status line; nil: no response came
 	body      []byte
-	protocol  string // "h2", or "" for HTTP/1
+	protocol  string // "h2" for HTTP/2, and otherwise ""
 	truncated string
 	renewed   bool // the response is a 304 to a conditional request
-	whole     bool // the response is a whole 2xx, so a later 304 may refer to it
+	whole     bool // the response is a 2xx without an error: a later 304 may confirm it
 }
 
 func (x *exchange) size() int {
 	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
 }
 
-// exchangeOf returns what the WARC file needs of a response. body is what was
-// read of its body.
+// exchangeOf returns a response and its request in the form that the WARC file
+// needs. body is the part of the response's body that was read. err is the
+// error of the request or of reading the body.
 func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
 	req := resp.Request
 	x := &exchange{url: req.URL.String(), time: now}
@@ -72,8 +73,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 		text = http.StatusText(resp.StatusCode)
 	}
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(resp.StatusCode) + " " + clean(text) + "\r\n")
-	// Some fields no longer hold, because the body is decoded and may be cut.
-	// They are written under the names that other crawlers use for this.
+	// Some fields are no longer true, because the body is decoded and may be
+	// cut. They are written under the names that other crawlers use for this.
 	renamed := map[string]string{"Transfer-Encoding": "X-Crawler-Transfer-Encoding"}
 	coded := len(resp.Header["Content-Encoding"]) > 0
 	if coded && resp.StatusCode < 500 {
@@ -100,11 +101,12 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// longestBody is how many bytes of a robots.txt are read: robotstxt.MaxSize.
+// longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize. One
+// more byte is read, to see whether the file goes on.
 const longestBody = 500 << 10
 
-// longestField limits a field of a header, and longestHeader a whole header.
-// What is longer is left out.
+// longestField limits a field of a header, and longestHeader a whole header, in
+// bytes. Fields that exceed one of the limits are left out.
 const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
@@ -154,7 +156,7 @@ type warcFile struct {
 	packed bytes.Buffer
 }
 
-// An earlier is an earlier response to which a revisit refers.
+// An earlier is an earlier response to which a revisit may refer.
 type earlier struct {
 	id   string
 	time time.Time
@@ -181,7 +183,7 @@ func (w *warcFile) whole() *whole {
 	return &whole{w.name, w.good, [sha256.Size]byte(w.sum.Sum(nil))}
 }
 
-// A whole describes a WARC file that has ended.
+// A whole describes a whole WARC file.
 type whole struct {
 	name  string
 	bytes int64
@@ -204,7 +206,8 @@ func wholeOf(dir, name string) *whole {
 	return &whole{name, n, [sha256.Size]byte(sum.Sum(nil))}
 }
 
-// appendWhole appends the member that describes a WARC file.
+// appendWhole appends the member that describes a WARC file, or nothing if f is
+// nil.
 func appendWhole(b []byte, f *whole) []byte {
 	if f == nil {
 		return b
@@ -235,14 +238,14 @@ func newUUID(random *rand.ChaCha8) string {
 	return string(text[:])
 }
 
-// A place says where in the WARC file a record is.
+// A place says where a record is in the WARC file, compressed.
 type place struct {
 	offset, length int64
 	hash           [sha256.Size]byte
 }
 
-// exchange appends the records of an exchange. It returns the member that says
-// where they are.
+// exchange appends the records of an exchange, and returns the member that says
+// where these records are.
 func (w *warcFile) exchange(x *exchange) []byte {
 	b := append(appendMember(nil, "warc"), `{"file":"`...)
 	b = append(append(b, w.name...), '"')
@@ -296,9 +299,9 @@ func (w *warcFile) exchange(x *exchange) []byte {
 }
 
 // fact appends a line of the record as a metadata record. about is the URL that
-// the line is about, or "". The line is not compressed, because there may be
-// many: it is a gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4).
-// A line that does not fit into such a block is left out.
+// the line is about, or "". To save time, the record is not compressed: it is a
+// gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4). A record that
+// does not fit into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
@@ -321,7 +324,8 @@ func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// member appends a record as a gzip member of its own.
+// member appends a record as a gzip member of its own. kind is the Content-Type
+// of its block.
 func (w *warcFile) member(head, block []byte, kind string) place {
 	w.packed.Reset()
 	if w.gzip == nil {
@@ -381,13 +385,13 @@ func appendField(b []byte, name, value string) []byte {
 	return append(append(b, value...), "\r\n"...)
 }
 
-// appendDigest appends the field name with the hash of data.
+// appendDigest appends a field with this name, whose value is the hash of data.
 func appendDigest(b []byte, name string, data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return appendField(b, name, "sha256:"+hex.EncodeToString(sum[:]))
 }
 
-// appendPlace appends the member name, which says where a record is.
+// appendPlace appends a member with this name, which says where a record is.
 func appendPlace(b []byte, name string, p place) []byte {
 	b = appendMember(b, name)
 	b = append(b, `{"offset":`...)
@@ -399,7 +403,8 @@ func appendPlace(b []byte, name string, p place) []byte {
 	return append(b, `"}`...)
 }
 
-// uri returns a URL as an ASCII URI.
+// uri returns a URL with each byte escaped that is a space, a control character
+// or not ASCII.
 func uri(url string) string {
 	for i := range len(url) {
 		if url[i] <= ' ' || url[i] >= 0x7f {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A writer puts lines into segments. Only the goroutine of the queue calls it,
-// and after the queue is closed, the goroutine that closed it.
+// A writer puts lines into segments. It is used by one goroutine at a time:
+// first that of Open, then that of the queue, and then that of Close.
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
@@ -25,33 +25,33 @@ type writer struct {
 	session string
 	lines   file // nil: no segment is open
 	warcs   file
-	number  int // that of the newest segment
-	oldest  int
-	end     link  // the end of the chain, as far as it is on the disk
-	good    int64 // how many bytes of the segment's whole lines are on the disk
+	number  int   // the number of the newest segment
+	oldest  int   // the number of the oldest segment
+	end     link  // the end of the chain on the disk
+	good    int64 // how many bytes the segment's whole lines on the disk have
 	warc    warcFile
 	ended   *whole // the WARC file of the previous segment
-	cut     *cut   // how the previous segment ended, if not well
+	cut     *cut   // nil: the previous segment has no broken end
 	why     string
 
 	standing [][]byte // lines that each segment repeats
 	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // kept by write, to reuse its memory
-	ahead    link     // the end of the chain, with the lines of out
+	begun    []entry  // empty: memory that write uses again
+	ahead    link     // the end of the chain, including the lines of out
 	lost     loss
-	all      int       // how many lines were lost in the session
-	retry    time.Time // when to try a failed disk again at the earliest
-	forget   func()    // queue.forget, so that what was lost is written again
-	told     func(link)
+	all      int        // how many lines were lost in the session
+	retry    time.Time  // after a disk error: no segment is begun before this time
+	forget   func()     // queue.forget, for files and refusals that were lost
+	told     func(link) // called with each new end
 }
 
-// A file is a file that a segment is written to.
+// A file is where the lines of a segment, or its WARC file, are written.
 type file interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// create creates a new file in the file system.
+// create creates a file. It returns an error if the file exists.
 func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
@@ -130,7 +130,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // otherwise open has written it
+		if !opened || !e.kind.stands() { // otherwise open has already written the line
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -157,7 +157,8 @@ func (w *writer) write(b *batch) {
 	}
 }
 
-// add appends an entry to the lines that are not on the disk yet.
+// add appends an entry to the lines that are not on the disk yet, and to the
+// WARC file what belongs there.
 func (w *writer) add(e *entry, text []byte) {
 	var more []byte
 	if e.exchange != nil {
@@ -171,8 +172,8 @@ func (w *writer) add(e *entry, text []byte) {
 }
 
 // flush writes to the disk what is not there yet, and then a loss line if lines
-// were lost. If that fails, the segment ends, and kept is how many of the lines
-// are whole on the disk.
+// were lost. If the disk fails, flush gives up the segment, and kept is how
+// many lines of out are whole on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -211,8 +212,8 @@ func (w *writer) flush() (kept int, ok bool) {
 	return 0, true
 }
 
-// fail gives up a segment. The next one is tried after a second at the
-// earliest.
+// fail gives up the open segment, if there is one. The next one is tried after
+// a second at the earliest.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
 		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)
@@ -233,7 +234,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// lose counts entries that did not reach the disk.
+// lose counts entries as lost, because they did not reach the disk.
 func (w *writer) lose(entries []entry) {
 	cause := w.lost.cause
 	for i := range entries {
@@ -243,7 +244,7 @@ func (w *writer) lose(entries []entry) {
 	w.forget()
 }
 
-// rotate ends a full segment.
+// rotate ends a segment that is full, or the last one of the session.
 func (w *writer) rotate() {
 	w.warcs.Sync()
 	w.lines.Sync()
@@ -293,7 +294,7 @@ func (w *writer) open(now time.Time) bool {
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
-	w.cut, w.why = nil, "error" // the next one's, if no other is known
+	w.cut, w.why = nil, "error" // for the next segment, unless rotate says why
 	return true
 }
 
@@ -340,14 +341,15 @@ func lossText(l *loss, now time.Time) []byte {
 	return appendText(append(b, '}'), "cause", l.cause)
 }
 
-// shrink deletes the oldest segments if the record has become too large.
+// shrink deletes the oldest segments if a further one could make the record too
+// large.
 func (w *writer) shrink() {
 	if w.most < 0 {
 		return
 	}
 	all, err := segments(w.dir)
 	if err != nil {
-		return // opening the next segment will say what is wrong
+		return // opening the next segment will fail too, and say why
 	}
 	var total int64
 	sizes := make([]int64, len(all))
@@ -367,7 +369,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // files that only this segment had are to be written again
+		w.forget() // a file that only this segment had has to be written again
 	}
 }
 
