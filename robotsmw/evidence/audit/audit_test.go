@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// audited is what an audit says, in a form to compare: "10:00:02 ExampleBot /a
-// disallowed".
+// An audited is what an audit says. Its String is easy to compare, with lines
+// such as "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []Broken
@@ -37,7 +37,7 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// read audits inputs with the History h.
+// read returns what an audit of inputs says, with the History h.
 func read(t testing.TB, h *History, inputs ...string) audited {
 	t.Helper()
 	var got audited
@@ -57,15 +57,17 @@ func read(t testing.TB, h *History, inputs ...string) audited {
 	return got
 }
 
-// always is a history of one file.
+// always returns a History with one robots.txt, which is always in force on all
+// hosts.
 func always(text string) *History {
 	h := new(History)
 	h.Add("", time.Time{}, 200, []byte(text))
 	return h
 }
 
-// combined makes lines of "10:00:00 ExampleBot/1.0 /a", perhaps with a status
-// after the URL and, after a bar, what ends the line.
+// combined turns short lines such as "10:00:00 ExampleBot/1.0 /a" into lines of
+// the combined format. A status may follow the URL. The text after a bar goes
+// to the end of the long line.
 func combined(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -210,7 +212,7 @@ func TestRead_Rules(t *testing.T) {
 	}
 }
 
-// Each field of a violation.
+// The JSON of violations has all their fields.
 func TestViolation_JSON(t *testing.T) {
 	h := always("User-agent: *\nDisallow: /private/ # keep out\nCrawl-delay: 2.5\n")
 	got := read(t, h, combined(`
@@ -233,7 +235,8 @@ func TestViolation_JSON(t *testing.T) {
 	}
 }
 
-// What no robots.txt is known for is never fine.
+// A request for which no robots.txt is known is unaudited, and never taken for
+// allowed.
 func TestRead_Unaudited(t *testing.T) {
 	h := new(History)
 	h.Add("", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
@@ -247,7 +250,8 @@ func TestRead_Unaudited(t *testing.T) {
 	if got.String() != "" || r.Unaudited != 3 || len(r.Spans) != 2 {
 		t.Errorf("%+v, violations %v", r, got)
 	}
-	// The last one, too: nobody knows what the robot saw an hour ago.
+	// The last request is unaudited too, because nobody knows which robots.txt
+	// the robot fetched an hour before.
 	if s := r.Spans[0]; s.Requests != 2 || s.From.Format("15:04:05") != "10:00:01" || s.To.Format("15:04:05") != "10:59:59" {
 		t.Errorf("the span is %+v", s)
 	}
@@ -262,7 +266,8 @@ func TestRead_Unaudited(t *testing.T) {
 	}
 }
 
-// Each host has its own robots.txt, and each robot its own first page there.
+// Each host has its own robots.txt. A robot's first page is looked for on each
+// host.
 func TestRead_Caddy(t *testing.T) {
 	h := new(History)
 	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"))
@@ -296,7 +301,7 @@ func TestRead_Caddy(t *testing.T) {
 	}
 }
 
-// The parts of a log, in whatever order, compressed or not, say the same.
+// The parts of a log give the same violations in any order, compressed or not.
 func TestRead_Parts(t *testing.T) {
 	parts := []string{
 		combined("10:00:00 SlowBot/1.0 /robots.txt\n10:00:01 SlowBot/1.0 /a\n"),
@@ -361,7 +366,8 @@ func TestRead_BadInput(t *testing.T) {
 	}
 }
 
-// A reader that gives one byte at a time, and then an error.
+// If an input can be read only to some point, the requests before that point
+// are judged.
 func TestRead_Fails(t *testing.T) {
 	a := Auditor{History: always(rulesOfSite)}
 	good := combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a\n")
@@ -378,15 +384,14 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
-// Memory does not grow with the log: neither with its length, nor with one
-// line.
+// Memory grows neither with the length of a log nor with the length of a line.
 func TestRead_Memory(t *testing.T) {
 	line := combined("10:00:00 ExampleBot/1.0 /a\n")
 	a := Auditor{History: always(rulesOfSite)}
 	in := io.MultiReader(
 		io.LimitReader(repeat{line}, 1<<20),
 		strings.NewReader("\n"),
-		io.LimitReader(repeat{"x"}, 64<<20), // one line
+		io.LimitReader(repeat{"x"}, 64<<20), // one line of 64 MiB
 		strings.NewReader("\n"+line),
 	)
 	allocated := allocatedBy(func() {
@@ -394,13 +399,13 @@ func TestRead_Memory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// A page that is asked for costs its URL.
+	// The limit leaves room for the URLs, because each event allocates one.
 	if r := a.Result(); r.Requests < 10_000 || r.Broken == 0 || allocated > 24<<20 {
 		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
 	}
 }
 
-// allocatedBy returns how many bytes a function allocates.
+// allocatedBy returns how many bytes f allocates.
 func allocatedBy(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -409,7 +414,7 @@ func allocatedBy(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// repeat is a Reader of one text again and again.
+// A repeat is a Reader that returns one text again and again, without end.
 type repeat struct{ text string }
 
 func (r repeat) Read(p []byte) (n int, err error) {
@@ -422,7 +427,8 @@ func (r repeat) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// A crawl that has ended leaves nothing behind when it is interrupted.
+// Read returns an error when its context is cancelled. It leaves no goroutine
+// behind, which TestMain checks.
 func TestRead_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a := Auditor{History: always(rulesOfSite), OnViolation: func(Violation) {}}

@@ -9,29 +9,30 @@ import (
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
 	// History has the robots.txt files that were in force. If it has none for a
-	// request, the files that Requests contain are used. nil: only those are.
+	// request, the files that Requests and WARC files contain are used. nil:
+	// only those are used.
 	History *History
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time. Violations may be out of order if a request took longer than an
 	// hour.
 	OnViolation func(Violation)
-	// OnBroken, if not nil, is called with each problem in a line of an input.
+	// OnBroken, if not nil, is called with each problem in a line or record.
 	OnBroken func(Broken)
 
 	result   Result
 	robots   map[string]*robot
 	hosts    map[string]*HostResult
-	seen     History // the files that requests contained
+	seen     History // the files that Requests and WARC files contained
 	window   window
 	epoch    int
 	newest   int64
 	found    reorder
-	spans    map[string]*Span // the open ones, by host
+	spans    map[string]*Span // those that may still grow, by host
 	lastName string
 	last     *robot
 }
 
-// A robot has all sites of one product token.
+// A robot has all that is known about the robot with one product token.
 type robot struct {
 	name  string
 	sites map[string]*site
@@ -40,7 +41,8 @@ type robot struct {
 
 // Add judges a request, or keeps it until it can be sorted. Requests may come
 // up to ten seconds away from their place. A request that comes later than that
-// begins anew: the gaps to requests before it are not judged.
+// counts as a jump: no gap is judged between the requests before it and those
+// from it on. A request without a time is broken.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {
@@ -58,7 +60,8 @@ func (a *Auditor) Add(r Request) {
 	a.add(&e)
 }
 
-// Result ends the audit and returns its result.
+// Result judges the requests that Add or Read has kept, ends the audit, and
+// returns its result.
 func (a *Auditor) Result() *Result {
 	a.flush()
 	for _, s := range a.spans {
@@ -88,7 +91,7 @@ func (a *Auditor) add(e *event) {
 	}
 }
 
-// begin initializes the zero value.
+// begin initializes the zero value of an Auditor, once.
 func (a *Auditor) begin() {
 	if a.robots == nil {
 		a.robots, a.hosts, a.spans = make(map[string]*robot), make(map[string]*HostResult), make(map[string]*Span)
@@ -97,7 +100,8 @@ func (a *Auditor) begin() {
 	}
 }
 
-// jump begins a new epoch, because the clock has jumped back.
+// jump judges all requests that are kept, and begins a new epoch, because the
+// time has jumped back.
 func (a *Auditor) jump() {
 	a.flush()
 	a.epoch++
@@ -247,8 +251,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 }
 
 // allowed reports a violation if the file in force forbids a page. It returns
-// false if it cannot decide, because it does not know which file the robot
-// fetched last.
+// false if it cannot decide, because it does not know what the file said that
+// the robot fetched last.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -299,8 +303,7 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited adds a request to the host's open span of requests that cannot be
-// judged.
+// unaudited adds a request to the host's Span that is open, or opens one.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {
@@ -315,7 +318,8 @@ func (a *Auditor) unaudited(host string, at int64) {
 	s.Requests++
 }
 
-// audited ends the host's open span, if there is one.
+// audited ends the host's open Span, if there is one, because a request could
+// be judged.
 func (a *Auditor) audited(host string) {
 	if len(a.spans) == 0 {
 		return

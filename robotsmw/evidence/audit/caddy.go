@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The lines of Caddy are JSON objects:
+// A line of Caddy is a JSON object, such as this one, which is broken here to
+// be read:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
@@ -24,16 +25,17 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// caddyLine has the members of a line that matter. Each is the bytes in the
-// line, with quotes if it is a string. nil: the line does not have it.
+// A caddyLine has the members of a line that matter. Each is as the line has
+// it: a string has its quotes. nil: the line does not have the member.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte
 	hasRequest                             bool
 }
 
-// caddy reads a line. judged is false if there is nothing to judge: the line is
-// not about a request, or the request is a browser's.
+// caddy reads a line. isRequest is false if the line is not about a request.
+// judged is false if there is nothing to judge: the line is not about a
+// request, or the request is a browser's.
 func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error) {
 	var c caddyLine
 	if !c.scan(line) {
@@ -42,10 +44,12 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// read fills an event from a line's members.
+// read fills an event from the members of a line. Its results are those of
+// caddy.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// The same file has other lines too: Caddy's own messages and, for a failed
-	// request, an error as well as the request. These lines are skipped.
+	// The same file may have other lines: messages of Caddy itself, and for a
+	// failed request a line about the error beside the one about the request.
+	// Such lines are skipped.
 	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
 		return false, false, nil
 	}
@@ -57,7 +61,7 @@ func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error
 	}
 	*e = event{start: never, end: end, rounded: 1e9}
 	if exact {
-		e.rounded = 1e3 // ts is a float
+		e.rounded = 1e3 // 1 µs: ts is a float
 		if took, ok := lasted(c.duration); ok {
 			e.start = end - took
 		}
@@ -94,8 +98,7 @@ func text(s []byte) (string, bool) {
 }
 
 // moment reads ts: a number of seconds, milliseconds or nanoseconds, or a date.
-// exact reports that ts has parts of a second or is in a form that can have
-// them.
+// exact is false if ts is a date without a fraction of a second.
 func moment(ts []byte) (nanos int64, exact bool) {
 	if s, ok := text(ts); ok {
 		for _, form := range []string{time.RFC3339Nano, "2006/01/02 15:04:05.000", "2006-01-02T15:04:05.000Z0700", "2006/01/02 15:04:05", time.RFC1123Z, time.RFC1123} {
@@ -110,7 +113,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// A float has this many digits.
+		// A float64 of seconds is precise to about 100 ns, so round to that.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
 		return int64(math.Round(f * 1e6)), true
@@ -131,8 +134,9 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter returns how long an answer asks to be left alone, or 0. If value
-// is a date, the time counts from the date of the answer.
+// retryAfter returns how long the Retry-After value asks to wait, or 0 if it
+// cannot be read. If value is a date, the wait counts from the answer's Date
+// or, if there is none, from now.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -149,7 +153,8 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 }
 
 // scan finds the members in a line. It returns false if the line is not a JSON
-// object. If a member occurs twice, the last one counts, as in encoding/json.
+// object. If a line has a member twice, the last one counts, as in
+// encoding/json.
 func (c *caddyLine) scan(line []byte) bool {
 	s := scanner{rest: line}
 	ok := s.object(func(key []byte) bool {
@@ -201,13 +206,14 @@ func (c *caddyLine) request(s *scanner, key []byte) bool {
 	return s.value(nil)
 }
 
-// A scanner reads JSON from the beginning to the end and copies nothing.
+// A scanner reads JSON from the beginning to the end. It returns parts of its
+// input, without copying them.
 type scanner struct {
 	rest  []byte
 	depth int
 }
 
-const deepest = 10_000 // how deep objects may be nested, as in encoding/json
+const deepest = 10_000 // how deep objects and arrays may be nested, as in encoding/json
 
 func (s *scanner) space() {
 	for len(s.rest) > 0 && (s.rest[0] == ' ' || s.rest[0] == '\t' || s.rest[0] == '\n' || s.rest[0] == '\r') {
@@ -228,8 +234,8 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// object takes an object. It calls member for each member, which must take the
-// value.
+// object takes an object. It calls member with the key of each member, and
+// member must take the value.
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -246,7 +252,7 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 		if !s.isNext('"') || !s.str(&key) || !s.take(':') {
 			return false
 		}
-		if bytes.IndexByte(key, '\\') >= 0 { // "\u0074s" is "ts"
+		if bytes.IndexByte(key, '\\') >= 0 { // the key may have escapes: "\u0074s" is "ts"
 			if plain, ok := text(key); ok {
 				key = strconv.AppendQuote(nil, plain)
 			}
@@ -268,7 +274,8 @@ func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	return s.object(func(key []byte) bool { return member(s, key) })
 }
 
-// first takes an array and keeps its first element. Header fields are arrays.
+// first takes an array and keeps its first element, because each header field
+// is an array. It takes any other value, and keeps nothing.
 func (s *scanner) first(into *[]byte) bool {
 	*into = nil
 	if !s.isNext('[') {
@@ -305,7 +312,8 @@ func (s *scanner) array(element func() bool) bool {
 	}
 }
 
-// value takes a value. If into is not nil, it gets the value's bytes.
+// value takes a value of any kind. If into is not nil, value puts the bytes of
+// the value there.
 func (s *scanner) value(into *[]byte) bool {
 	s.space()
 	if len(s.rest) == 0 {
@@ -343,7 +351,8 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// str takes a string with its quotes.
+// str takes a string. If into is not nil, str puts the string there, with its
+// quotes.
 func (s *scanner) str(into *[]byte) bool {
 	text := s.rest
 	for i := 1; i < len(text); i++ {
@@ -385,8 +394,9 @@ func escape(s []byte) int {
 	return 0
 }
 
-// number takes a number as JSON allows it: without a plus or leading zeros, and
-// with digits on both sides of the point.
+// number takes a number as JSON allows it: without a plus, without leading
+// zeros, and with digits on both sides of the point. It takes only the 0 of
+// 012.
 func (s *scanner) number() bool {
 	i := 0
 	digits := func() bool {

@@ -29,21 +29,27 @@ var (
 
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// longestRecord is how many bytes a line of a record may have.
+// longestRecord is how many bytes a line of a record may have. Of a longer line
+// the end may be missing, and then it is broken.
 const longestRecord = 16 << 20
 
 // ReadRecord judges the record of a crawl that package evidence has written
 // into a directory.
 //
-// It first checks the record itself. Each line must have the hash of the line
+// ReadRecord checks the record itself: each line must have the hash of the line
 // before it, and each robots.txt and each part of a WARC file must have the
-// hash that a line says. Then it checks what the record says. Each request must
-// have a decision. Each decision, also one not to fetch, must follow again from
-// a robots.txt that was fresh, with its group, rule and line. Each gap must be
-// long enough.
+// hash that a line says.
 //
-// What is wrong with the record itself is broken. What was lost or cut off is
-// unaudited. ReadRecord returns an error if ctx ends or if there is no record.
+// ReadRecord also checks what the record says. The robots.txt in force must
+// allow each request for a page. A decision must follow from the robots.txt
+// that it names, with its group, rule and line. If the decision allowed a
+// request, that robots.txt must have been the newest one, and fresh unless the
+// server could not be reached. Each gap must be long enough, and no page may be
+// requested during a pause.
+//
+// A fault in the record itself is told to OnBroken, and counts in Result.Broken
+// and mostly in Result.Cut. Requests that a loss line counts are unaudited.
+// ReadRecord returns an error if ctx ends or if there is no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	names, err := fs.Glob(dir, "evidence-*.jsonl")
 	if err != nil {
@@ -81,9 +87,9 @@ type chain struct {
 	judge  *recordJudge
 	n      uint64
 	hash   string // of the last line; "": there is none
-	open   bool   // a session is under way
-	file   string
-	number int
+	open   bool   // a session has begun and has no close line yet
+	file   string // the segment that is read
+	number int    // of its lines, how many were read
 }
 
 func (c *chain) say(file string, line int, err error) {
@@ -102,7 +108,7 @@ func (c *chain) segment(name, next string) error {
 	c.file, c.number = name, 0
 	end := c.cutAt(name, next)
 	in := bufio.NewReaderSize(file, 64<<10)
-	var bad []int // numbers of broken lines, which may be the end of the file
+	var bad []int // numbers of broken lines; they may be the broken end of the file
 	for offset := int64(0); ; {
 		if err := c.ctx.Err(); err != nil {
 			return err
@@ -118,7 +124,7 @@ func (c *chain) segment(name, next string) error {
 		}
 		c.number++
 		v, hash, ok := sealed(line)
-		if end >= 0 && offset > end { // the next segment says that this one is cut off here
+		if end >= 0 && offset > end { // the next segment says that this one was cut off before this line
 			if ok {
 				c.say(name, c.number, errChanged)
 				c.a.result.Cut++
@@ -148,16 +154,16 @@ func (c *chain) segment(name, next string) error {
 		c.n, c.hash = v.N, hash
 		c.take(v)
 	}
-	if len(bad) > 0 { // at the end of all
+	if len(bad) > 0 { // no good line follows in this segment
 		c.say(name, bad[0], errCut)
 		c.a.result.Cut++
-		c.open = false // and that is said
+		c.open = false // errCut says enough; errUnclosed need not follow
 	}
 	return nil
 }
 
-// cutAt returns the offset at which the next segment says that this one ends,
-// or -1 if it does not say so.
+// cutAt returns the offset at which the segment name ends, as the segment next
+// says in its first line. If next does not say this, cutAt returns -1.
 func (c *chain) cutAt(name, next string) int64 {
 	if next == "" {
 		return -1
@@ -176,8 +182,8 @@ func (c *chain) cutAt(name, next string) int64 {
 	return v.Cut.Offset
 }
 
-// readRecordLine reads a line with its end. If a line is too long, it returns
-// only a part of it, which has no hash.
+// readRecordLine reads a line with its newline. If the line is too long, it
+// returns only the beginning, which has no valid hash.
 func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -191,7 +197,8 @@ func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// sealed parses a line and checks its hash.
+// sealed parses a line and checks its hash. ok is false if the hash is wrong or
+// the line is no line of a record.
 func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	body, whole := bytes.CutSuffix(line, []byte("\n"))
 	if !whole || len(body) < sealLength {
@@ -210,7 +217,8 @@ func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	return v, hash, true
 }
 
-// take checks that a line follows the one before, and judges it.
+// take judges a good line. It also checks that sessions end in order, that a
+// robots.txt has its hash, and that parts of WARC files have theirs.
 func (c *chain) take(v *recordLine) {
 	switch v.Event {
 	case "segment":
@@ -249,7 +257,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost counts the requests that a loss line says were not kept.
+// lost counts the requests that were lost, as a loss line says, as unaudited.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]
@@ -262,7 +270,7 @@ func (c *chain) lost(v *recordLine) {
 	c.a.result.addSpan(Span{From: from, To: to, Requests: n})
 }
 
-// pieces checks the parts of WARC files that a line names.
+// pieces checks the hashes of the parts of WARC files that a line names.
 func (c *chain) pieces(v *recordLine) {
 	if len(v.Pieces) == 0 {
 		return

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// The lines of nginx and Apache:
+// A line of nginx or Apache begins so:
 //
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
-// in one line with "-" "ExampleBot/1.0", referrer and User-Agent; then perhaps
-// $msec and $request_time, 1795168800.123 0.005, then perhaps anything.
-// Apache's vhost_combined begins with the host and its port.
+// The same line then has the referrer and the User-Agent: "-" "ExampleBot/1.0".
+// nginx's $msec and $request_time may follow, as 1795168800.123 0.005, and then
+// anything else. Apache's vhost_combined begins with the host and its port.
 
 var (
 	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
@@ -23,7 +23,8 @@ var (
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
 )
 
-// A parser reads lines. It keeps values between lines only to be faster.
+// A parser reads lines of a log. It keeps values from line to line only to be
+// faster.
 type parser struct {
 	agents map[string]string // product tokens by User-Agent
 	hosts  map[string]string // names of hosts, by their text in a line
@@ -36,8 +37,9 @@ const (
 	cachedSize  = 1 << 10 // a longer key is not kept
 )
 
-// combined reads a line. It returns false if there is nothing to judge: the
-// request is a browser's, or it is not a valid request.
+// combined reads a line. It returns false if there is nothing to judge, because
+// the request is a browser's or has no User-Agent. If a robot's request is not
+// valid, that is an error.
 func (p *parser) combined(line []byte, e *event) (bool, error) {
 	open := bytes.Index(line, []byte(" ["))
 	if open < 0 {
@@ -57,7 +59,7 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 	if !ok {
 		return false, errLine
 	}
-	// " 200 512 ", or " 200 - " if nothing was sent
+	// Here rest begins with " 200 512", or with " 200 -" if nothing was sent.
 	if len(rest) < 5 || rest[0] != ' ' || rest[4] != ' ' {
 		return false, errLine
 	}
@@ -110,9 +112,10 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 
 // precise reads $msec and $request_time if they are there. Many logs have two
 // durations in their place, such as $request_time and $upstream_response_time.
-// A duration is far from the line's date, so it is not taken for $msec.
+// Such a duration, read as a time, is far from the line's date. So it is not
+// taken for $msec.
 func (p *parser) precise(rest []byte, e *event) {
-	const near = 24 * time.Hour // a zone may be wrong
+	const near = 24 * time.Hour // the date in the line may have a wrong time zone
 	end, rest, ok := millis(rest)
 	if !ok || end < e.end-int64(near) || end > e.end+int64(near) {
 		return
@@ -150,8 +153,8 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
 }
 
-// quoted takes the text in quotes at the beginning of s. A backslash escapes
-// the character after it.
+// quoted takes the text in quotes at the beginning of s. In the text, a
+// backslash escapes the next character.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
@@ -173,8 +176,9 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// unescaped decodes what servers write for quotes, control characters and bytes
-// above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
+// unescaped decodes the escapes that servers write for quotes, control
+// characters and bytes above ASCII, such as \x22 (nginx, Apache), or \" and \n
+// (Apache).
 func unescaped(s []byte) string {
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
@@ -205,8 +209,8 @@ func unescaped(s []byte) string {
 	return b.String()
 }
 
-// requested returns the URL of a request line. A line of HTTP/0.9 has no
-// version, and the URL of an invalid one may contain spaces.
+// requested returns the URL of a request line. The request line of HTTP/0.9 has
+// no version. In an invalid request line, the URL may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(method) == 0 {
@@ -223,7 +227,8 @@ func requested(line []byte) (url string, ok bool) {
 	return unescaped(rest), len(rest) > 0
 }
 
-// vhost returns the host before the client's address, or nil.
+// vhost returns the host that stands before the client's address, or nil if
+// there is none.
 func vhost(names []byte) []byte {
 	first, rest, _ := bytes.Cut(names, []byte(" "))
 	second, rest, _ := bytes.Cut(rest, []byte(" "))
@@ -236,7 +241,8 @@ func vhost(names []byte) []byte {
 	return nil
 }
 
-// agent is like robotOf, with a cache.
+// agent returns the product token of a User-Agent as a line has it, with
+// escapes. It has a cache.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token
@@ -246,7 +252,8 @@ func (p *parser) agent(s []byte) string {
 	return token
 }
 
-// host returns a host's name, from a Host header or from Apache's log.
+// host returns the host's name for a Host header or the host in Apache's log.
+// It has a cache.
 func (p *parser) host(s []byte) string {
 	if host, ok := p.hosts[string(s)]; ok {
 		return host
@@ -267,7 +274,7 @@ func keepName(names *map[string]string, from []byte, to string) {
 }
 
 // date reads "20/Nov/2026:10:00:00 +0000". Most lines have the same date as the
-// line before, so that is compared first.
+// line before, so the text is first compared with that date.
 func (p *parser) date(s []byte) (int64, bool) {
 	if string(s) == p.stamp {
 		return p.nanos, true

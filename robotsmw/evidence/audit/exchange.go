@@ -6,28 +6,29 @@ import (
 	"strings"
 )
 
-// An exchange is a request and its answer, as a WARC file has them: in records
-// that are near each other, in either order, and that may name each other.
+// An exchange is a request and its answer. In a WARC file these are two records
+// that are near each other, in either order. They may name each other.
 type exchange struct {
-	ids         []string // of its records, and of those that they name
+	ids         []string // of its records, and of the records that these name
 	url         string
 	hasRequest  bool
 	hasResponse bool
 	event       event
 }
 
-// exchanges finds the records that belong together.
+// exchanges joins the records of a WARC file that belong together.
 type exchanges struct {
 	parser  parser
-	agent   string          // the User-Agent of answers without a request record
-	pending []*exchange     // exchanges that have one half, the oldest first
+	agent   string          // from the warcinfo record, for answers without a request record
+	pending []*exchange     // exchanges of which one half is missing, the oldest first
 	hops    map[string]bool // URLs to which a request for robots.txt was redirected
 }
 
 const pendingExchanges = 64
 
-// add takes a record. It calls each for the exchanges that are complete, and
-// for those whose other half it no longer waits for.
+// add takes a record. It calls the function each if the record completes an
+// exchange. If too many exchanges are incomplete, it calls each for the oldest
+// one.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -52,7 +53,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	switch {
 	case r.isCut():
-		return nil // as Next will say
+		return nil // Next will report it
 	case err != nil:
 		return &WARCError{r.number, err}
 	}
@@ -72,7 +73,8 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	return nil
 }
 
-// flush calls each for all that are left, at the end of the file.
+// flush calls the function each for all incomplete exchanges, at the end of the
+// file.
 func (x *exchanges) flush(each func(*event)) {
 	for len(x.pending) > 0 {
 		x.emit(0, each)
@@ -86,7 +88,7 @@ func (x *exchanges) emit(i int, each func(*event)) {
 		e.event.robot = robotOf(x.agent)
 	}
 	if x.hops[e.url] && !isRobots(e.url) {
-		e.event.robot = "" // a robots.txt was asked for, not a page
+		e.event.robot = "" // not a page, but a hop on the way to a robots.txt
 	}
 	each(&e.event)
 }
@@ -97,13 +99,14 @@ func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// like reports whether two halves may belong together, if they do not say so.
+// like reports whether e and other are a request and an answer of the same URL
+// that name no other record, and so may belong together.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }
 
-// join completes an exchange. The request record says when it began, and the
-// answer's record when the answer came.
+// join completes an exchange with its other half. The request's record says
+// when the request began. The answer's record says when the answer came.
 func (e *exchange) join(half *exchange) {
 	request, response := e, half
 	if half.hasRequest {
@@ -117,7 +120,7 @@ func (e *exchange) join(half *exchange) {
 	e.event, e.hasRequest, e.hasResponse = joined, true, true
 }
 
-// request reads the User-Agent.
+// request reads the User-Agent from a request's record.
 func (x *exchanges) request(r *WARCRecord, e *event) error {
 	m, err := r.http()
 	if err != nil {
@@ -127,8 +130,8 @@ func (x *exchanges) request(r *WARCRecord, e *event) error {
 	return nil
 }
 
-// response reads the answer. For robots.txt that is all of it, and for a page
-// the time for which the site wants to be left alone.
+// response reads an answer: its status, and how long a Retry-After asks to
+// wait. For a robots.txt it also reads the body, or where a redirect leads.
 func (x *exchanges) response(r *WARCRecord, e *event) error {
 	isFile := isRobots(r.TargetURI)
 	if r.kind == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
@@ -174,8 +177,9 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 	return err
 }
 
-// redirect returns the origin to whose robots.txt a redirect leads, or "", and
-// the URL that is requested next.
+// redirect returns the origin to whose robots.txt a redirect leads, and the URL
+// that is requested next. Both are "" if the redirect leads nowhere. If it
+// leads to another path, the origin is one that no file has.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
@@ -187,14 +191,14 @@ func redirect(from, location string) (origin, hop string) {
 	}
 	to.Fragment = ""
 	if to.Path != "/robots.txt" {
-		return "unknown://" + to.Host, to.String() // nobody keeps what is there
+		return "unknown://" + to.Host, to.String() // History has no file of such an origin
 	}
 	return to.Scheme + "://" + to.Host, to.String()
 }
 
-// warcinfo reads the User-Agent of the software that wrote the file.
+// warcinfo reads the crawler's User-Agent from a warcinfo record.
 func (x *exchanges) warcinfo(r *WARCRecord) {
-	m, err := r.http() // its block has fields as a header has
+	m, err := r.http() // the block has fields like those of a header
 	if err != nil {
 		return
 	}
@@ -208,7 +212,8 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 }
 
 // AddWARC adds the robots.txt files of a WARC file. Each is in force from the
-// date of its record on. It calls broken for each record that cannot be used.
+// date of its record on. AddWARC calls broken for each record that cannot be
+// used, and returns an error if the file cannot be read on.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {
 		r, err := w.Next()
@@ -226,7 +231,7 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 		var e event
 		err = x.response(r, &e)
 		if r.isCut() {
-			continue // as Next will say
+			continue // Next will report it
 		}
 		if err != nil {
 			broken(&WARCError{r.number, err})

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A History knows which robots.txt was in force on which host, and from when
-// on. The zero value knows nothing. It is not safe for concurrent use.
+// A History knows which robots.txt was in force on each host at each time. The
+// zero value knows nothing. It is not safe for concurrent use.
 type History struct {
 	all     *timeline            // for every host that has none of its own
 	origins map[string]*timeline // by scheme and host, as in "https://example.com"
@@ -18,11 +18,11 @@ type History struct {
 	recent  int                  // versions to keep of each timeline; 0: all
 }
 
-// Add adds a robots.txt that is in force from the time from on, or always if
-// that is zero. host is "example.com" or "https://example.com", because http
-// and https each have a file. "" stands for every host. status is that of the
-// answer: 2xx is a file, 304 means the file before, 4xx allows everything and
-// 5xx nothing. For other statuses nothing is known.
+// Add adds a robots.txt. It comes into force at the time from; if from is zero,
+// it always was in force. host is "example.com" or "https://example.com",
+// because http and https may have different files. "" stands for every host.
+// status is that of the answer: with a 2xx, body is the file; a 304 changes
+// nothing; a 5xx allows nothing; and any other status allows everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -36,7 +36,9 @@ func (h *History) Add(host string, from time.Time, status int, body []byte) {
 // host does not count.
 func (h *History) Hosts() int { return len(h.hosts) }
 
-// only returns the host that a log without hosts is about.
+// only returns the host that a log without hosts is about: the only one of the
+// History, or "" if it has none. It returns false if the History has several
+// hosts.
 func (h *History) only() (host string, ok bool) {
 	if len(h.hosts) > 1 {
 		return "", false
@@ -79,7 +81,7 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 
 // at returns the file that is in force at a time, or nil if none is known.
 func (h *History) at(scheme, host string, t int64) *file {
-	for range 6 { // five redirects
+	for range 6 { // so it follows five redirects
 		f := h.line(scheme, host).at(t)
 		if f == nil || f.to == "" {
 			return f
@@ -97,8 +99,8 @@ func (h *History) line(scheme, host string) *timeline {
 		if line := h.origins[scheme+"://"+host]; line != nil {
 			return line
 		}
-		// A file in hosts may be that of the other scheme: use it only if it
-		// was added for the host alone.
+		// If another scheme of this host has a file of its own, the file in
+		// hosts may be that one, so it is not used.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}
@@ -120,7 +122,7 @@ type version struct {
 func (l *timeline) add(from int64, f *file, recent int) {
 	i, found := slices.BinarySearchFunc(l.versions, from, func(v version, t int64) int { return cmp.Compare(v.from, t) })
 	if found {
-		i++ // of two at the same time, the one added last comes second
+		i++ // of versions from the same time, the one added last comes last
 		for i < len(l.versions) && l.versions[i].from == from {
 			i++
 		}
@@ -154,16 +156,17 @@ func (l *timeline) at(t int64) *file {
 type capture struct {
 	status int
 	body   []byte
-	to     string // where a redirect leads
+	to     string // the origin to whose robots.txt a redirect leads, as redirect returns it
 }
 
-// A file is a robots.txt in force, or a status or redirect in its place.
+// A file is what an answer for robots.txt puts in force: a robots.txt, or only
+// a status or a redirect.
 type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
-	parsed *robotstxt.File // kept once a second robot needs it
-	rules  map[string]*rules
+	parsed *robotstxt.File   // text, parsed; nil: at most one robot has needed it
+	rules  map[string]*rules // by product token, in lower case
 }
 
 // rules are what one robot has to obey.
@@ -191,7 +194,8 @@ func (f *file) same(g *file) bool {
 	return f.status/100 == g.status/100 && f.to == g.to && string(f.text) == string(g.text)
 }
 
-// rulesFor returns the rules for a robot. They count only if the status is 2xx.
+// rulesFor returns the rules for a robot. They mean something only if the
+// status is 2xx.
 func (f *file) rulesFor(robot string) *rules {
 	key := strings.ToLower(robot)
 	if r := f.rules[key]; r != nil {
@@ -204,7 +208,7 @@ func (f *file) rulesFor(robot string) *rules {
 			f.parsed = parsed
 		}
 	}
-	// Robots that no group names share the rules for all.
+	// Robots that no group names share the rules of "*".
 	named := false
 	for g := range parsed.GroupsFor(robot) {
 		for _, a := range g.UserAgents {
@@ -238,7 +242,7 @@ func (f *file) keep(robot string, r *rules) *rules {
 	return r
 }
 
-// verdict is what a file says about a URL.
+// A verdict is what a file says about a URL.
 type verdict struct {
 	allowed bool
 	line    int
@@ -258,7 +262,7 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // too much work, because the file was made for that
+		return verdict{} // matching this URL takes too much work: disallowed, as a crawler decides
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }

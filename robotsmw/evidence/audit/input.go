@@ -11,18 +11,19 @@ import (
 	"io"
 )
 
-// An Input is a log or a WARC file. Its beginning shows which: WARC, or lines
-// in the combined format of nginx and Apache or in Caddy's JSON. Each of these
-// may be compressed with gzip.
+// An Input is an access log or a WARC file. A WARC file is known by its first
+// bytes. Each line of a log is in the combined format of nginx and Apache, or
+// in Caddy's JSON. Logs and WARC files may be compressed with gzip.
 type Input struct {
 	Name   string
 	Reader io.Reader
 }
 
 // Read judges the requests of all inputs together, in the order of time. So the
-// parts of a rotated log may come in any order. It keeps some 10 MiB of each
-// input at most, however long the input is. What cannot be read is counted in
-// the Result and passed to OnBroken. The only error is that of ctx.
+// parts of a rotated log may come in any order. Read keeps some 10 MiB of each
+// input at most, however long the input is. Lines and records that cannot be
+// read are counted in the Result and passed to OnBroken. Read returns an error
+// only if ctx ends.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -49,7 +50,7 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	for len(heads) > 0 {
 		s := heads[0]
 		e := &s.batch.events[s.at]
-		if e.epoch != 0 { // the source has seen the clock jump back
+		if e.epoch != 0 { // in this input, the time has jumped back
 			a.jump()
 		}
 		a.add(e)
@@ -76,13 +77,13 @@ type source struct {
 	place   int
 	batches chan *batch
 	batch   *batch
-	at      int // the next event of the batch
+	at      int // the index of the next event in the batch
 }
 
 // A batch is a part of an input, parsed.
 type batch struct {
-	events   []event // of robots
-	requests int     // those of browsers included
+	events   []event // requests of robots
+	requests int     // all requests, also those of browsers
 	broken   []Broken
 	cut      bool // the input could not be read to its end
 	bytes    int
@@ -91,7 +92,7 @@ type batch struct {
 const batchBytes = 256 << 10
 
 // fill receives batches until one has an event. It returns false at the end of
-// the input.
+// the input or when ctx ends.
 func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
 	for {
 		select {
@@ -141,13 +142,13 @@ func (s *sources) Pop() any {
 	return nil
 }
 
-// A feed makes batches.
+// A feed parses an input and sends it as batches.
 type feed struct {
 	ctx     context.Context
 	to      chan<- *batch
 	batch   *batch
 	newest  int64
-	jumped  bool // the next event begins an epoch
+	jumped  bool // the time has jumped back since the last event
 	stopped bool
 }
 
@@ -176,7 +177,7 @@ var (
 	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
 )
 
-// noted counts a line's request, and notices if its time has jumped back.
+// noted counts the request of a line, and notices if the time has jumped back.
 func (f *feed) noted(number int, at int64) {
 	f.batch.requests++
 	if f.newest != never && at < f.newest-reach {
@@ -200,8 +201,9 @@ func (f *feed) broken(number int, err error) {
 	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
 }
 
-// dated notices if a record's date jumps back. The date is still used as it is,
-// because no clock has been set back.
+// dated notices if a record's date jumps back. Times before and after such a
+// jump can still be compared, because only the order of the records is wrong,
+// not a clock.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {
@@ -210,8 +212,9 @@ func (f *feed) dated(r *WARCRecord) {
 	f.newest = max(f.newest, at)
 }
 
-// send sends the batch if it is large enough or the last. It returns false if
-// nobody receives batches any more.
+// send sends the batch if it is large enough or the last one. read is how many
+// bytes were read since the last call. send returns false if nobody receives
+// batches any more.
 func (f *feed) send(read int, last bool) bool {
 	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
 		return !f.stopped
@@ -225,7 +228,8 @@ func (f *feed) send(read int, last bool) bool {
 	return !f.stopped
 }
 
-// end sends the last batch.
+// end sends the last batch. It first adds err, unless err is the regular end of
+// an input.
 func (f *feed) end(number int, err error) {
 	if err = atEnd(err); err != nil {
 		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))
@@ -310,7 +314,7 @@ func (f *feed) warc(in *bufio.Reader) {
 			f.batch.cut = w.cut
 			number := w.number
 			if !w.cut {
-				number++ // it is between two records
+				number++ // the error is before the next record
 			}
 			f.end(number, err)
 			return

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// longestLine is how many bytes a line may have. A longer one is broken, and
-// nothing of it is kept.
+// longestLine is how many bytes a line may have. A longer line is broken,
+// unless its end is in the buffer already. Nothing of a broken line is kept.
 const longestLine = 1 << 20
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
@@ -27,8 +27,9 @@ func newLineReader(from io.Reader) *lineReader {
 }
 
 // next returns a line without its end. The line is valid until the next call.
-// The error is errLong if the line is too long; lines after it can still be
-// read. At the end of the stream it is io.EOF or the error of reading.
+// If the line is too long, the error is errLong, and the lines after it can
+// still be read. At the end of the stream, the error is io.EOF or the error of
+// reading.
 func (l *lineReader) next() ([]byte, error) {
 	for searched := 0; ; {
 		if i := bytes.IndexByte(l.buf[l.at+searched:], '\n'); i >= 0 {
@@ -63,7 +64,7 @@ func (l *lineReader) fill() {
 	if len(l.buf) == cap(l.buf) {
 		l.buf = append(make([]byte, 0, 2*cap(l.buf)), l.buf...)
 	}
-	for range 100 { // a Reader may return nothing for a while
+	for range 100 { // a Reader may return no bytes and no error for a while
 		n, err := l.from.Read(l.buf[len(l.buf):cap(l.buf)])
 		l.buf = l.buf[:len(l.buf)+n]
 		if n > 0 || err != nil {
@@ -74,7 +75,7 @@ func (l *lineReader) fill() {
 	l.err = io.ErrNoProgress
 }
 
-// skip reads to the end of a line.
+// skip reads to the end of a line that is too long, and returns errLong.
 func (l *lineReader) skip() error {
 	for {
 		if i := bytes.IndexByte(l.buf[l.at:], '\n'); i >= 0 {

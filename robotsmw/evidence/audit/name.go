@@ -9,7 +9,8 @@ func isRobots(url string) bool {
 	return strings.HasPrefix(path, name) && (len(path) == len(name) || path[len(name)] == '?')
 }
 
-// pathOf returns the path and query of a URL.
+// pathOf returns the path and query of a URL, or "" if it is neither a path nor
+// an absolute URL.
 func pathOf(url string) string {
 	if strings.HasPrefix(url, "/") {
 		return url
@@ -24,9 +25,9 @@ func pathOf(url string) string {
 	return "/"
 }
 
-// originOf returns the scheme and host of an absolute URL, or the host alone of
-// a Host header. The host is in lower case, and without the scheme's default
-// port.
+// originOf returns the scheme and host of an absolute URL. For a Host header,
+// the scheme is "". The host is in lower case, without a dot at its end, and
+// without the scheme's default port (80 and 443 if there is no scheme).
 func originOf(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -52,15 +53,15 @@ func originOf(s string) (scheme, host string) {
 	return scheme, clip(host)
 }
 
-// longest is how many bytes of a name are kept. No name that can be resolved is
-// longer, and none that a robots.txt can contain.
+// longest is how many bytes are kept of the name of a host or robot. No host
+// name that can be resolved is longer.
 const longest = 255
 
 func clip(s string) string { return s[:min(len(s), longest)] }
 
-// robotOf returns the product token of a User-Agent: its leading run of token
-// characters or, if that is Mozilla, the one after "compatible;". "" means that
-// it is a browser or that there is no User-Agent.
+// robotOf returns the product token of a User-Agent: the token characters at
+// its beginning or, if these are Mozilla, those after "compatible;". It returns
+// "" for a browser, and for an empty User-Agent.
 func robotOf(userAgent string) string {
 	token := leadingToken(userAgent)
 	if strings.EqualFold(token, "Mozilla") {

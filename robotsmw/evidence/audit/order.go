@@ -1,12 +1,12 @@
 package audit
 
 // The events of a log come roughly in the order in which they ended, and are
-// judged in the order in which they began. A window holds as many events as it
-// takes to sort them.
+// judged in the order in which they began. A window holds as many events as are
+// needed to sort them.
 const (
 	reach        = 10e9     // nanoseconds: how far away from its place an event may be
 	windowEvents = 1 << 16  // the most events that a window holds
-	windowBytes  = 64 << 20 // the most bytes of their names and URLs
+	windowBytes  = 64 << 20 // about the most bytes of the hosts and URLs of these events
 )
 
 // A window sorts events. heap is a heap of places, which refer to events.
@@ -49,7 +49,7 @@ func (w *window) push(e *event) {
 }
 
 // pop takes the first event, if its time is not after until or if the window
-// holds too many.
+// holds too many events. Otherwise it returns false.
 func (w *window) pop(until int64, e *event) bool {
 	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {
 		return false

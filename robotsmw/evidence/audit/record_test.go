@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// A recorded makes lines of a record: each gets its number and hashes.
+// A recorded makes the lines of a record, and gives each its number and hashes.
 type recorded struct {
 	n    int
 	prev string
@@ -62,8 +62,8 @@ func fetchLine(clock string) string {
 	return fmt.Sprintf(`"event":"request","time":"2026-11-20T%[1]sZ","limiter":1,"request":1,"url":"https://a.example/robots.txt","host":"a.example","robots":true,"start":"2026-11-20T%[1]sZ","interval":1,"delay":1`, clock)
 }
 
-// pageLine is a request that was decided when it began, by what was fetched at
-// some time.
+// pageLine returns the members of a request line. The request was decided when
+// it began, by the robots.txt text that was fetched at the time fetched.
 func pageLine(start, path, fetched, text string) string {
 	date := "2026-11-20T"
 	if strings.Contains(start, "T") {
@@ -92,8 +92,8 @@ func recordOf(members ...string) fstest.MapFS {
 	return fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(r.lines(members...))}, "lock": {}}
 }
 
-// A crawler that breaks each promise in turn: the record names exactly those
-// requests.
+// In each row, a crawler breaks one promise, or none. The audit reports exactly
+// the requests that broke it.
 func TestReadRecord_BrokenPromises(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -146,7 +146,8 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 	}
 }
 
-// What a record cannot prove, and what shows that it was changed.
+// Records that are not whole: the audit tells what is missing or changed, and
+// in which line.
 func TestReadRecord_NotWhole(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -196,8 +197,9 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	}
 }
 
-// Whoever changes what a decision rests on, and all hashes after it, is found
-// out by the robots.txt.
+// Somebody may change a decision's grounds, and then compute all later hashes
+// anew. The audit notices, because the decision no longer follows from the
+// robots.txt.
 func TestReadRecord_ForgedDecisions(t *testing.T) {
 	text := "User-agent: OtherBot\nDisallow: /\n\nUser-agent: ExampleBot\nUser-agent: examplebot/2\nDisallow: /private/\nAllow: /private/open/\n"
 	const group = `"group":["ExampleBot","examplebot/2"],"group_lines":[4,5]`
@@ -245,8 +247,8 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 	}
 }
 
-// A changed byte is noticed anywhere in a record, and in the WARC files that it
-// names.
+// A changed byte is noticed wherever it is: in a record or in the WARC file
+// that the record names.
 func TestReadRecord_AnyByte(t *testing.T) {
 	warc := "warcinfo request response metadata"
 	fetch := fmt.Sprintf(`"event":"fetch","time":"2026-11-20T10:00:00Z","robots_url":"https://a.example/robots.txt","url":"https://a.example/robots.txt","status":200,"warc":{"file":"robots-000001.warc.gz","request":{"offset":9,"length":7,"sha256":"%s"}}`, hashOf("request"))
@@ -285,7 +287,7 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(r.lines(opened, crawler, limits, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen), closed)), true)
 	f.Add([]byte(opened+"\n"+limits+"\n"+closed+"\n"), false)
 	f.Fuzz(func(t *testing.T, text []byte, raw bool) {
-		if !raw { // lines that are whole, whatever they say
+		if !raw { // give the lines right numbers and hashes, whatever they say
 			var r recorded
 			text = []byte(r.lines(strings.Split(string(text), "\n")...))
 		}

@@ -10,24 +10,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordJudge judges what a record says. A record is about one robot, whose
-// pace has a clock of its own.
+// A recordJudge judges what a record says. A record is about one robot. Each
+// Limiter in it has a clock of its own.
 type recordJudge struct {
 	a        *Auditor
 	name     string   // of the robot
 	tokens   []string // its product tokens
 	override map[string]string
-	forbid   bool // 401 and 403 forbid everything
-	partial  bool // the beginning of the record is missing
-	files    map[string]*robotstxt.Rules
-	origins  map[string][]state // the last few states, by the URL of robots.txt
-	limiters map[int]*recordLine
-	hosts    map[string]*recordHost // by limiter and key
-	starts   []*recordLine          // lines that are not judged yet, in the order of their times
-	newest   time.Time
+	forbid   bool                        // 401 and 403 forbid everything
+	partial  bool                        // the beginning of the record is missing
+	files    map[string]*robotstxt.Rules // by hash
+	origins  map[string][]state          // the last few states, by the URL of robots.txt
+	limiters map[int]*recordLine         // limiter lines
+	hosts    map[string]*recordHost      // by limiter and key
+	starts   []*recordLine               // lines about the pace that are not judged yet, in the order of their times
+	newest   time.Time                   // the latest time of these lines so far
 }
 
-// A state is what was known about an origin's robots.txt from a time on.
+// A state is what was known about an origin's robots.txt from the time from on.
 type state struct {
 	from, fetched, expires time.Time
 	sha256                 string
@@ -37,14 +37,14 @@ type state struct {
 
 // A recordHost is the pace of one host.
 type recordHost struct {
-	last, lastPage *recordLine
-	asked, left    time.Time // an answer at asked wanted the host to be left alone until left
+	last, lastPage *recordLine // the last request, and the last one for a page
+	asked, left    time.Time   // at asked, an answer began a pause until left
 }
 
 const keptStates = 8
 
-// settles is how long it may take until a new robots.txt is in force. It is
-// noted before it is used.
+// settles is how long it may take until a new robots.txt is in force: the
+// record notes a file before the crawler uses it.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {
@@ -68,7 +68,7 @@ func (j *recordJudge) line(v *recordLine) error {
 	switch v.Event {
 	case "robot":
 		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
-			clear(j.files) // their rules are those for another robot
+			clear(j.files) // they have the rules for another robot
 		}
 		j.tokens, j.forbid, j.override = v.Tokens, v.DisallowForbidden, v.Override
 		j.name = "unknown"
@@ -111,7 +111,7 @@ func (j *recordJudge) line(v *recordLine) error {
 	return nil
 }
 
-// flush judges the lines that wait.
+// flush judges the pace of the lines that are kept in starts.
 func (j *recordJudge) flush() {
 	for _, v := range j.starts {
 		j.judge(v)
@@ -119,7 +119,8 @@ func (j *recordJudge) flush() {
 	j.starts = nil
 }
 
-// judge judges the pace.
+// judge judges the pace of a request, or notes the pause that an answer or a
+// pause line begins.
 func (j *recordJudge) judge(v *recordLine) {
 	key := fmt.Sprint(v.Limiter, " ", v.Host)
 	h := j.hosts[key]
@@ -149,7 +150,8 @@ func (h *recordHost) rest(at, until time.Time) {
 	}
 }
 
-// gap judges the start of a request.
+// gap reports a violation if a request began within a pause, or too soon after
+// the requests before it.
 func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	r, s := j.site(v)
 	violation := Violation{Time: v.Start, Robot: r.name, Host: s.host.Name, URL: v.Target}
@@ -217,7 +219,8 @@ var (
 )
 
 // request judges the URL of a request. It returns an error if the request's
-// decision does not follow from the robots.txt.
+// decision does not follow from the robots.txt, or if the record does not have
+// that file.
 func (j *recordJudge) request(v *recordLine) error {
 	r, s := j.site(v)
 	at := v.Start.UnixNano()
@@ -257,8 +260,8 @@ func (j *recordJudge) request(v *recordLine) error {
 		}
 		return nil
 	}
-	// A decision follows from the file in force or, for a moment, from the one
-	// before.
+	// A decision is judged by the file in force. For a moment after a change,
+	// this may also be the file before, if the decision names it.
 	inForce := state{sha256: d.SHA256, status: 200}
 	if d.RobotsURL != "" {
 		inForce = known[0]
@@ -305,8 +308,8 @@ func (j *recordJudge) request(v *recordLine) error {
 	return nil
 }
 
-// refusal judges a decision not to fetch. It returns an error if the decision
-// does not follow from the robots.txt.
+// refusal judges a decision line. It returns an error if the decision does not
+// follow from the robots.txt that it names.
 func (j *recordJudge) refusal(v *recordLine) error {
 	d := v.Decision
 	if d == nil || d.SHA256 == "" {
@@ -314,15 +317,15 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	}
 	verdict, ok := j.verdict(state{sha256: d.SHA256}, v.Target)
 	if !ok || !verdict.Allowed && d.follows(verdict) {
-		return nil // a missing file is only reported for requests
+		return nil // a robots.txt that the record lacks is reported only for requests
 	}
 	j.a.result.Cut++
 	return errDecision
 }
 
-// isStale reports whether a decision is based on a file that was too old: it
-// was not the newest one, or past its lifetime although the server could be
-// reached.
+// isStale reports whether the file that a decision names was too old. It was if
+// there was a newer file, or if it was past its lifetime although the server
+// could be reached.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
@@ -336,8 +339,7 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 }
 
 // verdict returns what a state says about a URL and its other names, as the
-// crawler judges it. It returns false if the record does not have the state's
-// file.
+// crawler judges it. ok is false if the record does not have the state's file.
 func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.sha256 == "" {
 		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)

@@ -9,8 +9,8 @@ import (
 )
 
 // A recordLine is a line of a record of package evidence. It has only the
-// members that an audit needs. The others are hashed too. The comment above a
-// group of members names the events whose lines have them.
+// members that an audit needs. The comment above a group of fields names the
+// events whose lines have these members.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -44,7 +44,7 @@ type recordLine struct {
 	Expires time.Time `json:"expires"`
 	Cause   string    `json:"cause"`
 
-	// request, answer, pause; url and decision also in decision
+	// request, answer, pause; the event decision has only url and decision
 	Limiter    int             `json:"limiter"`
 	Request    int             `json:"request"`
 	Target     string          `json:"url"`
@@ -58,12 +58,12 @@ type recordLine struct {
 	Asks       float64         `json:"asks"`
 	Decision   *recordDecision `json:"decision"`
 
-	// loss; in a robots line, from is a word
+	// loss; in a robots line, from is "fetch" or "store"
 	From string         `json:"from"`
 	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`
 
-	// fetch, segment, close: parts of WARC files
+	// fetch, segment, close: names parts of WARC files
 	Pieces json.RawMessage `json:"warc"`
 }
 
@@ -87,15 +87,15 @@ type recordDecision struct {
 	Stale      bool      `json:"stale"`
 }
 
-// What a record has of a group: so many of its user-agent lines, and so many
-// bytes of each.
+// A record has only so many user-agent lines of a group, and only so many bytes
+// of each.
 const (
 	mostAgents   = 16
 	longestAgent = 8 << 10
 )
 
-// follows reports whether a decision has the rule, line and group with which
-// its robots.txt judges the URL.
+// follows reports whether a decision has the rule, line and group of m, which
+// its robots.txt gives for the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {
@@ -110,8 +110,8 @@ func (d *recordDecision) follows(m robotstxt.Match) bool {
 	return true
 }
 
-// inJSON returns a text as a record has it: with U+FFFD for each byte that is
-// not UTF-8.
+// inJSON returns a text as a record has it: with U+FFFD in place of each byte
+// that is not UTF-8.
 func inJSON(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -119,7 +119,8 @@ func inJSON(text string) string {
 	return string([]rune(text))
 }
 
-// A recordPiece is a part of a WARC file, or the beginning of one.
+// A recordPiece is a record of a WARC file (Offset, Length), or a whole WARC
+// file (Bytes).
 type recordPiece struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
@@ -128,7 +129,8 @@ type recordPiece struct {
 	SHA256 string `json:"sha256"`
 }
 
-// happened returns the time of the line by the clock of the pace.
+// happened returns when the request, answer or pause of a line happened, by the
+// clock of its Limiter.
 func (v *recordLine) happened() time.Time {
 	if v.Event == "request" {
 		return v.Start

@@ -23,9 +23,9 @@ type Request struct {
 	Status    int           // of the answer; 0: not known
 	WaitFor   time.Duration // how long a Retry-After of the answer asks to wait; 0: there is none
 
-	// Body is the body of the answer to a request for robots.txt. This file
-	// is in force from the end of the request, unless the Auditor's History
-	// has a file for the host at that time. nil: not known.
+	// Body is the body of the answer to a request for robots.txt. It is in
+	// force on the host from the end of the request, unless the Auditor's
+	// History has a file for that host and time. nil: not known.
 	Body []byte
 }
 
@@ -40,11 +40,12 @@ type event struct {
 	robot      string // product token
 	status     int
 	wait       int64    // counts from the answer
-	capture    *capture // of a robots.txt
+	capture    *capture // the answer to a request for robots.txt; nil: not known
 	epoch      int      // times of two epochs cannot be compared
 }
 
-// time returns the time by which the event's place in its log is chosen.
+// time returns the time that decides the place of the event in its log: the end
+// or, if only that is known, the start.
 func (e *event) time() int64 {
 	if e.end != never {
 		return e.end
@@ -52,8 +53,8 @@ func (e *event) time() int64 {
 	return e.start
 }
 
-// key returns the time by which events are sorted. A page counts from its
-// start, and a robots.txt from its end, when its rules are known.
+// key returns the time by which events are sorted. For a page it is the start.
+// For a robots.txt it is the end, because only then its rules are known.
 func (e *event) key() int64 {
 	if e.start != never && !e.isRobots() {
 		return e.start
@@ -74,7 +75,7 @@ func (e *event) isRobots() bool { return isRobots(e.url) }
 
 func (e *event) size() int { return len(e.url) + len(e.host) + 64 }
 
-// event converts a Request.
+// event converts a Request. It returns false if the Request has no time.
 func (r *Request) event() (event, bool) {
 	e := event{start: nanos(r.Start), end: nanos(r.End), rounded: int64(max(r.Rounded, 0)), url: r.URL, robot: robotOf(r.UserAgent),
 		status: r.Status, wait: int64(r.WaitFor)}

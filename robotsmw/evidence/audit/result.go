@@ -14,11 +14,11 @@ type Result struct {
 	Violations int
 	Unaudited  int            // requests of robots that cannot be judged; those for robots.txt do not count
 	Broken     int            // lines and records that could not be read
-	Cut        int            // inputs not read to their end; in a record, what is missing or does not hold
+	Cut        int            // inputs not read to their end; in a record, what is missing or wrong
 	Jumps      int            // lines whose time is more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // those with the most violations first
 	Hosts      []*HostResult  // likewise
-	Spans      []Span         // times with unaudited requests, in order; at most 1,000
+	Spans      []Span         // times with unaudited requests, at most 1,000; the rest share one of host "…"
 }
 
 // A RobotResult is the result for one robot.
@@ -31,12 +31,12 @@ type RobotResult struct {
 	Kinds       map[Kind]int // how many violations of each kind
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration // between two pages of one host; negative: no host had two
-	CrawlDelay  time.Duration // the longest that was in force between two pages
-	Days        map[string]*Day
+	ShortestGap time.Duration   // between two pages of one host; negative: no host had two
+	CrawlDelay  time.Duration   // the longest that was in force between two pages
+	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is all days after the first 1,000
 
-	today *Day // the last one that day returned
-	begun int64
+	today *Day  // what day returned last
+	begun int64 // when today began
 }
 
 // A HostResult is the result for one host.
@@ -46,23 +46,24 @@ type HostResult struct {
 	Kinds    map[Kind]int
 }
 
-// A Day counts what a robot did on one day in UTC, such as "2026-11-20".
+// A Day counts what a robot did on one day in UTC.
 type Day struct{ Requests, Violations, Unaudited int }
 
-// A Span is a time in which some requests to a host could not be judged because
-// no robots.txt is known, and no request could.
+// A Span is a time in which requests to a host could not be judged, mostly
+// because no robots.txt is known. No other request to the host in that time
+// could be judged. If Host is "", the host is not known.
 type Span struct {
 	Host     string
 	From, To time.Time
 	Requests int
 }
 
-// A Broken is a line that could not be read or used.
+// A Broken is a problem with a line or record that could not be read or used.
 type Broken struct {
 	Input string // its name
 	Line  int    // counted from 1; in an archive, the number of the record
 	Err   error
-	jump  bool // only its time is wrong, because it jumps back
+	jump  bool // the line is used, but its time jumps back
 }
 
 var errNoTime = errors.New("a request without a time")
@@ -84,7 +85,7 @@ func (r *Result) addSpan(s Span) {
 		r.Spans = append(r.Spans, s)
 		return
 	}
-	last := &r.Spans[keptSpans-1] // stands for all others
+	last := &r.Spans[keptSpans-1] // the last one stands for all further spans too
 	last.Host = "…"
 	last.Requests += s.Requests
 	if s.From.Before(last.From) {
@@ -125,7 +126,7 @@ func (r *RobotResult) day(at int64) *Day {
 	d := r.Days[name]
 	if d == nil {
 		if len(r.Days) >= keptDays {
-			name = "…" // all others
+			name = "…" // one Day for all further days
 		}
 		if d = r.Days[name]; d == nil {
 			d = new(Day)

@@ -13,13 +13,13 @@ type site struct {
 	fetches []fetch // of robots.txt, the last few
 	fetched int64   // the first fetch; never: none
 	since   int64   // no page began before this time; never: not known
-	accused bool    // a page before robots.txt was reported
+	accused bool    // a BeforeRobotsTxt was reported
 
-	file  *file // the file that rules come from
+	file  *file // the file from which rules were made
 	rules *rules
 
 	pace
-	refused, left int64 // an answer at refused asked to be left alone until left
+	refused, left int64 // at the time refused, an answer asked the robot to stay away until left
 }
 
 // A fetch is a request for robots.txt.
@@ -51,9 +51,10 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch before a time that got a file. http and https
-// each have a file. If there is no fetch with the scheme, a redirect led to the
-// file of the other scheme.
+// lastGood returns the last fetch until a time that was answered with a 200 or
+// 304. It prefers a fetch with this scheme, because http and https may have
+// different files. If there is none, it returns the last one with the other
+// scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -71,39 +72,39 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 
 // A pace has the times at which a robot requested pages of a host.
 //
-// If both ends of a request are known, its start is known. If only its end is
-// known, it may have begun at any time since the robot's first fetch of
-// robots.txt, because an earlier start would have been a page before
-// robots.txt. So each request has a span of time in which it began. earliest is
-// the first moment at which the last request can have begun, if all gaps before
-// it were kept that can have been kept. A gap is too short only if that leaves
-// no time for the next request.
+// Some logs have only the end of a request. Such a request may have begun at
+// any time since the robot's first fetch of robots.txt, because an earlier
+// start would have been a page before robots.txt. earliest is the first moment
+// at which the last request can have begun if the gaps before it were long
+// enough, except those that are proven too short. The gap to the next request
+// is proven too short if that request must have begun less than a Crawl-delay
+// after earliest.
 type pace struct {
 	earliest int64
 	last     int64  // the time of the last request, as logged; never: there is none
-	recent   []page // pages with known starts, to judge those that come late
+	recent   []page // pages with known starts, for judging a page that comes late
 }
 
 // A page is a request whose start is known.
 type page struct {
 	start, rounded int64
 	url            string
-	short          bool // its gap has been reported
+	short          bool // the gap before it has been reported
 }
 
 const keptPages = 64
 
-// A short is a gap that is too short.
+// A short is a gap that is too short: between the times previous and at.
 type short struct {
 	at, previous int64
 	url          string
 }
 
-// next notes a request and returns the gaps that it proves to be too short.
-// since is the earliest time at which the request can have begun, or never if
-// that is not known, and want is the Crawl-delay. least is the gap as logged,
-// or never. told is false if the requests before a late one are no longer
-// known.
+// next notes a request and returns the gaps that the request proves to be too
+// short. since is the earliest time at which the request can have begun, or
+// never if this is not known. want is the Crawl-delay. least is the shortest
+// gap around the request, as logged, or never. told is false if the request
+// comes so late that the requests before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -141,8 +142,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// late notes a request that took so long that requests which began after it
-// have already been noted.
+// late notes a request that comes late: requests that began after it have
+// already been noted, because they took less time.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {
@@ -184,8 +185,10 @@ func (p *pace) keep(i int, q page) {
 	}
 }
 
-// forget forgets all times, because the times that follow cannot be compared
-// with them. Fetches so far count as fetches before at.
+// forget forgets all times before an epoch, because the times of the epoch
+// cannot be compared with them. at is the time of the first request of the
+// epoch. A fetch of robots.txt from before the epoch counts as one at this
+// time, if its own time is later.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}
@@ -196,8 +199,8 @@ func (s *site) forget(epoch int, at int64) {
 	}
 }
 
-// maxRest is the longest Retry-After that counts. A crawler may take a longer
-// one for a mistake.
+// maxRest is the longest Retry-After that counts, because a crawler may take a
+// longer one for a mistake.
 const maxRest = 24 * time.Hour
 
 // fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).

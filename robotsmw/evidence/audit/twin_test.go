@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The parsers of lines are fast. Here each has a slow twin that can be read.
+// The parsers of lines are made to be fast. Each has a slow twin here that is
+// easy to read, and both must give the same results.
 
 var (
 	slowCombined = regexp.MustCompile(`(?s)^([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-) "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)"(.*)$`)
@@ -21,7 +22,8 @@ var (
 	slowToken    = regexp.MustCompile(`^[A-Za-z0-9_.-]*`)
 )
 
-// combinedSlow is parser.combined.
+// combinedSlow is the slow twin of parser.combined. ok is false if that returns
+// an error.
 func combinedSlow(line []byte) (e event, judged, ok bool) {
 	names, rest, found := strings.Cut(string(line), " [")
 	m := slowCombined.FindStringSubmatch(rest)
@@ -55,7 +57,7 @@ func combinedSlow(line []byte) (e event, judged, ok bool) {
 	if p := slowPrecise.FindStringSubmatch(m[5]); p != nil {
 		at, _ := strconv.ParseInt(p[1]+p[2], 10, 64)
 		took, _ := strconv.ParseInt(p[3]+p[4], 10, 64)
-		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // else it is another number
+		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // otherwise it is not $msec
 			e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
 		}
 	}
@@ -90,7 +92,7 @@ func unescapedSlow(s string) string {
 	})
 }
 
-// caddySlow finds the members of a line of Caddy's.
+// caddySlow is the slow twin of caddyLine.scan.
 func caddySlow(line []byte) (c caddyLine, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
@@ -175,7 +177,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Whatever the bytes are, an audit ends, and has counted each line.
+// Whatever the bytes are, an audit ends, and its counts are those of its
+// callbacks.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /private/a\n09:00:01 ExampleBot/1.0 /a\n")))
 	f.Add([]byte(warcOf(

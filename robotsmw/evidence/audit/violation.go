@@ -11,10 +11,10 @@ type Kind string
 
 const (
 	Disallowed      Kind = "disallowed"        // the robots.txt in force forbids it
-	Stale           Kind = "stale"             // the robot still used an older robots.txt, which it may do for 24 hours
-	BeforeRobotsTxt Kind = "before-robots-txt" // the robot's first page, before it had asked for robots.txt
-	Gap             Kind = "gap"               // sooner after the request before than the Crawl-delay allows
-	RetryAfter      Kind = "retry-after"       // within the time for which an answer asked the robot to stay away
+	Stale           Kind = "stale"             // allowed by an older robots.txt that was no longer to be used
+	BeforeRobotsTxt Kind = "before-robots-txt" // the robot asked for a page before it had asked for robots.txt
+	Gap             Kind = "gap"               // the request began too soon after the one before
+	RetryAfter      Kind = "retry-after"       // an answer had asked the robot to stay away until later
 )
 
 // A Violation is a request that broke a rule.
@@ -28,10 +28,11 @@ type Violation struct {
 	Line int    // the line in robots.txt of the rule or of the Crawl-delay; 0: none
 	Rule string // the text of that line: "Disallow: /private/"
 
-	// Previous is the time of the request before for a Gap, of the robot's last
-	// fetch of robots.txt for Stale, and of the answer that asked for the pause
-	// for RetryAfter. Gap is the time since then. Want is the least that Gap
-	// may be, or for Stale the most.
+	// These are set for three kinds. Previous is the time of the request before
+	// (kind Gap), of the robot's last fetch of robots.txt (Stale), or of the
+	// answer that asked the robot to stay away (RetryAfter). Gap is the time
+	// since Previous. Want is the least that Gap may be, but for Stale the
+	// most.
 	Previous  time.Time
 	Gap, Want time.Duration
 }
@@ -58,7 +59,7 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// seconds converts a duration. It has no more digits than the log's times.
+// seconds returns a duration in seconds, rounded to nanoseconds.
 func seconds(d time.Duration) *float64 {
 	s := math.Round(d.Seconds()*1e9) / 1e9
 	return &s
@@ -76,7 +77,7 @@ type reorder struct {
 const (
 	heldViolations = 1 << 14
 	heldBytes      = 16 << 20
-	holdFor        = time.Hour // a request that took longer comes out of order
+	holdFor        = time.Hour // a violation that is found later than this after its time may be out of order
 )
 
 func (o *reorder) before(i, j int) bool {
@@ -100,8 +101,8 @@ func (o *reorder) push(v Violation) {
 	}
 }
 
-// pop returns the earliest violation, if it is before bound or if too many are
-// held.
+// pop takes the earliest violation, if it is before bound or if too many are
+// held. Otherwise ok is false.
 func (o *reorder) pop(bound time.Time) (v Violation, ok bool) {
 	last := len(o.held) - 1
 	if last < 0 || !o.held[0].Time.Before(bound) && last < heldViolations && o.bytes <= heldBytes {

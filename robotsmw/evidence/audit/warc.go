@@ -23,7 +23,7 @@ type WARCReader struct {
 	in     *bufio.Reader
 	block  io.LimitedReader // the rest of the record's block
 	number int
-	cut    bool // the file ends within a record, or cannot be read on
+	cut    bool // the file ends within a record, or the rest of it cannot be read
 }
 
 // A WARCRecord is a record of a WARC file.
@@ -37,9 +37,9 @@ type WARCRecord struct {
 	block  io.Reader           // valid until the next call of Next
 }
 
-// A block reads a record's block. It returns io.EOF only at the end of the
-// block. If the file ends before that, it returns io.ErrUnexpectedEOF, so that
-// a block that is cut off is not taken for a shorter one.
+// A block reads a record's block. Read returns io.EOF only at the end of the
+// block. If the file ends earlier, Read returns io.ErrUnexpectedEOF. Otherwise
+// a block that is cut off would be taken for a shorter one.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -88,7 +88,8 @@ func atEnd(err error) error {
 	return err
 }
 
-// goesOn reports whether records may follow an error, and if so calls broken.
+// goesOn reports whether more records may follow an error of Next. If so, it
+// calls broken with the error.
 func goesOn(err error, broken func(error)) bool {
 	if _, ok := errors.AsType[*WARCError](err); ok {
 		broken(err)
@@ -131,7 +132,7 @@ func isWARC(in *bufio.Reader) bool {
 
 // Next returns the next record. At the end of the file the error is io.EOF. For
 // a broken record it is a *WARCError, and the next call returns the record
-// after it. Any other error means that the file cannot be read on.
+// after it. After any other error, the rest of the file cannot be read.
 func (w *WARCReader) Next() (*WARCRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
 		w.cut = true
@@ -156,7 +157,7 @@ func (w *WARCReader) Next() (*WARCRecord, error) {
 // header reads a record's header.
 func (w *WARCReader) header() (*WARCRecord, error) {
 	var version []byte
-	for len(version) == 0 { // empty lines end the record before
+	for len(version) == 0 { // skip the empty lines that end the record before
 		line, err := w.line()
 		if err != nil {
 			return nil, err
@@ -219,8 +220,9 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. If it
-// is longer than any header may be, it is cut.
+// line reads a line of a header. The line is valid until the next read. A line
+// that is longer than a header may be is cut to a length that is still too
+// long.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {
@@ -237,7 +239,7 @@ func (w *WARCReader) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// resync skips to what looks like the beginning of a record.
+// resync skips lines until one looks like the beginning of a record.
 func (w *WARCReader) resync() error {
 	for {
 		begin, err := w.in.Peek(len("WARC/1."))
@@ -264,7 +266,7 @@ func (r *WARCRecord) get(name string) string {
 	return ""
 }
 
-// rounded returns how many nanoseconds the date may have been rounded down by.
+// rounded returns by how many nanoseconds the date may have been rounded down.
 // A date has at most nine digits after the point.
 func (r *WARCRecord) rounded() int64 {
 	date := r.get("Warc-Date")
@@ -286,7 +288,8 @@ type message struct {
 
 var errHTTP = errors.New("its block is not HTTP")
 
-// http reads the header in a block. The body is then left to read.
+// http reads the first line and the header of an HTTP message in a block. The
+// body can then be read from the message.
 func (r *WARCRecord) http() (*message, error) {
 	in := bufio.NewReaderSize(r.block, 4<<10)
 	m := &message{header: make(http.Header), body: in}
@@ -332,9 +335,10 @@ func (m *message) status() (int, error) {
 	return n, nil
 }
 
-// content reads a body as a crawler does: it decodes it, and reads no more than
-// counts in a robots.txt. Codings that are named but not there have already
-// been decoded by the software that wrote the file.
+// content reads a body as a crawler does: it decodes the body, and reads at
+// most one byte more than counts in a robots.txt. If the header names a coding
+// that the body does not have, the software that wrote the file has already
+// decoded the body.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -381,10 +385,11 @@ func beginsWithChunk(in *bufio.Reader) bool {
 	return err == nil
 }
 
-// RobotsTxt returns the status and the body of an answer for robots.txt. The
-// body is decoded, and cut to what counts. ok is false if the record is not a
-// response to a request for robots.txt. It is also false if the record is cut
-// off; the next call of Next then returns an error.
+// RobotsTxt returns the status and the body of a response to a request for
+// robots.txt. The body is decoded. Of a body longer than [robotstxt.MaxSize],
+// one byte more than that is returned. ok is false if the record is not such a
+// response, or if it is cut off. If it is cut off, the next call of Next
+// returns an error.
 func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
 	if r.kind != "response" || !isRobots(r.TargetURI) {
 		return 0, nil, false, nil

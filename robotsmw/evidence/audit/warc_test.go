@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// warcOf makes a WARC file of records.
+// warcOf returns a WARC file of these records.
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcRecord makes a record; fields end with CR LF.
+// warcRecord returns a record. Each of the further header fields in fields ends
+// with CR LF.
 func warcRecord(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
@@ -115,8 +116,8 @@ func TestRead_WARC(t *testing.T) {
 	}
 }
 
-// The history of a site may stand in an archive; a log without hosts is then
-// about its one host.
+// A History may come from a WARC file. If it has one host, a log without hosts
+// is about that host.
 func TestHistory_AddWARC(t *testing.T) {
 	file := warcOf(
 		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
@@ -140,13 +141,13 @@ func TestHistory_AddWARC(t *testing.T) {
 		10:00:04 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
 	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
-	if got != want { // OtherBot fetched a file that allows /a, half an hour ago
+	if got != want { // OtherBot may fetch /a: half an hour before, its robots.txt allowed that
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-// A file that ends within a record says nothing by it, least of all that a
-// robots.txt allows what stood in the part that is gone.
+// If a file ends within a record, that record is broken. A robots.txt whose end
+// is missing must not count as one that allows everything.
 func TestRead_WARCCutShort(t *testing.T) {
 	const date, bot = "2026-11-20T10:00:00Z", "ExampleBot/1.0"
 	robots := pair("https://a.example/robots.txt", date, bot, "200 OK", shut)
@@ -202,8 +203,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 	}
 }
 
-// zippedUntil is what is left of a longer file that was cut where it has said
-// so much.
+// zippedUntil returns the beginning of a gzip file that was cut off. It
+// decompresses to text, and then to an error.
 func zippedUntil(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -263,8 +264,8 @@ func TestWARCReader_BadInput(t *testing.T) {
 	}
 }
 
-// A record that unpacks to 64 MiB, and a robots.txt that does, cost time but
-// no memory.
+// A record of 64 MiB, and a robots.txt that decompresses to 64 MiB, take time
+// but little memory.
 func TestRead_ZipBomb(t *testing.T) {
 	bomb := func(to io.Writer) {
 		zip, _ := gzip.NewWriterLevel(to, gzip.BestSpeed)
@@ -322,8 +323,8 @@ func FuzzWARC(f *testing.F) {
 	})
 }
 
-// Files whose records stand in any order are read to the end, and said to be
-// so.
+// A WARC file whose records are not in the order of time is read to the end.
+// The jump is reported.
 func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
