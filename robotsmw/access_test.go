@@ -31,9 +31,9 @@ type verdict string
 
 const (
 	obey        verdict = "obey"        // the rules of the file decide
-	allowAll    verdict = "allow"       // RFC 9309 §2.3.1.3
-	disallowAll verdict = "disallow"    // a 401 or 403 with Options.DisallowForbidden
-	unreachable verdict = "unreachable" // RFC 9309 §2.3.1.4
+	allowAll    verdict = "allow"       // all is allowed (RFC 9309 §2.3.1.3)
+	disallowAll verdict = "disallow"    // all is disallowed, by Options.DisallowForbidden
+	unreachable verdict = "unreachable" // all is disallowed for now (RFC 9309 §2.3.1.4)
 )
 
 // TestStatusMatrix tests RFC 9309 §2.3.1: what an answer to robots.txt means,
@@ -227,7 +227,7 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Five redirects are followed, also to other authorities. The rules that are
-// found there are those of the first authority (RFC 9309 §2.3.1.2).
+// found hold for the first authority (RFC 9309 §2.3.1.2).
 func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
@@ -250,8 +250,8 @@ func TestRedirects(t *testing.T) {
 					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
 				}
 				// By now every host on the way has been asked for its own
-				// robots.txt. Its verdict depends on how many hops it is away
-				// from the file.
+				// robots.txt. The verdict for a host depends on how many hops
+				// lead from it to the file.
 				for i := range min(n, 6) {
 					host := fmt.Sprintf("h%d.example", i)
 					private, public := decide(t, c, "http://"+host+"/private/"), decide(t, c, "http://"+host+"/")

@@ -75,9 +75,9 @@ func redirectRobots(to string, h http.Handler) http.Handler {
 }
 
 // TestCrawlAuditedFromTheServersSide crawls 300 origins of all these kinds, and
-// then looks at what the servers were asked for. It must be all that is
-// allowed, nothing that is disallowed, and robots.txt no more often than
-// needed.
+// then looks at the requests that the servers got. They must have got each
+// allowed request, no disallowed one, and requests for robots.txt no more often
+// than needed.
 func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -95,7 +95,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		client := &http.Client{Transport: newTestTransport(t, &web)}
 		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private", "/away-to-private", "/post"}
 		var mu sync.Mutex
-		refused := make(map[string]error) // the error of each URL that was refused
+		refused := make(map[string]error) // the error for each URL whose request failed
 		var wg sync.WaitGroup
 		for host := range sites {
 			if host == "rules.example" {
@@ -173,7 +173,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 
 func allowedThere(site auditedSite, path string) bool {
 	if strings.HasSuffix(path, "?print=1") && site.allowed("/private/") != site.allowed("/") {
-		return false // the wildcard rule of auditRules
+		return false // by the wildcard rule of auditRules
 	}
 	return site.allowed(path)
 }

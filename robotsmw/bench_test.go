@@ -96,8 +96,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// To check a URL of a cached origin costs at most one allocation. A Transport
-// adds at most two to those of a request.
+// A check of a URL of a cached origin takes at most one allocation. A Transport
+// adds at most two allocations to a request.
 func TestAllocationBudgets(t *testing.T) {
 	tr := warm(t)
 	c := tr.Checker()

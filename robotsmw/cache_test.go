@@ -133,7 +133,7 @@ func TestHeldOriginsFillTheBytes(t *testing.T) {
 	})
 }
 
-// An origin in constant use is never dropped as the least recently used.
+// An origin in constant use is never dropped.
 func TestHotOriginIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -83,14 +83,14 @@ func newChecker(cfg *config) *Checker {
 func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, by any method. If the robots.txt of
-// u's origin must be loaded or fetched first, Check does so, or waits for the
-// fetch that is under way, until ctx ends.
+// u's origin must be fetched first, Check fetches it, or waits for the fetch
+// that is under way, until ctx ends.
 //
-// If robots.txt is unreachable, that is a Decision and no error. There is an
-// error only in these cases:
+// If robots.txt is unreachable, Check returns a Decision that says so, and no
+// error. There is an error only in these cases:
 //
-//   - u is not an absolute URL, its host or port is not valid, or its Opaque
-//     names another origin.
+//   - u is not an absolute URL, its host or port is not valid, or its Opaque is
+//     neither a path nor a URL of the same origin.
 //   - ctx has ended before robots.txt was known. errors.Is finds ctx's error.
 //   - robots.txt may not be asked for now, or not before ctx's deadline. The
 //     error is a *politeness.DelayError.
@@ -115,8 +115,8 @@ func (c *Checker) check(ctx context.Context, u *url.URL, host string, d *Decisio
 	return c.checkAt(ctx, name, u, d)
 }
 
-// appendOrigin appends the origin whose robots.txt decides about a request. It
-// appends nothing if robots.txt does not apply.
+// appendOrigin appends the origin whose robots.txt decides about a request, and
+// checks the request's target. It appends nothing if robots.txt does not apply.
 func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u == nil {
 		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
@@ -165,7 +165,8 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 	return nil
 }
 
-// judge fills d, which must be zero, with what a record says about a URL.
+// judge fills d, which must be zero, with the decision about a URL that follows
+// from a record.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
 	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
 	d.Fetched, d.Expires = rec.Fetched, rec.Expires
@@ -225,8 +226,7 @@ func target(buf []byte, u *url.URL) (target string, plain bool) {
 func (c *Checker) observeFetch(f load.Fetch) {
 	e := fetchOf(f)
 	if o := c.cfg.Observer; o != nil && o.Fetched != nil {
-		// Without this, a panic of the caller's function would be taken for a
-		// failed fetch.
+		// A panic of this function must not count as a failed fetch.
 		func() {
 			defer c.recoverFrom("Observer.Fetched")
 			o.Fetched(context.Background(), e)
@@ -266,9 +266,9 @@ type Checked struct {
 	Err      error
 }
 
-// parallelOrigins is how many origins CheckAll asks at once. Most of them are
-// different servers. So this number bounds our sockets, not the load on a
-// server.
+// parallelOrigins is how many origins CheckAll asks at the same time. Most of
+// them are different servers. So this number limits our sockets, not the load
+// on a server.
 const parallelOrigins = 64
 
 // CheckAll calls Check for many URLs. It fetches the robots.txt files of up to

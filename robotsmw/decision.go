@@ -28,8 +28,8 @@ type Decision struct {
 
 	// The rule that decided, if Reason is ByRule.
 	Kind robotstxt.Kind // Allow or Disallow
-	Rule string         // its pattern as written
-	Line int            // its line in robots.txt, counted from 1
+	Rule string         // the rule's pattern as written
+	Line int            // the rule's line in robots.txt, counted from 1
 
 	// Resolved is the path and query that the rule disallows, if it is another
 	// name of the URL's own path: "/private/" for "/x/%2e%2e/private/" or
@@ -38,10 +38,10 @@ type Decision struct {
 	Resolved string
 
 	// Group has the user-agent lines of the group in force, if the file has a
-	// group for us. It is shared: do not change it.
+	// group for us. The slice is shared: do not change it.
 	Group []robotstxt.UserAgent
 
-	// CrawlDelay is the group's Crawl-delay; 0: it has none.
+	// CrawlDelay is the group's Crawl-delay; 0: there is none.
 	CrawlDelay time.Duration
 
 	// RobotsURL is the URL of the origin's robots.txt. It is "" if robots.txt
@@ -74,7 +74,7 @@ const (
 	EmptyGroup                  // our group has no rules: allowed
 	NoGroup                     // no group names us, and there is no group for "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt                 // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
-	Unavailable                 // robots.txt answers 4xx (not 429) or redirects nowhere: allowed (§2.3.1.3)
+	Unavailable                 // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
 	Forbidden                   // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
 
 	// Unreachable: robots.txt cannot be fetched now. For example, the server
@@ -131,8 +131,8 @@ var fromMatch = [...]Reason{
 }
 
 // SHA256 returns the hash of the robots.txt in force in lower-case hex, or ""
-// if there is no file. For a file longer than 500 KiB it is the hash of what is
-// read of it: 512,001 bytes. The last byte only shows that the file goes on.
+// if there is no file. Of a file longer than 500 KiB, 512,001 bytes are read,
+// and their hash is returned. The last byte only shows that the file goes on.
 func (d Decision) SHA256() string {
 	if d.doc == nil {
 		return ""
@@ -153,7 +153,8 @@ func (d Decision) File() *robotstxt.File {
 //
 //	disallowed: https://example.com/a (rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
-// A URL of more than 700 bytes is cut. So is a path or a rule of more than 300.
+// A URL of more than 700 bytes is cut. So is a path or a rule of more than 300
+// bytes.
 func (d Decision) String() string {
 	var b strings.Builder
 	switch {
@@ -171,7 +172,7 @@ func (d Decision) String() string {
 	b.WriteByte('(')
 	b.WriteString(d.why())
 	b.WriteByte(')')
-	// Rules and causes have text of strangers, which must not control a
+	// A rule or a cause is text from strangers, and must not control a
 	// terminal.
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -181,7 +182,7 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns text. If that has more bytes than most allows, cut returns its
+// cut returns text. If text has more than most bytes, cut returns only its
 // beginning and "...".
 func cut(text string, most int) string {
 	if len(text) <= most {

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// DialControl returns a function for net.Dialer.Control. That function calls f
-// with each address before it connects to that address. If f returns an error,
-// there is no connection. Options.RefuseAddress works in this way. Use
+// DialControl returns a function for net.Dialer.Control. With it, the dialer
+// calls f with each address before it connects to that address. If f returns an
+// error, there is no connection. Options.RefuseAddress works in this way. Use
 // DialControl in the dialer of your own http.Transport.
 func DialControl(f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {

@@ -22,15 +22,15 @@ import (
 // not that of its target: PageDirectives looks only at resp, the last hop.
 //
 // PageDirectives also reports a refusal, such as the challenge of a wall. A
-// refusal that status and header show is known at once. One that marks in the
-// HTML show is known once they have been read. A sure refusal has no
+// refusal found by status and header is known at once. A refusal found by marks
+// in the HTML is known once the marks have been read. A sure refusal has no
 // directives, because it is not the page.
 //
 // If resp did not come through a Transport, PageDirectives returns what the
 // header says to everybody, with PageNotExamined.
 //
-// It may be called any number of times, also while another goroutine reads the
-// body and after the body was closed.
+// PageDirectives may be called any number of times, also while another
+// goroutine reads the body, and after the body was closed.
 func PageDirectives(resp *http.Response) Page {
 	if resp == nil {
 		return Page{}
@@ -138,7 +138,7 @@ func DecisionOf(ctx context.Context) *Decision {
 func (s *sent) look(resp *http.Response, req *http.Request, paced bool) {
 	if !paced || !isClean(resp.Body) {
 		if s.refused = refusalOf(resp); s.refused != nil && s.refused.Sure {
-			return // a refusal is not the page, whatever it says
+			return // a sure refusal is not the page, so it is not examined
 		}
 	}
 	s.body, s.state = page.Look(s.Context, resp, req.Method, s.opts)

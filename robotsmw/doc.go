@@ -26,7 +26,7 @@
 // # What is judged is what is sent
 //
 // An origin is a scheme, a host and a port: http and https on one host are two
-// origins. ftp is an origin too. Where Options.Base cannot fetch ftp,
+// origins. ftp is an origin too. If Options.Base cannot fetch ftp URLs, their
 // robots.txt is unreachable. Other schemes pass through, because robots.txt
 // does not apply to them. All spellings of a host are one host (see
 // politeness.HostKey). A request is sent with the Host that robots.txt was
@@ -40,10 +40,10 @@
 // /private/. So a path is judged in three forms: as it is written; with its dot
 // segments resolved (RFC 3986 §5.2.4) and then its empty segments merged; and
 // with these two steps in the other order. If any of the three is disallowed,
-// so is the URL. If that form is not the one as written, Decision.Resolved has
-// it. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes, letter
-// case and the query are left alone. robotstxt.Rules.MatchResolved judges all
-// three forms. Match judges only the one that it is given.
+// so is the URL. Decision.Resolved has that form, unless it is the one as
+// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
+// letter case and the query are left alone. robotstxt.Rules.MatchResolved
+// judges all three forms. Match judges only the one that it is given.
 //
 // # What an answer to robots.txt means
 //
@@ -62,11 +62,11 @@
 //     doubling up to 1 hour. With Options.AllowAfter30Days, an origin that has
 //     been unreachable for 30 days, without a good copy, allows all.
 //
-// A good copy is also obeyed past its lifetime while its host may not be asked:
-// if the fetch would have to wait for its slot for more than ten seconds. The
-// copy serves at once, marked stale, and robots.txt is fetched when the host
-// may be asked. If the fetch has to wait for less than that, as for an
-// interval, the request waits for the new file.
+// A good copy is also obeyed past its lifetime while its host may not be asked,
+// that is, if the fetch would have to wait for its slot for more than ten
+// seconds. The copy serves at once, marked stale, and robots.txt is fetched
+// when the host may be asked. If the fetch has to wait for less than that, as
+// for an interval, the request waits for the new file.
 //
 // A wall is a service that answers in the site's place: with a challenge, a
 // block, a price or a demand for a licence, whatever the status. Package
@@ -81,8 +81,8 @@
 // keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
 // leads nowhere.
 //
-// A *DisallowedError is one of two. With errors.Is(err, ErrDisallowed),
-// robots.txt or an option forbids the URL. With errors.Is(err, ErrUnreachable),
+// A *DisallowedError has one of two reasons. If errors.Is(err, ErrDisallowed),
+// robots.txt or an option forbids the URL. If errors.Is(err, ErrUnreachable),
 // the rules are not known for now.
 //
 // # How long a file is kept
@@ -117,10 +117,10 @@
 // A fetch that still waits for its first slot is dropped when the last request
 // that waited for it has left. Nothing was sent, and nothing is left behind. A
 // fetch that has had a slot goes on, and its result is kept. A refresh, for
-// which no request waits, goes on too. But if no request waits, neither waits
-// for a slot for more than ten minutes. A refresh is then begun again when the
-// host may be asked. A fetch that a redirect has led to such a host counts as
-// refused until then.
+// which no request waits, goes on too. But while no request waits for them,
+// neither of the two waits for a slot for more than ten minutes. A refresh is
+// then dropped, and begun again when the host may be asked. A fetch that a
+// redirect has led to such a host counts as refused until then.
 //
 // # Time
 //

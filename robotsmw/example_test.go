@@ -165,8 +165,8 @@ func ExampleChecker_Sitemaps() {
 	// Output: [https://shop.example/map.xml]
 }
 
-// A decision makes one line of a log. The hash proves which robots.txt was
-// obeyed.
+// As JSON, a decision is one line of a log. The hash proves which robots.txt
+// was obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -185,8 +185,8 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// These options are for trying a crawler out. One site allows everything, and
-// for all others DryRun only reports what they disallow. For a wrong option,
+// These options are for trying a crawler out. Override allows everything on one
+// site, and DryRun only reports what other sites disallow. For a wrong option,
 // the error says what to write.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
@@ -205,8 +205,8 @@ func ExampleOptions() {
 	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// Join makes one Observer of that of a metrics library and your own. Each sets
-// the functions that it needs.
+// Join makes one Observer of two: that of a metrics library and your own. Each
+// sets the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{

@@ -49,7 +49,7 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	},
 	"a redirect to a host that rests": func(r *http.Request, i int) (*http.Response, error) {
 		if r.URL.Host == "resting.example" {
-			<-r.Context().Done() // it ends after RobotsTimeout
+			<-r.Context().Done() // this is when RobotsTimeout is over
 			return nil, r.Context().Err()
 		}
 		return answerOf(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
@@ -101,7 +101,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				// 40 origins may take 8 MB, and fewer take less.
+				// The limit is 8 MB for 40 origins.
 				if grown, most := heap()-before, int64(8e6*origins/40); grown > most {
 					t.Errorf("%d origins take %d bytes of memory, want %d at most", origins, grown, most)
 				}

@@ -125,7 +125,7 @@ func tokenOf(userAgent string) (string, error) {
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
-	// After a product comes its version, a comment or URL of its own, or the
+	// After a product may come its version, a comment or URL of its own, or the
 	// end of the comment that it is in. If another word follows, the product's
 	// name has spaces in it.
 	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {

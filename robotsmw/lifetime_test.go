@@ -62,7 +62,7 @@ func TestUnreachableFromTheStart(t *testing.T) {
 					d := decide(t, c, "http://a.example/")
 					want := allow && time.Since(start) >= 30*24*time.Hour+time.Hour
 					if allow && time.Since(start) >= 30*24*time.Hour && !want {
-						// In this hour, Allowed changes as soon as a fetch
+						// In this hour, Allowed becomes true as soon as a fetch
 						// fails.
 					} else if d.Allowed != want || d.Reason != Unreachable {
 						t.Fatalf("after %v: %v", time.Since(start), d)

@@ -17,15 +17,15 @@ import (
 // Transport. A panic in Decided or Looked reaches the caller. A panic in the
 // others is logged and goes no further.
 //
-// Decided and Looked get the context of the request or of the call of Check.
-// The others get a background context, because a fetch of robots.txt serves all
-// requests that wait for it and belongs to none of them.
+// Decided and Looked get the context of the request, or of the call of the
+// Checker. The others get a background context, because a fetch of robots.txt
+// serves all requests that wait for it and belongs to none of them.
 type Observer struct {
 	// Decided is called for every decision made, by Check and by RoundTrip.
 	Decided func(ctx context.Context, d Decision)
 
-	// Fetched is called after every fetch of a robots.txt that was asked for.
-	// It is not called if the limiter refused the wait.
+	// Fetched is called after every fetch of a robots.txt, also after a failed
+	// one. It is not called if the limiter refused the wait of the fetch.
 	Fetched func(ctx context.Context, f Fetch)
 
 	// Recalled is called when a record from the Store is used in place of a
@@ -33,9 +33,9 @@ type Observer struct {
 	Recalled func(ctx context.Context, f Fetch)
 
 	// Asked is called after each request for a robots.txt: for each hop of its
-	// redirects, and for each repeat. robotsURL is the URL of the origin's
-	// robots.txt. resp.Request is the request as it was sent. resp.Body is
-	// closed. resp.StatusCode is 0 if no answer came.
+	// redirects, and again if a request is repeated after a 412. robotsURL is
+	// the URL of the origin's robots.txt. resp.Request is the request as it was
+	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
 	//
 	// body is what was read of the body. It is decoded if the status is 2xx, or
 	// 4xx except 429. Otherwise it is as received. It is not complete if it is
@@ -147,11 +147,11 @@ func bothOfText(f, g func(context.Context, string, []byte)) func(context.Context
 // or confirmed. Any other Status means that there is none.
 type Fetch struct {
 	URL       string        // of the origin's robots.txt
-	Status    int           // of the last response, or of the one that was confirmed; 0: none
-	Renewed   bool          // 304: the copy at hand was confirmed
+	Status    int           // of the last response; after a 304, of the confirmed one; 0: none
+	Renewed   bool          // whether a 304 has confirmed the copy at hand
 	Redirects int           // how many were followed to the answer that is in force
 	Bytes     int           // the length of the body, decoded
-	Duration  time.Duration // to the last byte, including the wait for a slot
+	Duration  time.Duration // from the start to the last byte, including the wait for a slot
 	Cause     string        // why robots.txt is unreachable; "": it is not
 	Next      time.Time     // when robots.txt may be fetched again
 

@@ -218,7 +218,8 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 	})
 }
 
-// Code below the Transport can get the decision that allowed the request.
+// Code below the Transport can get the decision that allowed the request, if
+// Observer.Decided is set.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))

@@ -103,8 +103,8 @@ type Options struct {
 	// Decision.File. It is for crawlers that need other lines too, such as what
 	// an owner says about use (package preference). Each different file takes
 	// about twice its size in memory, and more if its lines are short: see
-	// robotstxt.File.Size. MaxBytes counts it. False: only the rules and
-	// sitemaps are kept.
+	// robotstxt.File.Size. MaxBytes counts this memory. False: only the rules
+	// and sitemaps are kept.
 	KeepFiles bool
 
 	// DisallowForbidden treats a robots.txt that answers 401 or 403 as one that

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// starts returns the path of each request and how long after since it began,
-// such as "/1 +1s".
+// starts returns the path and the time of each request, such as "/1 +1s". The
+// times count from since.
 func starts(web *robotstest.Internet, since time.Time) string {
 	var s []string
 	for _, r := range web.Log() {

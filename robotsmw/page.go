@@ -45,7 +45,7 @@ const (
 	// page (206) is not examined either.
 	PageHeaderOnly
 
-	// PagePending: the body is still being read.
+	// PagePending: the body has not been read to its end yet.
 	PagePending
 
 	// PagePartial: the body was closed early, or broke off.
@@ -77,20 +77,20 @@ func (s PageState) String() string {
 // examines every HTML page while the caller reads it.
 type PageOptions struct {
 	// Off disables the examination of bodies. PageDirectives then returns only
-	// what the header says. It is for callers who examine the page themselves
+	// what the header says. Off is for callers who examine the page themselves
 	// (htmlmeta.Scan). False: bodies are examined.
 	Off bool
 
 	// HeadOnly counts only the metas that a browser would put into the page's
-	// head. It is for sites whose visitors can write into the body. False: all
-	// metas count, since a meta can only restrict.
+	// head. HeadOnly is for sites whose visitors can write into the body.
+	// False: all metas count, since a meta can only restrict.
 	HeadOnly bool
 
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
-	// it returns, but for no longer than this and no more than 64 KiB. So
-	// PageDirectives knows the head's metas before the caller reads a byte. The
-	// caller still gets the whole body. 0: RoundTrip returns as soon as Base
-	// does.
+	// it returns, but for no longer than this and no more than 64 KiB. If the
+	// head ends within these limits, PageDirectives knows its metas before the
+	// caller reads a byte. The caller still gets the whole body. 0: RoundTrip
+	// returns as soon as Base does.
 	ReadAhead time.Duration
 
 	// Decoder returns a reader that decodes a Content-Encoding such as "br" or

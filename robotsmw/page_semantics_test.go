@@ -125,7 +125,7 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 		handler http.HandlerFunc
 		method  string // "": GET
 		limit   int    // 0: read all; -1: read nothing
-		piece   int    // 0: 4096
+		piece   int    // how many bytes to read at once; 0: 4096
 		edit    func(*http.Request)
 	}
 	responses := []response{

@@ -324,7 +324,7 @@ func TestReadAhead(t *testing.T) {
 		page  string
 		some  int
 		opts  PageOptions
-		took  time.Duration // by RoundTrip
+		took  time.Duration // how long RoundTrip takes
 		found bool
 	}{
 		{"up to the body", long, 100, PageOptions{ReadAhead: time.Minute}, 0, true},

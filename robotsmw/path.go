@@ -16,7 +16,7 @@ func isPlain(path string) bool {
 	if len(path) < 8 || path[0] != '/' {
 		return isPlainSlowly(path)
 	}
-	var odd uint64 // has the highest bit set for each byte that is not plain
+	var odd uint64 // its byte has the highest bit set where a byte is not plain
 	for i := 0; i < len(path)-1; i += 7 {
 		tail := path[min(i, len(path)-8):]
 		word := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(tail), 8))

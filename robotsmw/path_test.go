@@ -67,7 +67,7 @@ Allow: /private/open/
 		{"/%2e%2e%2e/private/a", 0, ""},
 		{"/%E3%83%84", 0, ""},
 		{"/", 0, ""},
-		// not names of the same path
+		// these have no other name that is disallowed
 		{"/x/..%2Fprivate/a", 0, ""},       // RFC 9309 §2.2.2: %2F is no slash
 		{"/x%2F../private/a", 0, ""},       // the segment is x%2F..
 		{"/x/..;/private/a", 0, ""},        // a parameter is a part of the segment
@@ -77,7 +77,7 @@ Allow: /private/open/
 		{"/x?/../private/a", 0, ""},
 		{"/x?y=//private/a", 0, ""},
 		{"/?/../q?x", 0, ""},
-		// robots.txt itself is always allowed only by its own name
+		// /robots.txt is always allowed, but its other names are not
 		{"/robots.txt", 0, ""},
 		{"/robots/../robots.txt", 6, ""},
 		{"/x/../robots.txt?q", 6, "/robots.txt?q"},

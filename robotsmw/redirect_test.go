@@ -52,8 +52,8 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 	})
 }
 
-// If a shared robots.txt is in the last fifth of its lifetime, checks of an
-// origin that redirects there do not all fetch that origin's robots.txt.
+// Even if a shared robots.txt is in the last fifth of its lifetime, an origin
+// that redirects there is not asked for its robots.txt at each check.
 func TestSharedTargetInItsLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -73,8 +73,8 @@ func TestSharedTargetInItsLastFifth(t *testing.T) {
 	})
 }
 
-// If a shared robots.txt cannot be refreshed, checks of an origin that
-// redirects there do not all fetch that origin's robots.txt.
+// Even if a shared robots.txt cannot be refreshed, an origin that redirects
+// there is not asked for its robots.txt at each check.
 func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -191,8 +191,8 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 	})
 }
 
-// If an origin redirects to a host that rests, the origin's robots.txt is not
-// asked for again by each check.
+// If an origin redirects to a host that rests, the origin is not asked for its
+// robots.txt at each check.
 func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Int64

@@ -34,9 +34,9 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// goroutinesSince returns how many more goroutines there are than before. First
-// it gives those that are about to end the time to do so. Fake time cannot be
-// waited for, so it yields the processor until they have ended, or very often.
+// goroutinesSince returns how many more goroutines there are than before. It
+// first lets those end that are about to end. In fake time it cannot sleep for
+// that, so it yields the processor, up to 3,000,000 times.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -55,9 +55,8 @@ func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision
 	return c.Check(ctx, mustURL(t, rawURL))
 }
 
-// If all callers leave that wait for the robots.txt of a resting host, no
-// goroutine, no place in the queue and no record is left, and nothing is
-// fetched.
+// If all callers that wait for the robots.txt of a resting host leave, no
+// goroutine, no place in the queue and no record is left. Nothing is fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }

@@ -177,7 +177,7 @@ func TestOneUserAgentIsSent(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		header http.Header
-		want   string // "": refused with StrictIdentity
+		want   string // "": foreign, which StrictIdentity refuses
 	}{
 		{"none", nil, testAgent},
 		{"its own", http.Header{"User-Agent": {ours}}, ours},

@@ -15,7 +15,7 @@ import (
 //     miss: an error for which errors.Is(err, fs.ErrNotExist) holds;
 //   - may forget a value at any time, and forgets it after its ttl;
 //   - keeps no reference to a value that it was given or has returned;
-//   - obeys the context, and returns its error when it ends;
+//   - obeys the context, and returns the context's error when that ends;
 //   - returns no error from Delete if the key is not there.
 //
 // The package storetest checks all of this. The Checker gives each call of a

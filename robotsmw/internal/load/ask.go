@@ -87,9 +87,8 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (re
 	}
 }
 
-// put sends one question of a flight, with the validators that prev has for
-// that URL and host. If the flight was dropped, the error is the flight's
-// DelayError.
+// put sends one question of a flight, with the validators that prev has for u
+// and host. If the flight was dropped, the error is the flight's DelayError.
 func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Record, lock *store.Lock) (fetch.Answer, error) {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {

@@ -38,7 +38,8 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// refresh begins a fetch that no caller waits for, unless one is under way.
+// refresh begins a fetch that no caller waits for, unless one is under way or
+// none is due any more.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started, err := l.cache.Begin(name, now, true)
 	switch {
@@ -82,9 +83,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			f.Found(stored)
 		}
 		// If another flight waits for this one (Depth > 0), this one must not
-		// wait for a lock. The other flight already holds a lock. The member
-		// that has the lock of this flight may be waiting for it, and then
-		// neither would go on.
+		// wait for a lock. The other flight already has a lock. Another member
+		// may have this flight's lock and wait for that of the other flight.
+		// Then neither member would go on.
 		stored, lock := l.store.Lock(f.Origin, prev, f.Depth == 0 && tries <= maxTries)
 		if stored != nil {
 			l.recalled(f, stored)

@@ -1,7 +1,7 @@
 // Package load gets the record of an origin from memory, from the Store, or
 // from the origin itself, which it asks once however many callers wait. It is
-// the only package that joins the other internal packages. Each calls only
-// those after it:
+// the only package that joins the other internal packages. A call goes through
+// them in this order:
 //
 //	Load → cache → (a flight:) store → fetch → record → cache, store
 //
@@ -25,12 +25,12 @@ import (
 // there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record and the time at which to judge it. If there
-// is no record, or it has expired, Load begins a fetch or joins the one under
-// way, and waits until ctx ends. If the fetch has to wait for a host that
-// rests, or is not due yet, Load returns a good copy that has expired, if there
-// is one. The error is ctx's, wrapped, or a *politeness.DelayError. Load
-// ignores overrides: see Override.
+// Load returns the origin's record and the time at which to judge it. If the
+// record must be fetched first, Load begins a fetch or joins the one under way,
+// and waits until ctx ends. If the fetch has to wait for a host that rests,
+// Load returns the good copy that has expired, if there is one. The error is
+// ctx's, wrapped, or a *politeness.DelayError. Load ignores overrides: see
+// Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	now := time.Now()
 	rec := l.cache.Get(name)

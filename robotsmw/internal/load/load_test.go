@@ -219,7 +219,7 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// memoryStore is a Store and a Locker, such as a fleet shares.
+// A memoryStore is a Store and a Locker that a fleet can share.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte

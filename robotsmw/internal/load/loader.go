@@ -49,9 +49,9 @@ const (
 type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
-	Renewed  bool           // a 304 has confirmed the copy at hand
+	Renewed  bool           // whether a 304 has confirmed the copy at hand
 	Bytes    int            // in the bodies of the answers, decoded
-	Duration time.Duration  // to the last byte, including the wait for a slot
+	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 }
 
 // A Loader loads records. It is safe for concurrent use.

@@ -7,7 +7,7 @@
 // case, the host in ASCII (IDNA), without a trailing dot, the port only if it
 // is not the scheme's default. An http and an https URL of one host have two
 // origins (RFC 9309 §2.3: the rules apply to the authority that served them). A
-// request whose Host header overrides the host of its URL is an origin of its
+// request whose Host header overrides the host of its URL has an origin of its
 // own, written "http://127.0.0.1:8080 example.com": its robots.txt is fetched
 // at the same address with that Host.
 //
@@ -118,7 +118,7 @@ const maxLabel = 63
 // such as 127.1. Such a host ends in a digit, maybe a hexadecimal one, and its
 // last label begins with a digit.
 func mayBeNumber(host []byte) bool {
-	if host[len(host)-1] > 'f' { // as .com and .org do
+	if host[len(host)-1] > 'f' { // as after .com or .org
 		return false
 	}
 	if b := host[bytes.LastIndexByte(host, '.')+1]; b < '0' || b > '9' {

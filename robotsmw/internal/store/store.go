@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	timeout    = 2 * time.Second  // for each call
-	pauseAfter = 10 * time.Second // without calls after one that did not end in time
+	timeout    = 2 * time.Second  // how long a call may take
+	pauseAfter = 10 * time.Second // how long no call is made after one that did not end in time
 )
 
 // A Store is a robotsmw.Store. That type's doc says what a Store must do.
