@@ -182,7 +182,7 @@ func (d Decision) String() string {
 	}, b.String())
 }
 
-// cut returns text. If text has more than most bytes, cut returns only its
+// cut returns text. If text is longer than the limit most, cut returns only its
 // beginning and "...".
 func cut(text string, most int) string {
 	if len(text) <= most {
@@ -290,7 +290,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 func escaped(text []byte) []byte {
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, isOdd) < 0 {
-		return text // nearly always
+		return text // as nearly always, there is nothing to escape
 	}
 	var b []byte
 	for _, r := range string(text) {

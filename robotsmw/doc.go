@@ -81,9 +81,9 @@
 // keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
 // leads nowhere.
 //
-// A *DisallowedError has one of two reasons. If errors.Is(err, ErrDisallowed),
-// robots.txt or an option forbids the URL. If errors.Is(err, ErrUnreachable),
-// the rules are not known for now.
+// A *DisallowedError has one of two reasons. errors.Is(err, ErrDisallowed)
+// means that robots.txt or an option forbids the URL. errors.Is(err,
+// ErrUnreachable) means that the rules are not known for now.
 //
 // # How long a file is kept
 //

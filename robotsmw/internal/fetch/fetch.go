@@ -43,7 +43,7 @@ type Question struct {
 	LastModified string
 
 	// Expect is called with the time at which the question will get its slot,
-	// and with the zero time when it no longer waits. May be nil.
+	// and with the zero time when the question no longer waits. May be nil.
 	Expect func(until time.Time)
 
 	// Granted is called when the question has its slot, if it had to ask for
@@ -53,15 +53,16 @@ type Question struct {
 	// Answered is called at the end with the response, the part of its body
 	// that was read, and the error that Ask returns. The response's Body is
 	// closed. Without an answer, the response has only its Request. The body is
-	// decoded if the status is 2xx, or 4xx except 429; else it is as received.
-	// May be nil.
+	// decoded if the status is 2xx, or 4xx except 429. Otherwise it is as
+	// received. May be nil.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
 // Ask sends one request and reads as much of the answer as it needs. The
 // request does not depend on the caller of a Checker: it has no cookie, header
 // or context value from there. Timeout runs from the end of the wait for a
-// slot. If there is an error, the Answer has what came before the error.
+// slot, or from the start if there is no wait. If there is an error, the Answer
+// has what came before the error.
 func (c *Client) Ask(q Question) (ans Answer, err error) {
 	parent := q.Context
 	if parent == nil {
@@ -146,7 +147,7 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 		begin = ans.Body
 	case ans.Status >= 400 && ans.Status <= 499 && ans.Status != http.StatusTooManyRequests:
 		timer.Reset(min(timeout, longestLook))
-		begin, _ = read(ctx, resp, refusal.Window) // the status decides, whatever the error
+		begin, _ = read(ctx, resp, refusal.Window) // an error does not matter: what was read counts
 	case ans.Status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which
@@ -170,8 +171,8 @@ func read(ctx context.Context, resp *http.Response, most int64) ([]byte, error) 
 	return io.ReadAll(io.LimitReader(body, most))
 }
 
-// causeOf returns why a request failed: the cause of ctx's end if it has ended,
-// else err.
+// causeOf returns why a request failed: the cause of ctx's end if ctx has
+// ended, or else err.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -69,8 +69,8 @@ func TestEmptyBodiesInACoding(t *testing.T) {
 	}
 }
 
-// At most 4 MiB of a coded body are read, however few bytes they decode to, and
-// nothing after the time limit.
+// At most 4 MiB of a coded body are read, however few bytes they decode to.
+// Nothing is read after the time limit.
 func TestCodedBodiesEnd(t *testing.T) {
 	var member bytes.Buffer
 	gzip.NewWriter(&member).Close()

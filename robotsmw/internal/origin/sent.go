@@ -16,7 +16,7 @@ func SentHost(name []byte, u *url.URL, host string) string {
 		host = u.Host
 	}
 	if at := len(name) - len(host); at > 0 && string(name[at:]) == host && (name[at-1] == '/' || name[at-1] == ' ') {
-		return "" // nearly always
+		return "" // as nearly always, net/http sends this Host anyway
 	}
 	_, own, _ := bytes.Cut(name, []byte("://"))
 	if _, via, ok := bytes.Cut(own, []byte(" ")); ok {
