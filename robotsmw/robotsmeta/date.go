@@ -53,7 +53,7 @@ type dateReader struct {
 	offset            int // seconds east of UTC
 
 	best time.Time
-	end  int // how many bytes of s best has taken; 0: there is none yet
+	end  int // how many bytes of s make up best; 0 if there is none yet
 }
 
 // accept remembers the date read so far, if it may end here. It returns false

@@ -53,7 +53,7 @@ func TestDates(t *testing.T) {
 		{"June 25, 2010 3:00 PM PST", "2010-06-25T23:00:00Z", ""},
 		{"Friday, June 25, 2010, 12:30 am", "2010-06-25T00:30:00Z", ""},
 
-		// The edges of a day
+		// Hours, seconds and days at their limits
 		{"31 Dec 2007 24:00:00 GMT", "2008-01-01T00:00:00Z", ""},
 		{"31 Dec 2016 23:59:60 GMT", "2017-01-01T00:00:00Z", ""},
 		{"29 Feb 2024", "2024-02-29T00:00:00Z", ""},

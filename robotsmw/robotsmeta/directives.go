@@ -169,7 +169,7 @@ func (d Directives) union(other Directives) Directives {
 	switch {
 	case len(d.rules) == 0:
 		u.rules = other.rules
-	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas
+	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: stop copying
 		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
 	}
 	return u

@@ -279,7 +279,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
 	case []any:
-		if len(expected) == 2 { // requests and seconds
+		if len(expected) == 2 { // the two are the requests and the seconds
 			if len(rates) == 0 {
 				return nil, expected
 			}
@@ -707,7 +707,7 @@ var featureDisagreements = map[string][]string{
 		"149 why_disallowed", "150 why_disallowed", "153 why_disallowed", "154 why_disallowed",
 		"155 why_disallowed", "156 why_disallowed", "157 why_disallowed", "158 why_disallowed",
 	},
-	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2"
+	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2" gives no time
 	"the linter calls misspelt what Google's report does not": {
 		"228 line_report", // a byte order mark before "Allow"
 		"229 line_report", // a NUL in "allow"

@@ -62,8 +62,8 @@ func hostileFiles() []hostile {
 	}
 }
 
-// TestWorkBound checks that no file and no target costs more than the limit.
-// Only the last try may exceed it.
+// TestWorkBound checks that no hostile file costs more than the limit for its
+// target. Only the last try may exceed the limit.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {

@@ -58,8 +58,9 @@ func answers(d robotsmeta.Directives) map[string]any {
 	return a
 }
 
-// TestCasesOfOtherImplementations checks the cases of other implementations. A
-// case has the field Ours if we give another answer on purpose.
+// TestCasesOfOtherImplementations checks the cases of other implementations. If
+// a case has the field Ours, that is what this package should answer. Otherwise
+// it is the field Expect.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {

@@ -18,7 +18,7 @@ type tagState uint8
 const (
 	tagMore tagState = iota // an attribute was read
 	tagEnd                  // the ">" was read
-	tagCut                  // b ends first
+	tagCut                  // b ends before the tag does
 )
 
 // next reads one attribute. key and value are as written.

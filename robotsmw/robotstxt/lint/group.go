@@ -12,7 +12,7 @@ import (
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
-	first := map[string]uint32{} // by robot, in lower case: the line that names it first
+	first := map[string]uint32{} // for each robot, in lower case: the line that names it first
 	var groups []group
 	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
@@ -157,8 +157,8 @@ func (c *groupChecker) checkRules(g group) {
 // to suggest a rule for the directory.
 const manyFiles = 10
 
-// checkDecides checks whether a rule of a mixed group has the effect that it
-// states. In other groups, all rules have the same effect.
+// checkDecides checks, with one target, whether a rule of a mixed group has the
+// effect that it states. In other groups, all rules have the same effect.
 func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
 		return

@@ -21,7 +21,7 @@ package match
 // one of the other values instead, in patterns and targets alike.
 const (
 	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
-	literalDollar = 0x81 // "$" or "%24" in a target, "%24" in a pattern, "$" in its middle
+	literalDollar = 0x81 // "$" or "%24" in a target; in a pattern "%24", or "$" before the end
 	eitherEscape  = 0x82 // the "%" of "%2F" or "%3F" in a pattern that may match in path or query
 )
 

@@ -72,8 +72,8 @@ func (f *filer) dropDuplicates() (kept int) {
 	return kept
 }
 
-// rank puts rules with the same key into the order in which they override each
-// other.
+// rank sorts rules with the same key: a rule comes before those that it
+// overrides.
 func (f *filer) rank(keys []uint64) {
 	for len(keys) > 0 {
 		n := 1

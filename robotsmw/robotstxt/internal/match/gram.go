@@ -112,7 +112,7 @@ func (x *index) tryGrams(s *search, best int) int {
 // tryGram tries the rules that are filed under the gram at target[at:].
 func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	from, to := x.bucket(hash)
-	if s.seen != nil && !s.seen.isFirst(s.target, at) { // these rules have been tried
+	if s.seen != nil && !s.seen.isFirst(s.target, at) { // the rules under this gram have been tried
 		return best
 	}
 	tag := tagOf(hash)

@@ -59,7 +59,7 @@ func tagOf(hash uint64) byte { return byte(hash >> 24) }
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // each hash is at its upper bits, or at the next free slot; 0 is a free one
+	slots  []uint64 // a hash is in the slot of its upper bits or the next free one; 0: free
 	shift  int
 }
 

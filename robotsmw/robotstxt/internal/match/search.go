@@ -27,9 +27,9 @@ type search struct {
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many patterns, except short ones, have begun like the target
+	tries  int    // how many patterns begin like the target; short ones are not counted
 	pairs  pairSet
-	seen   *occurrences // of the target, if this is a dear search; else nil
+	seen   *occurrences // those of the target if this is a dear search; else nil
 }
 
 // spend takes some steps from those left, and reports whether there were
