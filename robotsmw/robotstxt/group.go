@@ -51,9 +51,9 @@ func (k Kind) String() string {
 	return "no rule"
 }
 
-// Groups yields the file's groups in order. In the dialect [Koster1996] these
-// are the runs of fields without a blank line between, even those without a
-// user-agent line.
+// Groups yields the file's groups in order. In the dialect [Koster1996] a group
+// is a run of fields without a blank line between, even if there is no
+// user-agent line among them.
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		for groups := f.syntax.Groups(); groups.Next(); {
