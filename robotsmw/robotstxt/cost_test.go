@@ -36,7 +36,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // the scan that was given up had used the steps that were left
+			if isDone { // all steps that were left count as spent by the last scan
 				after = max(price, before)
 				sum += price
 			}

@@ -40,7 +40,7 @@ const (
 	Disallow
 )
 
-// String returns the kind as a robots.txt file spells it.
+// String returns "Allow", "Disallow" or "no rule".
 func (k Kind) String() string {
 	switch k {
 	case Allow:

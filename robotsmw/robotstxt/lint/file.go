@@ -39,9 +39,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 }
 
 // looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16. It
-// looks at the first 64 bytes, or at all if there are fewer. If there are fewer
-// than 8, it returns false. Of the bytes at even places at least four fifths
-// have to be NUL, and of those at odd places none, or the other way round.
+// looks at no more than 64 bytes. If there are fewer than 8, it returns false.
+// Of the bytes at even places at least four fifths have to be NUL, and of those
+// at odd places none, or the other way round.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int

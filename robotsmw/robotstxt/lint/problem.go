@@ -61,7 +61,7 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens text that is quoted in a message to 60 bytes.
+// clip shortens text that is quoted in a message to 60 bytes and a "…".
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -136,6 +136,6 @@ func (c *Compiler) ranked(rules packed) packed {
 	for i := range c.loose {
 		text = c.loose[i].appendTagged(text, c.loose[i].tag())
 	}
-	clear(c.loose) // they hold the text
+	clear(c.loose) // they would keep the text in memory
 	return packed(asString(text[:len(rules)]))
 }

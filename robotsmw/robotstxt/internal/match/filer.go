@@ -36,7 +36,7 @@ func (f *filer) file(x *index, besides int) *index {
 	made.fit((int(x.most) - besides - size) / wordSize)
 	made.table = make([]uint32, made.words())
 	made.rules = f.fill(made, f.keys[:kept], size)
-	clear(f.rules) // they hold the text
+	clear(f.rules) // they would keep the text in memory
 	return made
 }
 

@@ -3,8 +3,8 @@ package match
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
 // AppendTarget appends the part of a target that rules match, in the form in
-// which a dialect compares it. The target is a path with its query or an
-// absolute URL.
+// which a dialect compares it. The target is an absolute URL, or a path with
+// its query.
 func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:

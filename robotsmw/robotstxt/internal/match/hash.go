@@ -15,8 +15,8 @@ const gramSize = 4
 // keys that fall into one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// mix returns the hash of some blocks. state is the hash of those before the
-// last, and block the last.
+// mix returns the hash of some blocks. block is the last of them, and state is
+// the hash of the others.
 func mix(state, block uint64) uint64 {
 	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
 	return hi ^ lo
