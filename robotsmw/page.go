@@ -48,7 +48,8 @@ const (
 	// PagePending: the body has not been read to its end yet.
 	PagePending
 
-	// PagePartial: the body was closed early, or broke off.
+	// PagePartial: the body was closed early, broke off, or could not be
+	// decoded to its end.
 	PagePartial
 
 	// PageComplete: the page was read to its end, or as far as directives are

@@ -32,7 +32,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		body    string
 		want    verdict
 		cause   string
-		next    time.Duration // 0: a minute if unreachable, else a day
+		next    time.Duration // 0: a minute if unreachable, otherwise a day
 	}{
 		// These fourteen answers have been seen on the web.
 		{name: "Cloudflare's challenge", status: 403, headers: []string{"Cf-Mitigated: challenge", "Server: cloudflare", html}, body: "<!DOCTYPE html><title>Just a moment...</title>",

@@ -18,8 +18,9 @@ import (
 //   - obeys the context, and returns the context's error when that ends;
 //   - returns no error from Delete if the key is not there.
 //
-// The package storetest checks all of this. The Checker gives each call of a
-// Store two seconds. If a call fails, the Checker goes on without its result.
+// Package storetest checks whether a Store does this. The Checker gives each
+// call of a Store two seconds. If a call fails, the Checker goes on without its
+// result.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
