@@ -1,10 +1,16 @@
 #!lua flags=allow-oom
--- Renews a session and runs the operations of its member, in order.
--- KEYS: the fleet's hash, and the hash of its hosts.
--- ARGV: what all keys begin with; the epoch; the session; the number of the
--- call; the least age of the epoch in ms by the member's clock; 1 for a beat;
--- the number of the client's attempt to send the call. The operations with
--- their arguments follow.
+-- This script renews a session and runs the operations of its member, in order.
+--
+-- KEYS: the fleet's hash; the hash of its hosts.
+-- ARGV:
+--   1  the prefix of all keys
+--   2  the epoch
+--   3  the session
+--   4  the number of the call
+--   5  an age that the epoch has at least, by the member's clock, in ms
+--   6  1 if the call is a beat, else 0
+--   7  how many times the client has sent the call
+--   8  the operations, each followed by its arguments
 local fleet, hosts = KEYS[1], KEYS[2]
 local prefix, epoch, me, number, age, beat = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 
@@ -15,17 +21,19 @@ if f[1] ~= epoch or f[2] ~= run or redis.call('HGET', hosts, '') ~= epoch then
 elseif not f[3] then
   return {'session'}
 elseif number <= tonumber(string.match(f[3], '^%d+')) then
-  return {'late'} -- or repeated: it must not act
+  return {'late'} -- the call is late or was sent twice, so it must not act
 end
-age = math.max(age, tonumber(f[4])) -- never more than the epoch's true age
+age = math.max(age, tonumber(f[4])) -- both are at most the epoch's true age
 local opens, old, lease, slack = tonumber(f[5]), f[6] == '1', tonumber(f[7]), f[7] * 1.5
 redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 
--- A host is a list of these fields. The sessions that wait for it follow.
--- OWNER and OFFER are sessions or 0, and TOKEN proves the ownership. AT is the
--- epoch's age when the owner last told STATE or gave the host up, and KEEP is
--- how long to keep the host after that, in ms. CLEAN is 0 if the time of the
--- last request is not known, because an owner did not give the host back.
+-- A host is a list. It begins with these fields, and the sessions that wait for
+-- the host follow. OWNER is the session that owns the host, and OFFER the one
+-- to which the host is offered. Either may be 0. TOKEN proves the ownership. AT
+-- is the age of the epoch when the owner last told STATE, gave the host back or
+-- was found to be dead. KEEP is how long to keep the host after that, in ms.
+-- CLEAN is 0 if the time of the last request is not known, because an owner may
+-- have ended without giving the host back.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
 
 local function get(host)
@@ -45,8 +53,8 @@ local function tell(id, message)
   redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
 end
 
--- Returns the epoch's age when the session was last seen, or false if it has
--- ended.
+-- Returns the age that the epoch had when the session was last seen, or false
+-- if the session has ended.
 local function seen(id)
   local v = redis.call('HGET', fleet, 's' .. id)
   return v and tonumber(string.match(v, ' (%d+)'))
@@ -65,9 +73,10 @@ local function forget(r, id)
   end
 end
 
--- Offers a free host to the next live waiter after the given session. Each host
--- orders the sessions in its own way. So all get their turn, and hosts do not
--- move from member to member together.
+-- Offers a free host to the live waiter that comes next after a session. Each
+-- host has its own order of the sessions. So all waiters get their turn, and
+-- hosts do not move together from one member to the next. Waiters whose
+-- sessions have ended are removed.
 local function offer(host, r, after)
   local m = tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 65520 + 1
   local best, least = 0, 65522
@@ -131,8 +140,8 @@ local operations = {
         return {'closed', opens - age}
       end
       if old then
-        -- An owner in the previous epoch may have asked it in the first Lease
-        -- of this one.
+        -- An owner in the previous epoch may have asked the host during the
+        -- first Lease of this epoch.
         return own(host, {0, 0, 0, lease, 0, 1, 0}, 0)
       end
       return own(host, {0, 0, 0, age, 0, 1, 0}, 1)
@@ -144,7 +153,7 @@ local operations = {
       r[AT] = age
       return own(host, r, 0)
     end
-    local holder, waits = r[OWNER] + r[OFFER], false -- one of the two is 0
+    local holder, waits = r[OWNER] + r[OFFER], false -- OWNER or OFFER is 0
     for i = WAITS, #r do
       waits = waits or r[i] == me
     end
@@ -211,8 +220,8 @@ while ARGV[i] do
   i = i + 1 + n
 end
 
--- Looks at a few hosts at random: frees those of ended sessions, and deletes
--- those that are no longer needed.
+-- Looks at a few hosts, chosen at random. Frees those whose owner's session has
+-- ended, and deletes those that are no longer needed.
 local some = redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64), 'WITHVALUES')
 for at = 1, #some, 2 do
   local host, r = some[at], some[at] ~= '' and cmsgpack.unpack(some[at + 1])

@@ -1,9 +1,13 @@
 #!lua flags=allow-oom
--- Starts a session. Also starts an epoch if there is none, if another run of
--- the server began it, or if one of the two keys was lost.
--- KEYS: the fleet's hash, and the hash of its hosts.
--- ARGV: the id of a new epoch; the last epoch that the member knew, or ''; the
--- member's Lease in ms.
+-- This script starts a session. It also starts a new epoch if there is none, if
+-- the server was restarted or replaced since the epoch began, or if one of the
+-- two keys was lost.
+--
+-- KEYS: the fleet's hash; the hash of its hosts.
+-- ARGV:
+--   1  the id for a new epoch
+--   2  the last epoch that the member knew, or ''
+--   3  the member's Lease in ms
 local fleet, hosts = KEYS[1], KEYS[2]
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local epoch, was, lease = unpack(redis.call('HMGET', fleet, 'epoch', 'run', 'lease'))
