@@ -1,34 +1,36 @@
 /*
  * The protocol of a fleet: a host has one owner at a time.
  *
- * The members of a fleet share an engine (Redis or Valkey). This is what they
- * say to it and what it answers, for one host, as politeness/redislimit does
- * it. Spin tries every order in which things can happen.
+ * The members of a fleet share an engine (Redis or Valkey). This file models
+ * what the members send to the engine and what the engine answers, for one
+ * host, as in politeness/redislimit. Spin tries every order in which things can
+ * happen.
  *
  * Time is counted in ticks. Between two steps any number of ticks may pass, or
- * none. So a member that is slow, stopped (SIGSTOP), cut off or killed needs
- * no rules of its own: its next step comes late, or never. Its clocks go on
- * meanwhile. No two clocks are compared: each is a number of ticks that its
- * owner counts down or up.
+ * none. So the model needs no rules for a member that is slow, stopped
+ * (SIGSTOP), cut off or killed: the member's next step comes late, or never,
+ * and its clocks go on meanwhile. No two clocks are compared: each is a number
+ * of ticks that its owner counts down or up. (With LIVE, a member does all that
+ * is due in each tick, and only the faults below stop or kill it.)
  *
- * What can go wrong with a call: the engine runs it late, the answer comes
- * late, the caller gives up and goes on, and the engine runs the call after
- * that. One call at a time may be on its way like that; the others are
- * answered at once.
+ * A call can go wrong in these ways: the engine runs it late, the answer comes
+ * late, or the caller gives up and goes on, and the engine runs the call after
+ * that. Only one call at a time may be on its way like that. The others are
+ * answered at once. (With LIVE, all are, but calls and answers may be lost.)
  *
  * The properties:
  *
- *   pace      no start comes sooner than Interval after the last one, whoever
- *             made it (the assertion in "Start a request")
- *   owners    no two members own the host with sessions that both trust (the
- *             assertion in "hear")
- *   served    every member that runs gets the host again and again, under
- *             fairness, while the engine is there (-DLIVE, the formula below)
+ *   pace      no request starts sooner than Interval after the last one,
+ *             whoever made that (the assertion in "Start a request")
+ *   owners    no two members own the host at the same time and both trust
+ *             their sessions (the assertion in "hear")
+ *   served    every member that runs gets the host again and again, if the
+ *             scheduler is fair (-DLIVE, the formula at the end)
  *   silence   the host never rests for longer than the faults explain
  *             (-DSILENCE, the assertion in "Clock")
  *
- * model_test.go checks them all. It also checks the mutants: each takes one
- * rule away, and then a property must break. A mutant is a -D switch:
+ * model_test.go checks all of these. It also checks the mutants: each of them
+ * takes one rule away, and then a property must break. A mutant is a -D switch:
  *
  *   safety, with one loss of the engine's state
  *     NO_COMPARE           a session is ended without comparing its counter
@@ -46,20 +48,21 @@
  *     LATE_ENTER           a host is entered that another has owned since then
  *     FORGET_START         a member that loses the host forgets its last start
  *   liveness
- *     FORGETFUL            only one answer says what a session owns, not each
+ *     FORGETFUL            only the first answer says what a session owns
  *     FIRST_IN_LIST        a give goes to the first waiter, not to the next one
  *     ANY_WAITER           a give may go to a waiter not seen for a long time
  *   silence
  *     GIVE_WITHOUT_ACCEPT  a give makes the waiter the owner, dead or alive
  *
  * One failure cannot be prevented, and the model must find it as well:
- *     ALL_CUT_OFF          all that knew the earlier epoch are cut off while
- *                          strangers begin a new one
+ *     ALL_CUT_OFF          all members that knew the earlier epoch are cut off
+ *                          while new members begin another one
  *
- * Left out: a second engine that some members still reach (a primary that was
- * cut off and does not know it); a process stopped between its last look at the
- * clock and its send; clocks that run at different speeds, for which a dead
- * session gets half a lease more.
+ * The model leaves out: a second engine that some members still reach (a
+ * primary that was cut off and does not know it); a process that is stopped
+ * between its last look at the clock and its send; and clocks that run at
+ * different speeds. Because of such clocks, a session is dead only after one
+ * and a half leases.
  *
  * To see how a mutant fails:
  *
@@ -67,22 +70,25 @@
  *   ./pan -m600 && spin -t -T -DLATE_GIVE fleet.pml
  */
 
-/* Times, in ticks. A lease is two, a beat and a second are one. */
+/*
+ * Times, in ticks. They have the order of the times in redislimit, not their
+ * ratios: a lease is two ticks, and a beat and a second are one.
+ */
 #define Lease 2
-#define Patience 3 /* 1.5 leases: how long a counter stands still */
+#define Patience 3 /* 1.5 leases: then a session that stands still is dead */
 #define Interval 3
-#define EpochNew 1 /* two seconds and less than a lease */
-#define EpochOld 3 /* a lease and a second */
+#define EpochNew 1 /* stands for two seconds, which is less than a lease */
+#define EpochOld 3 /* stands for a lease and a second */
 
 /* How much may go wrong. */
 #ifndef Losses
 #define Losses 1 /* of the engine's state */
 #endif
 #ifndef Slow
-#define Slow 1 /* whose calls may be slow: members 0 to Slow-1 */
+#define Slow 1 /* the calls of members 0 to Slow-1 may be slow */
 #endif
 #ifndef Faults
-#define Faults 1 /* with LIVE: members killed or stopped, answers lost */
+#define Faults 1 /* with LIVE: members killed, stopped; calls, answers lost */
 #endif
 
 #ifdef LIVE
@@ -91,7 +97,7 @@
 #define N 2
 #endif
 #define Sessions 7 /* their numbers are 1 to 6 */
-#define Unknown 9  /* no record of this host in this epoch */
+#define Unknown 9  /* a rest: the host has no record in this epoch */
 
 mtype = { Nothing, Owned, Leaving };         /* what a member has */
 mtype = { Join, Beat, Give, Bury, Leave };   /* what a call does */
@@ -103,65 +109,65 @@ mtype = { Yes, NoSession, OtherEpoch };      /* how it is answered */
  */
 byte epoch = 1;
 byte age;            /* how old the epoch is, as far as members have told */
-bit knew;            /* a member that has joined knew an earlier epoch */
-bit alive[Sessions]; /* the sessions; for their counters see renew */
+bit knew;            /* a member that knew an earlier epoch has joined */
+bit alive[Sessions]; /* sessions that have not ended; see renew */
 byte owner;          /* the owner's session; 0: the host is free */
-byte token;          /* of this ownership; begins anew with each epoch */
-byte rest = Unknown; /* what the last owner left: rest still due */
+byte token;          /* of this ownership; tokens begin anew with each epoch */
+byte rest = Unknown; /* how long the host must rest after its last owner */
 #ifdef LIVE
-/* Who waits. Safety does not depend on whose turn it is. */
+/* Who waits. Only LIVE needs it: safety does not depend on whose turn it is. */
 bit waiting[Sessions];
-byte lately[Sessions]; /* for how long a session counts as seen lately */
-byte offered; /* the session that was given the host and has yet to accept */
-byte held;    /* how long it is held for that session */
+byte lately[Sessions]; /* for how long a session still counts as seen lately */
+byte offered; /* the session that may accept the host; 0: none */
+byte held;    /* how long the host is held for that session */
 #endif
 
 typedef Member {
-	byte epoch;    /* that it joined last; 0: none */
-	byte session;  /* 0: it has to join */
+	byte epoch;    /* the epoch that it joined last; 0: none */
+	byte session;  /* 0: none, so it has to join */
 	byte trust;    /* how long it may still start; 0 without the host */
-	byte age;      /* of its epoch, by its clock */
+	byte age;      /* of its epoch, by its own clock */
 	mtype place = Nothing;
-	byte token;    /* 0 with Owned: of an earlier epoch, not entered yet */
+	byte token;    /* 0 with Owned: the host is not entered yet */
 	byte rest;     /* how long until the next start */
 	byte watched;  /* the owner's session, while its counter stands still */
 	byte patience; /* how long until that session is dead */
 	bit closed
 #ifdef LIVE
 	;
-	bit beaten;    /* has had its beat in this tick */
-	bit others;    /* heard that others wait */
-	bit started;   /* has made a request since it owns the host */
+	bit beaten;    /* it has sent its beat in this tick */
+	bit others;    /* it has heard that others wait */
+	bit started;   /* it has made a request since it got the host */
 	bit stopped, killed
 #endif
 };
 Member member[N];
 
-/* A call. Every one but Join is told its epoch and session. */
+/* A call. Each one except Join names the epoch and session of its caller. */
 typedef Call {
 	mtype kind;
 	byte epoch, session, token;
 	byte age;     /* of the epoch, as the caller knows it */
-	byte rest;    /* Give, Leave: still due */
+	byte rest;    /* Give, Leave: the rest that is still due */
 	byte watched; /* Bury: the session that is dead */
-	byte trust;   /* what a success is worth, counted from the sending */
+	byte trust;   /* how long to trust a success, from the sending on */
 	bit want;     /* Beat: the host is wanted */
-	bit enter;    /* Beat: the host is entered into the new epoch */
+	bit enter;    /* Beat: the caller enters the host into the new epoch */
 	bit knew;     /* Join: the caller knew an earlier epoch */
 	bit stale;    /* a later call of its session has run */
 	bit blind     /* Bury: the counter has moved since */
 };
 typedef Answer {
 	mtype says;
-	byte epoch, session, age; /* of a Join */
-	byte token, rest;         /* the caller owns the host; 0: it does not */
-	byte watched;             /* the owner's session */
-	bit others                /* others wait for it */
+	byte epoch, session, age; /* in answer to a Join */
+	byte token, rest;         /* token is 0 unless the caller owns the host */
+	byte watched;             /* the session of another owner; 0: none */
+	bit others                /* others wait for the host */
 };
 
-Call now; Answer heard;  /* a call that is answered at once */
-Call air; Answer reply;  /* the one that is on its way */
-byte caller = N;         /* who waits for that answer; N: it was given up */
+Call now; Answer heard;  /* the call that is answered at once */
+Call air; Answer reply;  /* the call that is on its way */
+byte caller = N;         /* who waits for reply; N: nobody (any more) */
 
 /* What an observer of the host sees. */
 byte sinceStart = Interval;
@@ -171,9 +177,9 @@ byte last = N; /* who made the last start */
 #endif
 #ifdef SILENCE
 /*
- * silence is how long the host has rested, and limit how long it may. A loss,
- * or a fault of the host's owner, may hold it up. A fault of another member
- * may not.
+ * silence is how long the host has rested, and limit is how long it may rest:
+ * Usual, or Long after a loss or a fault of the host's owner. A fault of
+ * another member does not change limit.
  */
 #ifndef Usual
 #define Usual 5
@@ -190,7 +196,7 @@ byte silence, limit = Usual;
 	member[m].epoch == epoch && member[m].session != 0 && \
 	member[m].session == owner)
 
-byte i, s, t, was; /* for loops and the like; zero between uses */
+byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 
 #define my member[me]
 #define valid(m) (member[m].place == Owned && member[m].trust > 0)
@@ -207,10 +213,10 @@ byte i, s, t, was; /* for loops and the like; zero between uses */
 #endif
 
 /*
- * A new token is one that nobody remembers in this epoch. In redislimit it is
- * the next of a long row of numbers. Here it is the smallest, to keep the
- * states few. Tokens and sessions of different epochs may be equal, as they
- * may in redislimit.
+ * A new token is a number that nobody remembers in this epoch. In redislimit it
+ * is a number that was never used. Here it is the smallest number, because that
+ * gives fewer states. Tokens and sessions of different epochs may be equal, as
+ * in redislimit.
  */
 #define tokenOf(m, v) (member[m].epoch == epoch && member[m].token == v)
 #define tokenUsed(v) (some(tokenOf, v) || reply.token == v || \
@@ -259,11 +265,12 @@ byte i, s, t, was; /* for loops and the like; zero between uses */
 #endif
 
 /*
- * A free host is given away when the epoch is old enough by its members'
- * clocks. That is after two seconds, in which a member that knew an earlier
- * epoch can join. If one has joined, it is after a lease and a second. By then
- * every owner of the earlier epoch has entered what it owns, or starts nothing
- * more. The model takes for granted that one joins in time, if there is any
+ * The engine gives a free host away only when the epoch is old enough by the
+ * members' clocks. It is old enough after two seconds, in which a member that
+ * knew an earlier epoch can join. If such a member has joined, it is old enough
+ * after a lease and a second. By then every owner of the earlier epoch has
+ * entered the host that it owns, or starts no more requests. If there is a
+ * member that knew an earlier epoch, the model assumes that one joins in time
  * (oneCameInTime).
  */
 #ifdef LIVE
@@ -301,10 +308,10 @@ inline clearAnswer(a) {
 }
 
 /*
- * Each call that runs moves the counter of its session s. It matters only that
- * the counter has moved: then earlier calls of the session do not run any
- * more, and members that watch the session begin anew. So there are no numbers
- * here, only these two bits.
+ * Each call that runs moves the counter of its session s. Then earlier calls of
+ * the session do not run any more, and members that watch the session begin
+ * anew. Only this matters, not the number in the counter. So the model has no
+ * counter, only the bits stale and blind.
  */
 inline renew() {
 #ifdef LIVE
@@ -330,7 +337,7 @@ inline renew() {
 #endif
 }
 
-/* Session s becomes the owner of the host, and waits for r first. */
+/* Session s becomes the owner of the host, which must rest for r first. */
 inline becomes(r) {
 	owner = s; rest = r;
 	t = 1; do :: tokenUsed(t) -> t++ :: else -> break od;
@@ -342,9 +349,9 @@ inline becomes(r) {
 
 #ifdef LIVE
 /*
- * The host goes to a waiter that was seen within the last beats: the next one
- * after the giver, in a ring of all sessions. The waiter has to accept by a
- * call.
+ * The host is offered to a waiter that was seen within the last two ticks: the
+ * next such waiter after the giver, in a ring of all sessions. The waiter has
+ * to accept the host by a call.
  */
 #ifdef ANY_WAITER
 #define mayBeNext(v) alive[v]
@@ -377,7 +384,10 @@ inline offer() {
 
 #define refused(c) (!alive[c.session] || tooLate(c))
 
-/* A late call is forgotten if it will be refused in any case. */
+/*
+ * This gives fewer states. A late call is forgotten if the engine will refuse
+ * it in any case. Its age is forgotten if the engine knows as much already.
+ */
 inline forgetLate() {
 	if
 	:: caller == N && air.kind != 0 &&
@@ -395,7 +405,7 @@ inline script(c, a) {
 	printf("    engine: %e of session %d in epoch %d", c.kind, s, c.epoch);
 	if
 	:: c.kind == Join ->
-		/* A new session. It enters nothing, so it does no harm if late. */
+		/* A new session. A late Join does no harm: it enters no host. */
 		do :: sessionUsed(s) -> s = s + N :: else -> break od;
 		alive[s] = 1;
 		knew = knew || c.knew;
@@ -489,7 +499,7 @@ inline drop() {
 
 inline unwatch() { my.watched = 0; my.patience = 0 }
 
-/* What a member makes of answer a to its call c. */
+/* Member me receives answer a to its call c. */
 inline receive(c, a) {
 	if
 	:: my.closed
@@ -510,7 +520,7 @@ inline receive(c, a) {
 		my.session = a.session; my.epoch = a.epoch;
 		my.age = a.age + c.age; /* c.age: see AGE_FROM_SENDING */
 		if
-		/* The waiter may have the host, and may be making requests. */
+		/* The give may have run, so another may own the host by now. */
 		:: my.place == Leaving -> drop()
 #ifdef TRUST_FROM_JOIN
 		:: my.place == Owned -> my.trust = c.trust
@@ -521,7 +531,7 @@ inline receive(c, a) {
 		my.beaten = 0
 #endif
 	:: !my.closed && a.says == Yes && c.kind != Join && a.token != 0 ->
-		/* Also if the call was a give: then it was refused. */
+		/* A give that has this answer was refused. */
 		my.place = Owned; my.token = a.token;
 		if :: my.rest < a.rest -> my.rest = a.rest :: else fi;
 #ifdef TRUST_FROM_ANSWER
@@ -559,7 +569,7 @@ inline hear(c, a) {
 inline say(k) {
 	now.kind = k; now.epoch = my.epoch; now.session = my.session;
 	now.token = my.token;
-	/* No need to tell what the engine knows. */
+	/* An age that the engine knows already need not be told. */
 	now.age = (my.age > age -> my.age : 0)
 }
 
@@ -573,9 +583,9 @@ inline send() {
 }
 
 /*
- * Safety: a member may do anything that is allowed, at any time. LIVE: it does
- * what it has to in each tick, and gives the host away when others wait and it
- * has made a request.
+ * For safety, a member may do anything that is allowed, at any time. With LIVE,
+ * it does in each tick all that is due, and gives the host away when others
+ * wait and it has made a request.
  */
 #define mayStart(m) (member[m].place == Owned && member[m].rest == 0 && \
 	trusted(m))
@@ -627,12 +637,12 @@ proctype Crawler(byte me) {
 		if
 		:: idle && my.session == 0 ->
 			say(Join);
-			now.session = 1 + me; /* the engine takes the next free one */
+			now.session = 1 + me; /* or the engine takes the next free number */
 			now.epoch = 0; now.token = 0; now.age = 0;
 			now.knew = (my.epoch != 0);
 			now.trust = Lease
 		:: idle && mayBeat(me) ->
-			/* A host of the earlier epoch is entered while it is trusted. */
+			/* The host of an earlier epoch is entered only while trusted. */
 			if
 			:: my.place == Owned && my.token == 0 && my.trust == 0 -> drop()
 			:: else
@@ -645,7 +655,7 @@ proctype Crawler(byte me) {
 			my.beaten = 1
 #endif
 		:: idle && mayGive(me) ->
-			my.place = Leaving; /* and starts nothing until it is sure */
+			my.place = Leaving; /* it starts nothing before the answer */
 			say(Give); now.rest = my.rest
 		:: idle && mayBury(me) ->
 			say(Bury); now.watched = my.watched; unwatch()
@@ -667,7 +677,7 @@ proctype Crawler(byte me) {
 #else
 		:: d_step { me < Slow && caller == N && air.kind == 0 ->
 			send();
-			/* Nobody needs their answers. */
+			/* Nobody waits for the answers to these two. */
 			if
 			:: air.kind == Bury || air.kind == Leave -> caller = N
 			:: else
@@ -676,12 +686,12 @@ proctype Crawler(byte me) {
 		fi }
 
 #ifndef LIVE
-	/* The call that is on its way: it runs, is answered, or is given up. */
+	/* The call on its way runs, its answer comes, or it is given up. */
 	:: d_step { caller == me && reply.says == 0 -> script(air, reply) }
 	:: d_step { caller == me && reply.says != 0 -> caller = N; hear(air, reply) }
 	:: d_step { caller == me && (reply.says != 0 || air.kind == Join) ->
 		caller = N; printf("%d gives up %e\n", me, air.kind);
-		/* A session that nobody knows does nothing: it is left out. */
+		/* Nobody knows the new session, so it does nothing: end it. */
 		if
 		:: air.kind == Join && reply.says != 0 && reply.epoch == epoch ->
 			alive[reply.session] = 0
@@ -710,7 +720,7 @@ active proctype Clock() {
 		for (i : 0 .. N-1) {
 			down(member[i].trust); down(member[i].rest);
 			down(member[i].patience);
-			/* An epoch that is old enough for all is not counted further. */
+			/* Ages beyond EpochOld make no difference. */
 			if
 			:: member[i].epoch == epoch && age < EpochOld && !off(i) ->
 				if :: member[i].age < EpochOld -> member[i].age++ :: else fi
