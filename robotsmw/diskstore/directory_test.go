@@ -23,7 +23,7 @@ func count(dir, suffix string) (n int) {
 	return n
 }
 
-// locks of holders that died stay in the directory for ever.
+// A sweep removes the expired locks of owners that died.
 func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := Open(dir)
@@ -39,7 +39,7 @@ func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	}
 }
 
-// MaxBytes is a bound for a directory left alone after the last Put.
+// Soon after the last Put, the directory is not much larger than MaxBytes.
 func TestBoundHolds(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := Open(dir)
@@ -65,7 +65,8 @@ func TestBoundHolds(t *testing.T) {
 	t.Errorf("%d bytes", total)
 }
 
-// a read-only directory, a directory that goes away, a file in the way.
+// Put and TryLock create the directory again if it was removed. Open of a file
+// is an error.
 func TestBadDirectories(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "d")
@@ -88,8 +89,8 @@ func TestBadDirectories(t *testing.T) {
 	}
 }
 
-// a full disk (a file size limit stands for it) leaves the old value or none,
-// whole.
+// If the disk is full, Put leaves the old value as it was. A limit on the file
+// size takes the place of a full disk here.
 func TestFullDisk(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_FULL_DIR"); dir != "" {
 		s, _ := Open(dir)
@@ -115,7 +116,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// locks broken by many at once: never two holders for long.
+// Many goroutines take and free one lock at the same time. Two never hold it at
+// once, and no file is left.
 func TestBrokenLocks(t *testing.T) {
 	dir := t.TempDir()
 	var twice atomic.Int64

@@ -7,9 +7,9 @@
 //
 // Any number of processes on one machine may share the directory. Each value is
 // written to a temporary file and renamed into place, so a reader sees a whole
-// value or none. A process that is killed meanwhile leaves only the temporary
-// file, which a later process removes. The size of the directory is limited:
-// see Store.MaxBytes.
+// value or none. If a process is killed while it writes a value, only the
+// temporary file is left, and a later sweep of the directory removes that. The
+// size of the directory is limited: see Store.MaxBytes.
 package diskstore
 
 import (
@@ -38,8 +38,8 @@ import (
 type Store struct {
 	// MaxBytes limits the size of the directory. After the first Put, and
 	// whenever an eighth of the limit has been written, expired values are
-	// removed, then the oldest values until the limit holds. 0: 1 GiB;
-	// negative: no limit. Set it before the first use.
+	// removed. If the rest is still too large, the oldest values are removed
+	// too. 0: 1 GiB; negative: no limit. Set it before the first use.
 	MaxBytes int64
 
 	dir      string
@@ -54,8 +54,8 @@ const (
 	lockSuffix      = ".lock"
 	tempPrefix      = "tmp-"
 
-	// tempAge is the age at which the writer of a temporary file is taken for
-	// dead.
+	// tempAge is how old a temporary file must be to be removed: its writer is
+	// then taken for dead.
 	tempAge = time.Hour
 )
 
@@ -80,8 +80,8 @@ func Open(dir string) (*Store, error) {
 // follow.
 const headerSize = 8 + 2
 
-// Get returns the value of the key. A missing or expired value is an error that
-// is fs.ErrNotExist, and so is a file that does not hold a value of this key.
+// Get returns the value of the key. If the value is missing or expired, or its
+// file holds something else, errors.Is finds fs.ErrNotExist in the error.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -105,8 +105,9 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return data[n:], nil
 }
 
-// Put writes the value, to be kept for ttl. It refuses a key of more than
-// 65,535 bytes, and a value whose file would have more than 16 MiB.
+// Put writes the value, to be kept for ttl. It returns an error for a key of
+// more than 65,535 bytes, and for a value whose file would have more than 16
+// MiB.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,7 +144,8 @@ func (s *Store) limit() int64 {
 	return s.MaxBytes
 }
 
-// sweepInBackground sweeps the directory while no caller waits.
+// sweepInBackground sweeps the directory in a goroutine, so no caller waits. If
+// a sweep is under way, it does nothing.
 func (s *Store) sweepInBackground() {
 	if s.sweeping.CompareAndSwap(false, true) {
 		go func() {
@@ -156,9 +158,9 @@ func (s *Store) sweepInBackground() {
 	}
 }
 
-// write replaces the file of that name by data, in one step. It does not sync
-// the disk. After a power cut a record may be missing or damaged; a damaged one
-// is recognised, and either costs a fetch.
+// write replaces the content of a file by data, in one step. It does not sync
+// the disk. So after a power cut a record may be missing or damaged. The
+// Checker notices both, and fetches the robots.txt again.
 func (s *Store) write(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -192,9 +194,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// TryLock locks the key against all others that use the directory, including
-// other processes. The lock is a file. It holds the time at which the lock
-// expires and a random number that identifies the owner.
+// TryLock locks the key against all other users of the directory, including
+// other processes. The lock is a file. The file holds the time at which the
+// lock expires, and a random number that identifies the owner.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -216,8 +218,8 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 	return nil, false, nil
 }
 
-// create creates the whole lock file in one step, or fails with fs.ErrExist: a
-// link, unlike a rename, does not replace a file.
+// create creates the whole lock file in one step. If the file exists, the error
+// is fs.ErrExist. A link is used, because a rename would replace that file.
 func (s *Store) create(name string, mark []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -230,15 +232,16 @@ func (s *Store) create(name string, mark []byte) error {
 	return os.Link(temp, name)
 }
 
-// breakLock removes a lock that has expired.
+// breakLock removes a lock that has expired. It reports whether the key may be
+// free now.
 func (s *Store) breakLock(name string) bool {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
 		return ended(mark) && s.take(name, mark)
-	case errors.Is(err, errOdd): // it never was a lock
+	case errors.Is(err, errOdd): // something else is in the place of the lock
 		return s.take(name, nil)
-	case errors.Is(err, fs.ErrNotExist): // its owner has just freed it
+	case errors.Is(err, fs.ErrNotExist): // the owner has just freed the lock
 		return true
 	}
 	return false
@@ -250,10 +253,11 @@ func (s *Store) unlock(name string, mark []byte) {
 	}
 }
 
-// take removes the lock file if it still holds the mark. It first renames the
-// file to a unique name, so only one of several callers succeeds. If the file
-// turns out to be a new lock of another owner, it is put back. If a third takes
-// the lock in that moment, two hold it, and a robots.txt is fetched twice.
+// take removes the lock file if it still holds the mark, and reports whether
+// the file is gone. It first renames the file to a unique name, so only one of
+// several callers succeeds. If the file turns out to be the new lock of another
+// owner, take puts the file back. If a third process takes the lock in between,
+// two processes hold it, and a robots.txt is fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -267,22 +271,22 @@ func (s *Store) take(name string, mark []byte) bool {
 	return true
 }
 
-// ended reports whether the lock with this mark has expired. A malformed mark
-// has.
+// ended reports whether the lock with this mark has expired. A mark that is too
+// short counts as expired.
 func ended(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
 
-// path returns the name of a key's file: the key's hash, in one of 256
-// directories.
+// path returns the name of a key's file with this suffix. It is made of the
+// key's hash. The files are in 256 directories.
 func (s *Store) path(key, suffix string) string {
 	h := sha256.Sum256([]byte(key))
 	name := fmt.Sprintf("%x", h[:20])
 	return filepath.Join(s.dir, name[:2], name[2:]+suffix)
 }
 
-// sweep removes what is no longer needed, then the oldest values until the
-// limit holds.
+// sweep removes expired values, expired locks and old temporary files. Then it
+// removes the oldest values until the limit holds.
 func (s *Store) sweep() {
 	limit := s.limit()
 	var values []value
@@ -290,7 +294,7 @@ func (s *Store) sweep() {
 	now := time.Now()
 	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // unreadable now; the next sweep tries again
+			return nil // a directory; or not readable now, and the next sweep tries again
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -301,7 +305,7 @@ func (s *Store) sweep() {
 			if now.Sub(info.ModTime()) > tempAge {
 				os.Remove(path)
 			}
-		case strings.HasSuffix(d.Name(), lockSuffix): // perhaps the lock of a holder that died
+		case strings.HasSuffix(d.Name(), lockSuffix): // removed if it has expired, because its owner died
 			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := value{path, info.Size(), info.ModTime()}
@@ -327,7 +331,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// A value is a file that the sweep has found.
+// A value is the file of a value that a sweep has found.
 type value struct {
 	path    string
 	size    int64
@@ -340,7 +344,8 @@ func (v value) remove() bool {
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
-// outlived reports whether the value in a file has expired.
+// outlived reports whether the value in a file has expired, or the file is too
+// short to say when it expires.
 func outlived(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {
@@ -354,19 +359,19 @@ func outlived(path string, now time.Time) bool {
 	return !now.Before(time.Unix(0, int64(binary.BigEndian.Uint64(b[:]))))
 }
 
-// Larger files are not ours: a mark has 16 bytes, and Put refuses larger
-// values.
+// The Store itself writes no larger files: a mark has 16 bytes, and Put refuses
+// larger values.
 const (
 	maxFile = 16 << 20
 	maxMark = 16
 )
 
-// errOdd says that something else stands where a file of the store should. That
-// is a miss, as a file that is not there.
+// errOdd says that something else is in the place of a file of the Store. It
+// counts as a miss, as if there were no file.
 var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
 
-// readFile returns the content of a regular file of at most so many bytes.
-// Anything else in its place is a miss.
+// readFile returns the content of a regular file. If it is not a regular file,
+// or has more bytes than the parameter most, the error is errOdd.
 func readFile(name string, most int64) ([]byte, error) {
 	f, err := openFile(name, most)
 	if err != nil {
@@ -380,8 +385,9 @@ func readFile(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// openFile opens a regular file of at most so many bytes. It does not block,
-// because opening a FIFO that nobody writes to would take for ever.
+// openFile opens a regular file. If it is not a regular file, or has more bytes
+// than the parameter most, the error is errOdd. O_NONBLOCK is set, because
+// otherwise openFile would wait for ever at a FIFO that nobody writes to.
 func openFile(name string, most int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -54,8 +54,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A crawl that starts again with what it stored fetches no robots.txt that
-// is still fresh.
+// If a crawl is started again with the same directory, it fetches no robots.txt
+// that is still fresh.
 func TestWarmStartFetchesNothing(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -99,8 +99,9 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		},
 		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
 	} {
-		// The first sweep may find a damaged file, and take its successor of
-		// the same instant.
+		// The first sweep runs at the same time. It may find a damaged file,
+		// and then remove the new file in its place, if both have the same
+		// time.
 		for damaged := false; !damaged; {
 			if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
 				t.Fatal(err)
@@ -147,8 +148,8 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// A process killed in the middle of its Puts, again and again, leaves whole
-// values, and no lock that does not end.
+// A process is killed in the middle of its Puts, again and again. It leaves
+// only whole values, and no lock that never expires.
 func TestKilledWriterLeavesWholeValues(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_WRITE_TO"); dir != "" {
 		writeForEver(open(t, dir))
@@ -203,8 +204,8 @@ func countFiles(t *testing.T, dir, suffix string) int {
 	return len(files)
 }
 
-// waitFor asks until something that another process or goroutine does is
-// done.
+// waitFor waits until ok returns true, because another process or goroutine has
+// done its work.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {

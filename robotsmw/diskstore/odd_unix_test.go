@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// What stands where a value or a lock should is a miss, whatever it is: it
-// neither hangs the crawl nor fills its memory.
+// If something else is in the place of a value or a lock, Get and TryLock treat
+// that as missing. They neither wait for it nor read much of it. A link to
+// itself is an exception: Get returns another error, and TryLock does not lock.
 func TestOddFilesAreMisses(t *testing.T) {
 	tests := []struct {
 		name string

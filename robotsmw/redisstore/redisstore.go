@@ -20,8 +20,9 @@
 // # When Redis is away
 //
 // The Store then returns errors, and the Checker that uses it fetches
-// robots.txt itself, so verdicts stay right. Give the client short timeouts
-// (DialTimeout, ReadTimeout: 100 ms), so that a failed call takes little time.
+// robots.txt itself. So decisions stay right. Give the client short timeouts,
+// such as a DialTimeout and a ReadTimeout of 100 ms. Then a failed call takes
+// little time.
 package redisstore
 
 import (
@@ -36,14 +37,14 @@ import (
 )
 
 // A Store is a robotsmw.Store and a robotsmw.Locker in Redis. Make one with
-// New. It is safe for concurrent use. It does not close its client.
+// New. A Store is safe for concurrent use. It does not close its client.
 type Store struct {
 	client redis.UniversalClient
 	prefix string
 }
 
-// New returns a Store in the Redis that client reaches. All its keys begin with
-// prefix, so several crawlers can share a server. The prefix may be "".
+// New returns a Store that uses client. All keys in Redis begin with prefix, so
+// several crawlers can share a server. The prefix may be "".
 func New(client redis.UniversalClient, prefix string) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("redisstore: the client is nil: give a redis.NewUniversalClient(…)")
@@ -54,8 +55,9 @@ func New(client redis.UniversalClient, prefix string) (*Store, error) {
 func (s *Store) valueKey(origin string) string { return s.prefix + "robots:" + origin }
 func (s *Store) lockKey(origin string) string  { return s.prefix + "robots-lock:" + origin }
 
-// Get returns the value of the key. A miss is an error that is fs.ErrNotExist.
-// Any other error is the client's.
+// Get returns the value of the key. If there is no value, errors.Is finds
+// fs.ErrNotExist in the error. Any other error wraps that of the client, or is
+// that of ctx.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -70,8 +72,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// Put keeps the value for ttl. A ttl below a millisecond, the least that Redis
-// knows, is taken as one.
+// Put keeps the value for ttl, but at least for a millisecond, because Redis
+// knows no shorter time.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -93,26 +95,27 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// unlock deletes a lock only if its holder still has it. It may have expired
-// and be held by another.
+// unlock deletes a lock only if its holder still has it. Otherwise the lock has
+// expired, and another holder may have it now.
 var unlock = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
 	return redis.call('del', KEYS[1])
 end
 return 0`)
 
-// unlockTimeout limits the call that frees a lock, which has no context. A lock
-// that could not be freed expires.
+// unlockTimeout limits the call that frees a lock, because its caller gives no
+// context. A lock that could not be freed expires by itself.
 const unlockTimeout = time.Second
 
-// TryLock takes the lock of the key for ttl, unless another member holds it.
+// TryLock takes the lock of the key for ttl, and returns true. If another
+// caller holds the lock, it returns false.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
 	holder := rand.Text()
 	err := s.client.SetArgs(ctx, s.lockKey(key), holder, redis.SetArgs{Mode: "NX", TTL: max(ttl, time.Millisecond)}).Err()
-	if errors.Is(err, redis.Nil) { // held
+	if errors.Is(err, redis.Nil) { // another caller holds the lock
 		return nil, false, nil
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package storetest checks that a robotsmw.Store does what a robotsmw.Checker
-// relies on. Run it in a test of your own Store:
+// relies on. Call Run in a test of your own Store:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) robotsmw.Store { return New(t.TempDir()) })
@@ -25,8 +25,8 @@ import (
 )
 
 // Run tests the Stores that open returns. Each call of open must return an
-// empty Store and clean it up with t.Cleanup. The tests take a few seconds,
-// because a time to live must pass.
+// empty Store, and clean up with t.Cleanup. The tests take a few seconds,
+// because they wait until values expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	ctx := context.Background()
 	long := time.Hour
@@ -99,7 +99,7 @@ func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		put(t, s, "https://short.example", []byte("value"), time.Second)
 		put(t, s, "https://long.example", []byte("value"), long)
 		got, err := s.Get(ctx, "https://short.example")
-		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // a busy machine may be late
+		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // on a busy machine, the second may be over
 			t.Errorf("before its time: %q, %v", got, err)
 		}
 		eventually(t, 20*time.Second, "the value is still there", func() bool {
@@ -241,7 +241,7 @@ func runLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	})
 }
 
-// samples are keys and values like those of a checker, and odder ones.
+// samples returns keys and values like those of a Checker, and stranger ones.
 func samples() map[string][]byte {
 	binary := make([]byte, 600<<10)
 	for i := range binary {
@@ -284,7 +284,8 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 	}
 }
 
-// eventually calls ok until it is true: a store may run on a clock of its own.
+// eventually calls ok until it returns true. It does not wait for a fixed time,
+// because a Store may use another clock.
 func eventually(t *testing.T, limit time.Duration, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {

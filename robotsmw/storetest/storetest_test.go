@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// memory is the least that passes: a map with times to live.
+// A memory is about the simplest Store and Locker that pass: maps of values
+// that expire.
 type memory struct {
 	mu     sync.Mutex
 	values map[string]value
