@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// A meter adds up what its instruments are told. It stands for the
-// OpenTelemetry SDK, which this module would otherwise require for this test
-// alone.
+// A meter adds up what its instruments count. It takes the place of the
+// OpenTelemetry SDK, which this module would otherwise require only for this
+// test.
 type meter struct {
 	noop.Meter
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ func (c counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 	c.meter.add(c.name, metric.NewAddConfig(opts).Attributes(), n)
 }
 
-// A histogram counts how often it is told a value.
+// A histogram counts how many values it gets.
 type histogram struct {
 	noop.Float64Histogram
 	meter *meter

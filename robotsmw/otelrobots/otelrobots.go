@@ -8,8 +8,9 @@
 //		Limiter:   &politeness.Limiter{Observer: pace},
 //	})
 //
-// These are the instruments. No attribute names a host and each has few values,
-// so a crawl of millions of hosts makes no more series than a crawl of ten:
+// These are the instruments. No attribute names a host, and each attribute has
+// few values. So a crawl of millions of hosts makes no more series than a crawl
+// of ten:
 //
 //	robots.decisions      {decision}  by robots.reason and robots.allowed
 //	robots.fetches        {fetch}     by robots.outcome and http.response.status_code
@@ -17,8 +18,9 @@
 //	robots.lookups        {lookup}    by robots.lookup: hit, stale, miss, joined, refused
 //	robots.store.failures {failure}   by robots.operation
 //	politeness.waits      s           how long granted requests waited
-//	politeness.events     {event}     by politeness.event: refused, backed off, …
-//	                                  (hosts in a fleet: owned, handed over, lost)
+//	politeness.events     {event}     by politeness.event: refused, cancelled,
+//	                                  backed off, clamped, unread; for hosts of a
+//	                                  fleet: owned, handed over, lost
 //	politeness.fleet.waits s          how long hosts waited to be owned
 package otelrobots
 
@@ -34,9 +36,10 @@ import (
 )
 
 // New creates the instruments and the observers that feed them: one for
-// robotsmw.Options and one for a politeness.Limiter. Both are safe for
-// concurrent use. robotsmw.Join and politeness.Join combine them with others.
-// The error is the meter's.
+// robotsmw.Options and one for a politeness.Limiter. Both observers are safe
+// for concurrent use. robotsmw.Join and politeness.Join combine them with other
+// observers. New returns an error if meter is nil or cannot create an
+// instrument.
 func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	if meter == nil {
 		return nil, nil, errors.New("otelrobots: the meter is nil: use otel.Meter(\"yourcrawler\")")

@@ -72,13 +72,15 @@ func TestInstruments(t *testing.T) {
 	})
 }
 
-// handFleet is a politeness.Fleet that hands its Holds to the test.
+// A handFleet is a politeness.Fleet whose Holds the test receives and answers
+// itself.
 type handFleet chan *politeness.Hold
 
 func (f handFleet) Look(h *politeness.Hold) { f <- h }
 func (f handFleet) Trusted() bool           { return true }
 
-// A host is owned after 3 s and handed over, another one is lost.
+// Two hosts are owned after 3 s each. Then one is handed over, and the other is
+// lost.
 func TestHostsOfAFleetAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counted meter

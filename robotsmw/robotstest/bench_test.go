@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What a test pays for a request.
+// BenchmarkRoundTrip measures what a request costs a test.
 func BenchmarkRoundTrip(b *testing.B) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/": "<p>hello"})

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler's test: build a site, crawl it, ask the server what it saw.
+// A crawler's test builds a site, crawls it, and asks the Internet what was
+// requested.
 func Example() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -82,8 +83,8 @@ func ExampleRaw() {
 	// Output: User-agent: *: unexpected EOF
 }
 
-// Servers that a crawler will meet: one that never answers, one that hangs up,
-// one that answers a byte at a time.
+// These servers are like some that a crawler meets: one never answers, one
+// resets the connection, and one answers a byte at a time.
 func ExampleHang() {
 	var web robotstest.Internet
 	web.Handle("silent.example", robotstest.Hang{})
@@ -113,7 +114,8 @@ func ExampleHang() {
 	// slow: xxx, reset: false
 }
 
-// What a test asks about each request.
+// A test can ask about each request: its host, its header, the status and the
+// error.
 func ExampleInternet_Log() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/": "welcome"})

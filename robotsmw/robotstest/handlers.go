@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Site serves fixed pages by path. A page that begins with "<" is HTML, any
-// other is text/plain. Paths without a page are 404. The query is ignored.
+// Site serves fixed pages by path. A page that begins with "<" has the type
+// text/html, any other text/plain. For a path without a page, the status is
+// 404. The query is ignored.
 type Site map[string]string
 
 func (s Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,9 +43,10 @@ func (before Reset) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Raw writes its text, header included, to the connection and closes it. It is
-// for what no well-behaved server sends: a bad status line, half a header, a
-// bad chunk, a body shorter than its Content-Length.
+// Raw writes its text to the connection and closes the connection. The text
+// includes the header. So Raw can send what no well-behaved server sends: a bad
+// status line, half a header, a bad chunk, a body shorter than its
+// Content-Length.
 type Raw string
 
 func (r Raw) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -65,8 +67,8 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 }
 
 // Trickle sends Chunk again and again until the client gives up, with a pause
-// of Every between: a tarpit, or with no pause an endless body. With Times it
-// stops after so many chunks.
+// of Every between two chunks. So it is a tarpit, or without a pause an endless
+// body. If Times is positive, the body ends after that many chunks.
 type Trickle struct {
 	Chunk string
 	Every time.Duration

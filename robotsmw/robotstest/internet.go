@@ -9,24 +9,25 @@
 //	})
 //	client := &http.Client{Transport: &web}
 //
-// Give it to the crawler under test as its base transport, let it crawl, and
-// see in [Internet.Log] what the servers saw.
+// Give the Internet to the crawler under test as its base transport, let the
+// crawler crawl, and see in [Internet.Log] what it requested.
 //
 // # What is real
 //
 // Client and server are net/http's own. A request is written, parsed, answered
-// and read as on a socket, but through net.Pipe. So everything a handler can do
-// works as usual: streaming, flushing, trailers, HEAD, 204 and 304, a right or
-// wrong Content-Length, hijacking, 101, a context that ends when the client
-// goes away. Nothing is resolved, dialled or encrypted: https is plain HTTP,
-// and the handler sees a non-nil [http.Request.TLS]. Compression is never
+// and read as on a socket, but through net.Pipe. So everything that a handler
+// can do works as usual: streaming, flushing, trailers, HEAD, 204 and 304, a
+// right or wrong Content-Length, hijacking, 101, a context that ends when the
+// client goes away. Nothing is resolved, dialled or encrypted: https is plain
+// HTTP, but its handler gets a non-nil [http.Request.TLS]. Compression is never
 // negotiated, and every request has its own connection.
 //
 // # Time
 //
 // An Internet works inside [testing/synctest], where a crawl of hours runs in
-// milliseconds. The goroutines of a request end with its response body and its
-// handler, and there are no others, so a test may also check for leaks.
+// milliseconds. The goroutines of a request end when its response body is
+// closed and its handler has returned. There are no other goroutines, so a test
+// may also check for leaks.
 package robotstest
 
 import (
@@ -53,11 +54,11 @@ type Internet struct {
 	server *http.Server
 
 	mu    sync.Mutex
-	hosts map[string]host // by address: see func addresses
+	hosts map[string]host // by address, as func addresses returns it
 	log   []*Request
 }
 
-// A host either answers (handler) or fails (err).
+// A host answers by its handler, unless err is set: then each connection fails.
 type host struct {
 	handler http.Handler
 	err     error
@@ -68,7 +69,7 @@ type Request struct {
 	Time   time.Time   // when RoundTrip was called
 	Method string      // never empty: "" is written as GET
 	URL    string      // as requested, absolute
-	Host   string      // the Host that was sent
+	Host   string      // as requested: the request's own Host, or that of the URL
 	Header http.Header // as given to RoundTrip, without what net/http adds
 	Status int         // of the response; 0 before it comes, and after an error
 	Err    error       // what RoundTrip returned
@@ -76,8 +77,8 @@ type Request struct {
 
 var _ http.RoundTripper = (*Internet)(nil)
 
-// Handle lets h answer for a host, in place of any handler before. The host is
-// written
+// Handle lets h answer for a host. It replaces what Handle or Fail has set for
+// the host before. The host is written
 //
 //	example.com             http on port 80 and https on port 443
 //	example.com:8080        http and https on that port
@@ -90,16 +91,16 @@ var _ http.RoundTripper = (*Internet)(nil)
 // Handle panics if the host is malformed, as http.ServeMux does with a bad
 // pattern.
 //
-// Only the URL's host decides which handler is called, like an address. A
-// handler for several names tells them apart by [http.Request.Host], like a
-// server with virtual hosts. An http.ServeMux with patterns such as
-// "b.example/robots.txt" does that by itself.
+// Only the URL's host decides which handler is called, as an IP address would
+// decide. If several names have one handler, the handler can tell them apart by
+// [http.Request.Host], like a server with virtual hosts. An http.ServeMux with
+// patterns such as "b.example/robots.txt" does so by itself.
 func (in *Internet) Handle(name string, h http.Handler) { in.set(name, host{handler: h}) }
 
-// Fail makes every connection to a host, written as for [Internet.Handle],
-// fail: RoundTrip returns a *net.OpError that wraps err. Use
-// syscall.ECONNREFUSED for a server that is down, and a *net.DNSError with
-// IsTimeout for a name server that is down.
+// Fail makes every connection to a host fail: RoundTrip returns a *net.OpError
+// that wraps err. The host is written as for [Internet.Handle]. For a server
+// that is down, use syscall.ECONNREFUSED. For a name server that is down, use a
+// *net.DNSError with IsTimeout.
 func (in *Internet) Fail(name string, err error) { in.set(name, host{err: err}) }
 
 func (in *Internet) set(name string, h host) {
@@ -125,13 +126,14 @@ func (in *Internet) Log() []Request {
 	return log
 }
 
-// RoundTrip sends the request to the handler of its host. It keeps net/http's
-// contract: the request is not changed, its body is always closed, and it ends
-// when the request's context does.
+// RoundTrip sends the request to the handler of its host. As the contract of
+// http.RoundTripper requires, RoundTrip does not change the request, always
+// closes the request's body, and ends when the request's context ends.
 //
-// A handler that panics with http.ErrAbortHandler resets the connection:
-// RoundTrip, or the body if the header was flushed, returns a *net.OpError that
-// wraps syscall.ECONNRESET.
+// If a handler panics, for example with http.ErrAbortHandler, the connection is
+// reset: RoundTrip returns an error that wraps syscall.ECONNRESET. If the
+// handler has already flushed the header, reading the response's body returns
+// this error.
 func (in *Internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.start.Do(in.init)
 	seen := in.record(req)
@@ -151,7 +153,7 @@ func (in *Internet) record(req *http.Request) *Request {
 	if seen.Method == "" {
 		seen.Method = http.MethodGet
 	}
-	if req.URL != nil { // else net/http refuses it
+	if req.URL != nil { // otherwise net/http returns an error
 		seen.URL = req.URL.String()
 		if seen.Host == "" {
 			seen.Host = req.URL.Host
@@ -167,8 +169,8 @@ func (in *Internet) init() {
 	in.client = &http.Transport{
 		DialContext:    func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("http", addr) },
 		DialTLSContext: func(_ context.Context, _, addr string) (net.Conn, error) { return in.dial("https", addr) },
-		// No idle connections, so that nothing outlives a request.
-		// DisableKeepAlives would show in the headers.
+		// There are no idle connections, so nothing outlives a request. With
+		// DisableKeepAlives, requests would have another header.
 		MaxIdleConnsPerHost: -1,
 		DisableCompression:  true,
 	}
@@ -178,8 +180,8 @@ func (in *Internet) init() {
 	}
 }
 
-// dial connects to the host at addr, "name:port", and starts a server at the
-// other end.
+// dial connects to the host at addr, which is "name:port", and starts a server
+// at the other end of the connection.
 func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 	addr = strings.ToLower(addr)
 	name, port, _ := net.SplitHostPort(addr)
@@ -210,7 +212,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		r.TLS = &tls.ConnectionState{HandshakeComplete: true}
 	}
 	returned := false
-	defer func() { conn.reset.Store(!returned) }() // before the server closes the connection
+	defer func() { conn.reset.Store(!returned) }() // this runs before the server closes the connection
 	conn.handler.ServeHTTP(w, r)
 	returned = true
 }
@@ -222,8 +224,8 @@ type serverConn struct {
 	reset   *atomic.Bool
 }
 
-// clientConn distinguishes a connection that was reset from one that was
-// closed, which a pipe does not.
+// A clientConn returns ECONNRESET if the connection was reset. Without it, a
+// pipe would return io.EOF, as for a connection that was closed.
 type clientConn struct {
 	net.Conn
 	reset *atomic.Bool
@@ -237,7 +239,7 @@ func (c *clientConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// listener accepts one connection and is then closed.
+// A listener accepts one connection and is then closed.
 type listener struct{ conn net.Conn }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -259,8 +261,8 @@ func (pipeAddr) String() string  { return "pipe" }
 
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns the one or two addresses that a host as written for Handle
-// stands for, each as "scheme://name:port".
+// addresses returns the one or two addresses of a host that is written as for
+// Handle. Each has the form "scheme://name:port".
 func addresses(name string) []string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {

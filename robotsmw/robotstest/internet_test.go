@@ -82,8 +82,8 @@ func TestHandlePanicsAtBadHost(t *testing.T) {
 	}
 }
 
-// TestSameAsASocket runs handlers behind an Internet and behind a real server,
-// and expects no difference a client can see.
+// A handler behind an Internet and the same handler behind a real server look
+// the same to a client.
 func TestSameAsASocket(t *testing.T) {
 	handlers := map[string]http.HandlerFunc{
 		"empty": func(w http.ResponseWriter, r *http.Request) {},
@@ -137,7 +137,7 @@ func TestSameAsASocket(t *testing.T) {
 		},
 	}
 	see := func(rt http.RoundTripper, req *http.Request) string {
-		req.RequestURI = "" // of the server's view which httptest builds
+		req.RequestURI = "" // httptest.NewRequest sets it, and a client must not
 		resp, err := rt.RoundTrip(req)
 		if err != nil {
 			return err.Error()
@@ -262,7 +262,7 @@ func TestRequestContextEndsAHandlerThatHangs(t *testing.T) {
 		if took := time.Since(start); took != time.Hour {
 			t.Errorf("took %v", took)
 		}
-	}) // fails if a goroutine is left
+	}) // synctest fails if a goroutine is left
 }
 
 func TestBodyStreamsInFakeTime(t *testing.T) {
