@@ -17,7 +17,7 @@ func FuzzFromHTML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, page []byte) {
 		p, err := FromHTML(t.Context(), page, u, robotsmw.Page{}, Options{})
 		if err != nil {
-			return // nested too deep
+			return // the page is nested too deep
 		}
 		for _, l := range p.Links {
 			if s := l.URL.Scheme; s != "http" && s != "https" || l.URL.Host == "" || l.URL.Fragment != "" {

@@ -12,8 +12,8 @@ import (
 )
 
 // If a small page has a long base and many short links, its links could take as
-// much memory as its size squared. There is a limit, and Truncated says that it
-// was reached.
+// many bytes of memory as the square of its size. There is a limit, and
+// Truncated says that it was reached.
 func TestLongBaseOfManyLinks(t *testing.T) {
 	const links = 3000
 	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"

@@ -54,8 +54,8 @@ import (
 // Options are the settings for judging links. With zero Options, robots.txt is
 // not asked.
 type Options struct {
-	// Checker asks the robots.txt about each link that nothing else excludes.
-	// It may fetch robots.txt and wait. Nil: robots.txt is not asked and
+	// Checker judges each link that nothing else excludes by its robots.txt. It
+	// may fetch the robots.txt and wait. Nil: robots.txt is not asked and
 	// excludes no link from Queue.
 	Checker *robotsmw.Checker
 
@@ -63,9 +63,9 @@ type Options struct {
 	// hint. False: Queue leaves them out.
 	FollowRelNoFollow bool
 
-	// MaxBytes is the most bytes of a body that Read uses. It protects a
-	// crawler from servers that it does not know. If a body is longer, the rest
-	// is left unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
+	// MaxBytes is how many bytes of a body Read uses at most. This limit
+	// protects a crawler from unknown servers. If a body is longer, the rest is
+	// left unread and Page.Truncated is true. 0: 16 MiB. Negative: no limit.
 	MaxBytes int
 }
 
@@ -118,14 +118,14 @@ type Refresh struct {
 
 // FromDocument returns the links of the page doc, whose address is u. says is
 // what robotsmw.PageDirectives returned for the page. doc is not changed. If
-// ctx ends before a Checker has judged all links, FromDocument returns an error
-// of ctx together with the Page.
+// ctx ends while a Checker judges the links, FromDocument returns an error of
+// ctx together with the Page.
 func FromDocument(ctx context.Context, doc *goquery.Document, u *url.URL, says robotsmw.Page, opts Options) (*Page, error) {
 	p := &Page{URL: u, Base: u, Says: says, opts: opts}
 	p.findBase(doc.Selection)
 	p.collect(doc.Selection)
 	// A parser that acts like a browser with scripts keeps the content of
-	// <noscript> as text.
+	// <noscript> as text, so this text is parsed here.
 	doc.Find("noscript").Each(func(_ int, s *goquery.Selection) {
 		if s.Children().Length() > 0 || !strings.Contains(s.Text(), "<") || inTemplate(s) {
 			return
@@ -159,8 +159,8 @@ func (p *Page) Follows(l Link) bool {
 	return p.wants(l) && (p.opts.Checker == nil || l.Checked && l.Decision.Allowed)
 }
 
-// wants reports whether neither the page nor the link forbids to follow l. It
-// does not ask robots.txt.
+// wants reports whether l may be followed by what the page and the link itself
+// say. It does not ask robots.txt.
 func (p *Page) wants(l Link) bool {
 	return !l.PageNoFollow && (!l.NoFollow || p.opts.FollowRelNoFollow)
 }
@@ -195,7 +195,7 @@ func (p *Page) check(ctx context.Context) error {
 func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
 
 // findBase sets Base to the href of the first <base> that has one (WHATWG HTML
-// §4.2.3). If this href is no http or https URL, Base stays as it is.
+// §4.2.3). If this href is not an http or https URL, Base stays as it is.
 func (p *Page) findBase(s *goquery.Selection) {
 	s.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if inTemplate(s) {
@@ -276,9 +276,9 @@ func (r relation) has(word string) bool {
 	return false
 }
 
-// resolve is like the function resolve, with the page's Base. After Base has
-// added more than maxAdded bytes to the page's addresses, it sets Truncated and
-// returns nil.
+// resolve calls the function resolve with the page's Base. But if Base has
+// added more than maxAdded bytes to the page's addresses by now, it sets
+// Truncated and returns nil.
 func (p *Page) resolve(address string) *url.URL {
 	if p.added > maxAdded {
 		p.Truncated = true

@@ -23,9 +23,9 @@ const defaultMaxBytes = 16 << 20
 // (robotsmw.Page.Refusal), because the links of a refusal are not the site's.
 //
 // If the body cannot be read, Read returns an error and no Page. If ctx ends
-// before a Checker has judged all links, Read returns an error of ctx together
-// with the Page. If a single link could not be judged, its Err says why. A body
-// with a content coding is an error: a caller that sets Accept-Encoding has to
+// while a Checker judges the links, Read returns an error of ctx together with
+// the Page. If a single link could not be judged, its Err says why. A body with
+// a content coding is an error: a caller that sets Accept-Encoding has to
 // decode the body and call FromHTML.
 func Read(ctx context.Context, resp *http.Response, opts Options) (*Page, error) {
 	defer resp.Body.Close()

@@ -25,9 +25,9 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields is how many fields of one kind are read from our group, and how
-// many licences or unknown signals are returned, at most. Real files have a
-// handful.
+// maxFields is the limit for the fields of one kind that are read from our
+// group. It is also the limit for the licences and the unknown signals that are
+// returned. Real files have a handful.
 const maxFields = 256
 
 // inForce returns the fields of our group that have one of these names and

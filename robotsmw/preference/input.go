@@ -29,8 +29,8 @@ type Input struct {
 	TDMRep TDMRep // the origin's /.well-known/tdmrep.json, by ParseTDMRep; nil: none, or not used
 
 	// RSL are the page's RSL files, as ParseRSL returned them. The caller
-	// fetches them from the addresses that Licenses lists. Empty: there are
-	// none, or they are not used.
+	// fetches them, for example from the addresses that Licenses lists. Empty:
+	// there are none, or they are not used.
 	RSL []*RSL
 }
 

@@ -8,7 +8,7 @@ type Use string
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training an AI model on images: noimageai or a denied TrainAI denies it
+	TrainAIImages Use = "train-ai-images" // training an AI model on images: noimageai denies it, and what denies TrainAI
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 

@@ -227,7 +227,8 @@ func TestSignalsAddUp(t *testing.T) {
 	}
 }
 
-// Drafts change, so a crawler can log by which draft an answer was read.
+// Drafts change, so a crawler may want to log by which draft it has read an
+// answer.
 func TestDraftsAreLabelled(t *testing.T) {
 	for signal, want := range map[Signal]bool{ContentUsage: true, PolicyToken: true, TDMReservation: true, ContentSignal: false, NoAI: false} {
 		if got := signal.Draft() != ""; got != want {

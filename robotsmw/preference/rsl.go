@@ -40,7 +40,7 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // bytes of a file
-	maxRSLItems  = 1000    // of one kind: content in a file, license in a content, usage in a license
+	maxRSLItems  = 1000    // the limit for contents of a file, licences of a content, terms of a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 

@@ -259,7 +259,7 @@ func (p *parser) string() (value any, ok bool) {
 // missing: the RFC recommends to accept this. Wrong padding is an error.
 func (p *parser) byteSequence() (value any, ok bool) {
 	text, rest, closed := strings.Cut(p.rest[1:], ":")
-	if !closed || strings.ContainsAny(text, "\r\n") { // the decoder of base64 would skip these bytes
+	if !closed || strings.ContainsAny(text, "\r\n") { // the base64 decoder would skip these bytes
 		return nil, false
 	}
 	coding := base64.StdEncoding

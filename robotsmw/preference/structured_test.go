@@ -166,7 +166,7 @@ func TestParseDictionary(t *testing.T) {
 			{"a=:aGVsbG8=:", "a=:aGVsbG8=:"},
 			{"a=:+/+/:", "a=:+/+/:"},
 			{"a=:aGVsbG8:", "a=:aGVsbG8=:"}, // §4.2.7: missing padding SHOULD NOT be an error
-			{"a=:iZ==:", "a=:iQ==:"},        // §4.2.7: nor SHOULD padding bits that are not 0
+			{"a=:iZ==:", "a=:iQ==:"},        // §4.2.7: padding bits other than 0 SHOULD NOT be an error
 			{"a=:YQ=:", refused},
 			{"a=:YQ===:", refused},
 			{"a=:=YQ=:", refused},

@@ -26,7 +26,7 @@ func (in Input) contentUsage(use Use) (all []Statement) {
 			say(s.text, "robots.txt", s.line, s.path)
 		}
 	}
-	// All header lines form one Dictionary (RFC 9651 §3.2).
+	// All header lines are read as one Dictionary (RFC 9651 §3.2).
 	if lines := in.Header.Values("Content-Usage"); len(lines) > 0 {
 		say(strings.Join(lines, ", "), "header", 1, "")
 	}

@@ -59,12 +59,12 @@ func ask(m member) string {
 	}
 	for _, p := range m.params {
 		switch p.key {
-		case "created", "expires", "keyid", "tag": // Transport sends them
+		case "created", "expires", "keyid", "tag": // Transport sends these parameters
 		case "alg":
 			if p.value != `"ed25519"` && p.value != isTrue {
 				missing = append(missing, "alg="+printable(p.value))
 			}
-		default: // such as nonce
+		default: // Transport does not send others, such as nonce
 			missing = append(missing, p.key)
 		}
 	}

@@ -35,7 +35,7 @@ type DirectoryKey struct {
 }
 
 // Verifiers limit the size and the time of a fetch (draft section 6.7). These
-// are the limits of CheckDirectory: maxDirectory is in bytes.
+// are CheckDirectory's limits. maxDirectory is in bytes.
 const (
 	maxDirectory = 64 << 10
 	maxFetch     = 10 * time.Second
@@ -61,7 +61,7 @@ func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) 
 		return r
 	}
 	req.Header.Set("Accept", directoryType)
-	req.Header.Set("Accept-Encoding", "identity") // net/http would decode gzip, and Content-Digest would not fit
+	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http decodes gzip, and Content-Digest does not fit the body
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -231,7 +231,7 @@ func (r *DirectoryReport) checkDigest(h http.Header, body []byte) {
 }
 
 // verify checks one signature. If it is valid, verify returns when it expires
-// and its key. If not, why says the reason.
+// and its key. If not, why gives the reason.
 func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input member, value *member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
 	if !input.isList {
 		return until, nil, "it does not say what it covers"
@@ -278,7 +278,7 @@ func (r *DirectoryReport) verify(req *http.Request, resp *http.Response, input m
 }
 
 // coveredBy returns the components that a signature covers, with their values.
-// If a verifier could not trust a signature of these components, why says the
+// If a verifier could not trust a signature of these components, why gives the
 // reason.
 func coveredBy(list []item, req *http.Request, resp *http.Response) (covered []component, why string) {
 	seen := make(map[string]bool)

@@ -42,9 +42,9 @@ type Directory struct {
 	// because the keys would otherwise seem to belong to that host. Required.
 	Authority string
 
-	// Keys are the private keys, in the order in which they sign the answer and
-	// their public parts are published. See [ReadKey]. One is required; two are
-	// usual while keys change; ten are the most.
+	// Keys are the private keys whose public parts are published. All of them
+	// sign each answer, in this order. See [ReadKey]. One is required. Two are
+	// usual while keys change, and ten are the most.
 	Keys []ed25519.PrivateKey
 
 	// Validity is how long the signatures of an answer are valid, in whole
@@ -83,11 +83,11 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// Response returns the directory's answer as of a time: the header fields and
-// the body. A web server without the keys may serve both unchanged for half of
-// Validity. An answer that is cached at the end of that time still has valid
-// signatures when the cache drops it. An error says which field of the
-// Directory is wrong.
+// Response returns the answer that the directory gives at the time now: the
+// header fields and the body. A web server without the keys may serve both
+// unchanged for half of Validity. An answer that is cached at the end of that
+// time still has valid signatures when the cache drops it. An error says which
+// field of the Directory is wrong.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	return header, body, nil
 }
 
-// maxKeys is the most keys that a directory may have. Verifiers set a limit too
+// maxKeys is how many keys a directory may have. Verifiers set a limit too
 // (draft section 6.7).
 const maxKeys = 10
 

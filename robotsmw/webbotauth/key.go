@@ -138,7 +138,7 @@ func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
 	return ed25519.PublicKey(key[ed25519.SeedSize:])
 }
 
-// checkKey returns an error if a key must not sign.
+// checkKey returns an error if a key must not be used to sign.
 func checkKey(key ed25519.PrivateKey) error {
 	if len(key) == 0 {
 		return errors.New("there is none: read one with ReadKey")

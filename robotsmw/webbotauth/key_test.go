@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// newKey makes a key that is no test key.
+// newKey makes a new random key.
 func newKey(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -18,8 +18,8 @@ import (
 type member struct {
 	key    string
 	isList bool
-	list   []item // if isList
-	item          // if not isList; but the params of a list are here too
+	list   []item // the value, if isList
+	item          // the value, if not isList; params are those of a list too
 }
 
 // An item is a bare item, serialized, and its parameters.
@@ -31,7 +31,8 @@ type item struct {
 // A param is a parameter. Its value is a bare item, serialized.
 type param struct{ key, value string }
 
-// isTrue is the value of a key without a value: the Boolean true, serialized.
+// isTrue is the Boolean true, serialized. A key that is written without a value
+// has this value.
 const isTrue = "?1"
 
 // fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
@@ -338,7 +339,7 @@ func (r *reader) quoted() string {
 
 func (r *reader) byteSequence() string {
 	text, rest, ok := strings.Cut(r.s[1:], ":")
-	if !ok || strings.ContainsAny(text, "\r\n") { // the decoder of base64 would skip these bytes
+	if !ok || strings.ContainsAny(text, "\r\n") { // the base64 decoder would skip these bytes
 		return r.fail()
 	}
 	// A sender may have left out the padding (RFC 9651 §4.2.7).

@@ -53,14 +53,14 @@ type Transport struct {
 	// False sends a dictionary with one member, as the draft demands.
 	//
 	// Cloudflare's documents of July 2026 ask for the string, and say that
-	// verification fails if a member of a dictionary is covered. Cloudflare's
-	// own library accepts both forms. According to reports, its network accepts
-	// both too, but Cloudflare does not document this. Amazon and Google do not
-	// say which form they accept.
+	// verification fails if the signature covers a member of a dictionary.
+	// Cloudflare's own library accepts both forms. According to reports, its
+	// network accepts both too, but Cloudflare does not document this. Amazon
+	// and Google do not say which form they accept.
 	LegacyAgent bool
 
-	// Logger gets a warning about the first request that has one of the three
-	// fields already. Nil: slog.Default().
+	// Logger gets a warning about the first request that has a Signature,
+	// Signature-Input or Signature-Agent already. Nil: slog.Default().
 	Logger *slog.Logger
 
 	prepare sync.Once
@@ -81,7 +81,7 @@ type fixed struct {
 // label is the name of our signature, and of our member of Signature-Agent.
 const label = "sig1"
 
-// The header fields that a signed request has in addition to its own.
+// These header fields are added to a request that is signed.
 const (
 	signatureField      = "Signature"
 	signatureInputField = "Signature-Input"
@@ -110,7 +110,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections calls Base's method of this name, if there is one.
-// http.Client.CloseIdleConnections needs it.
+// http.Client.CloseIdleConnections calls this method.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()

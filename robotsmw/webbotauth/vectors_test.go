@@ -27,8 +27,8 @@ const (
 	testAgent = "https://signature-agent.test"
 )
 
-// The signatures are printed in the draft (appendix E.2), in its test data
-// (web_bot_auth_architecture_v1 and _v2) and in RFC 9421 (appendix B.2.6).
+// The expected signatures are printed in the draft (appendix E.2), in its test
+// data (web_bot_auth_architecture_v1 and _v2) and in RFC 9421 (appendix B.2.6).
 func TestVectors_Requests(t *testing.T) {
 	const (
 		key    = `;created=1735689600;keyid="` + testKeyID + `";alg="ed25519"`

@@ -3,7 +3,7 @@
 //
 //	rec := c.Get(origin)                // nearly every call needs no more
 //	rec, f, started, err := c.Begin(…)  // a record that is new, or a Flight
-//	if started { go … c.End(f, …) }     // who began it makes the fetch
+//	if started { go … c.End(f, …) }     // the caller that began it fetches
 //	rec, err = f.Wait(ctx)              // all callers wait for its result
 //
 // A redirect may make one flight wait for another (Queue, WaitBehind). The
@@ -23,8 +23,8 @@ import (
 )
 
 // A Cache holds the record of each origin, and the fetch under way for it. It
-// has a limit of origins and one of bytes. To keep them, it drops the origins
-// that were used least recently.
+// has a limit of origins and one of bytes. To keep these limits, it drops the
+// origins that were used least recently.
 //
 // A Cache has shards, so many goroutines can look origins up at the same time.
 // A small cache has one shard and keeps its limits exactly. In a large cache
@@ -51,8 +51,8 @@ type Cache struct {
 
 type shard struct {
 	// hot is the entry that was looked up last, as long as it is first in the
-	// list or not in the list at all. A lookup of hot needs no lock, because a
-	// crawl asks for one origin many times, on all cores.
+	// list or not in the list at all. A lookup of hot needs no lock. This helps
+	// because a crawl asks for one origin many times, on all cores.
 	hot atomic.Pointer[entry]
 
 	mu       sync.Mutex // guards the fields below; locked for map and list work only, not during a wait
@@ -118,12 +118,12 @@ func (c *Cache) Get(origin []byte) *record.Record {
 }
 
 // Begin returns the fetch under way for the origin, or a new one if there is
-// none. started says that the Flight is new: its caller must make the fetch and
-// call End. If there is a record by now that needs no fetch, Begin returns the
-// record and no Flight. Unless background is set, it does the same with a
-// record that needs only a refresh. If there is no room for a new origin, the
-// error is a *politeness.DelayError. A caller that gets a Flight must call its
-// Wait, Leave or GoOn.
+// none. started says that the Flight is new: then the caller must make the
+// fetch and call End. If there is a record by now that needs no fetch, Begin
+// returns the record and no Flight. Unless background is set, it does the same
+// with a record that needs only a refresh. If there is no room for a new
+// origin, the error is a *politeness.DelayError. A caller that gets a Flight
+// must call its Wait, Leave or GoOn.
 func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool, err error) {
 	s := c.shard([]byte(name))
 	s.mu.Lock()
@@ -196,7 +196,7 @@ func (c *Cache) Forget(name string) {
 }
 
 // Size returns how many origins are in the cache, without those with a fetch
-// under way, and how many bytes all take.
+// under way, and how many bytes all entries and documents take.
 func (c *Cache) Size() (origins int, bytes int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -320,7 +320,7 @@ func (s *shard) evict(e *entry) {
 	s.forget(e)
 }
 
-// forget removes an entry, which drop has treated already, from the map.
+// forget removes an entry from the map, after drop has removed it elsewhere.
 func (s *shard) forget(e *entry) {
 	s.cool(e)
 	delete(s.entries, e.origin)
@@ -340,7 +340,7 @@ func (s *shard) shrink() {
 func (s *shard) cool(e *entry) { s.hot.CompareAndSwap(e, nil) }
 
 // release moves the entries whose next try is due back to the list. Entries
-// that stand for a domain are forgotten instead.
+// that stand for a domain are forgotten instead. It ends with shrink.
 func (s *shard) release(now time.Time) {
 	for len(s.held) > 0 && !s.held[0].rec.Load().Waiting(now) {
 		e := s.held[0]

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// ShortWait divides the times that a fetch may have to wait for its slot. A
-	// wait of up to ShortWait is taken for an interval. In a longer wait the
-	// host is said to rest, and a good copy serves instead of the fetch.
+	// ShortWait is the longest wait for a slot that is taken for an interval.
+	// During a longer wait the host is said to rest, and a good copy serves
+	// instead of the fetch.
 	ShortWait = 10 * time.Second
 
 	// longWait is the longest time that a fetch may wait for its slot while no
@@ -30,8 +30,8 @@ const (
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped: nothing was asked, so nothing is lost. A flight that has
 // had a slot goes on, and its result is kept. So does a refresh, for which no
-// caller waits. But these two are dropped as well if they would have to wait
-// for more than [longWait].
+// caller waits. But these two are dropped as well if no caller waits and the
+// slot is further away than [longWait].
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -59,7 +59,7 @@ type Flight struct {
 	waiting int            // how many callers and flights wait for it
 	refresh bool           // whether it goes on if nobody waits for it
 	begun   bool           // it has had a slot
-	dropped bool           // nobody waited for it any more, so ctx has ended early
+	dropped bool           // nobody waited for it any more, so ctx was cancelled
 	copy    *record.Record // the latest record before it, in memory or the Store
 	until   time.Time      // when its slot is expected; zero: it waits for none
 	instead *record.Record // copy, if it is good, marked as delayed: it serves until then
@@ -132,8 +132,8 @@ func (f *Flight) delay() *politeness.DelayError {
 	return &politeness.DelayError{Host: origin.Host(f.Origin), Until: f.until}
 }
 
-// Leave says that one of the callers that got the flight from Begin does not
-// wait for it, or no longer.
+// Leave says that a caller, which got the flight from Begin, will not wait for
+// it.
 func (f *Flight) Leave() { f.leave(false) }
 
 // GoOn is like Leave, but makes the flight a refresh, which goes on even if
@@ -244,10 +244,10 @@ func (q *queues) Queue(f, other *Flight) bool {
 	return true
 }
 
-// WaitBehind waits for f, which was queued behind other, until other ends, and
-// returns other's result. Meanwhile it tells f's own callers when other will
-// get its slot. If other's host rests, it returns the good copy of other. If f
-// is dropped, it returns f's delay as the error.
+// WaitBehind makes f wait until other ends, and returns other's result. f must
+// have been queued behind other. Meanwhile WaitBehind tells f's own callers
+// when other will get its slot. If other's host rests, it returns the good copy
+// of other. If f is dropped, it returns f's delay as the error.
 func (q *queues) WaitBehind(f, other *Flight) (*record.Record, error) {
 	defer func() {
 		q.mu.Lock()

@@ -32,7 +32,7 @@ func causeOf(text string) string {
 		}
 		cause = utf8.AppendRune(cause, r)
 	}
-	if len(cause) == 0 { // without any words, the failure would not be seen
+	if len(cause) == 0 { // without a cause, the record would not seem to have failed
 		return "no reason given"
 	}
 	return string(cause)

@@ -47,7 +47,7 @@ func FuzzCause(f *testing.F) {
 }
 
 // The largest record that a server can cause takes at most 64 KiB in a Store.
-// And if a Store has a larger one, Decode cuts its cause and refuses its URL.
+// If a Store has a larger record, Decode cuts its cause and refuses its URL.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Now()

@@ -17,7 +17,7 @@ import (
 )
 
 // storedRecord is the first line of a stored value, as JSON. The rest of the
-// value is the body of the robots.txt. It is empty if the origin has no
+// value is the body of the robots.txt. The body is empty if the origin has no
 // robots.txt, or if the origin redirects to the robots.txt of another origin,
 // whose value has the body. The body is stored whole, so a crawler with other
 // product tokens can use it too.
@@ -88,8 +88,8 @@ func Encode(name string, rec *Record, body []byte) []byte {
 // value must be for this origin, its body must have the hash that the first
 // line states, and no lifetime or pause may be longer than this package would
 // give. If the origin shares the file of another origin, elsewhere returns the
-// body with this hash that is stored there, or nil if that is missing. Then the
-// error of Decode is fs.ErrNotExist.
+// body with this hash that is stored there. If that is missing, elsewhere
+// returns nil, and Decode's error wraps fs.ErrNotExist.
 func (k *Kind) Decode(name string, value []byte, elsewhere func(name string, hash [sha256.Size]byte) []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {

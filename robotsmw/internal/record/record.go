@@ -26,7 +26,7 @@ const clockSkew = time.Minute
 type State uint8
 
 const (
-	None        State = iota // nothing is known: no fetch has succeeded yet
+	None        State = iota // nothing is known: no fetch has had a usable answer
 	Good                     // 2xx: rules
 	Unavailable              // 4xx, or a redirect that leads nowhere: no rules
 	Forbidden                // 401 or 403 under DisallowForbidden: all is disallowed
@@ -74,8 +74,8 @@ type Failure struct {
 	Retry  time.Time // when the next fetch may be tried
 
 	// Delay is nil if the latest fetch failed. Otherwise a limiter refused to
-	// let it wait for its slot, at the origin's host or at one that the origin
-	// redirects to.
+	// let this fetch wait for its slot, at the origin's host or at one that the
+	// origin redirects to.
 	Delay *politeness.DelayError
 }
 
@@ -131,7 +131,7 @@ func (r *Record) Waiting(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
 
-// Use says what a caller may do with a record now.
+// Use says what a caller may do with a record now. r may be nil.
 func (r *Record) Use(now time.Time) Use {
 	switch {
 	case r == nil:
@@ -221,7 +221,7 @@ func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError
 }
 
 // Postponed returns the refusal of the limiter that put off the latest fetch,
-// if nothing else is known that is in force now. Otherwise it returns nil.
+// if the state in force is None. Otherwise it returns nil.
 func (r *Record) Postponed(now time.Time) error {
 	if f := r.Failure; f != nil && f.Delay != nil && r.InForce(now) == None {
 		return f.Delay
