@@ -277,8 +277,8 @@ func ended(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
 
-// path returns the name of a key's file with this suffix. It is made of the
-// key's hash. The files are in 256 directories.
+// path returns the path of a key's file with this suffix. Its directory and its
+// name are made of the key's hash.
 func (s *Store) path(key, suffix string) string {
 	h := sha256.Sum256([]byte(key))
 	name := fmt.Sprintf("%x", h[:20])
@@ -305,7 +305,7 @@ func (s *Store) sweep() {
 			if now.Sub(info.ModTime()) > tempAge {
 				os.Remove(path)
 			}
-		case strings.HasSuffix(d.Name(), lockSuffix): // removed if it has expired, because its owner died
+		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
 			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := value{path, info.Size(), info.ModTime()}

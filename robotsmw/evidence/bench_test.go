@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// aRequest returns a function that tells rec what a crawl tells it for each
-// page: the request starts with a decision, is answered, and ends.
+// aRequest returns a function that tells rec what a crawl tells a Recorder
+// about each page: the request starts with a decision, is answered, and ends.
 func aRequest(tb testing.TB, rec *Recorder) func() {
 	tb.Helper()
 	var web robotstest.Internet

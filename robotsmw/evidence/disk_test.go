@@ -83,8 +83,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly returns a web of one site, and an edit of a crawler's options that
-// sets a Limiter without a pace.
+// quickly returns a web of one site, and a function that gives a crawler's
+// options a Limiter without a pace.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
@@ -132,8 +132,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 is like mustRead, for a record that may lack robots.txt files,
-// because they are lost.
+// mustRead2 is like mustRead, for a record that may have lost robots.txt files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)

@@ -13,16 +13,16 @@
 //	client, err := robotsmw.NewClient(opts)
 //
 // No request waits for the record. If the disk is full or too slow, lines are
-// lost. The record then says which span of time they are from, and proves
+// lost. The record then says in which span of time lines were lost, and proves
 // nothing about that span. If the process is killed, the lines that it had not
 // written yet are missing: those of the last milliseconds, or of a longer time
 // if the disk is slow. The last line may then be incomplete. If the machine
-// loses power, everything that it had not yet written to the disk is missing.
+// loses power, everything that was not on the disk yet is missing.
 //
 // # The directory
 //
 // One process at a time writes a record. Where the operating system has flock,
-// a second one gets an error. Later processes may continue the record. Each
+// a second process gets an error. Later processes may continue the record. Each
 // call of [Open] begins a session. A record is about one robot; within a
 // session, [Recorder.Observe] makes sure of that.
 //
@@ -157,8 +157,9 @@
 //   - start: by a clock that nobody sets. The differences between start, at,
 //     end, until and paused_until of one limiter in one session are real times
 //   - interval (always there): the larger of delay (always there) and
-//     crawl_delay. The host's starts keep it, without jitter. interval_why:
-//     "delay", "adaptive delay", "crawl-delay"
+//     crawl_delay. The starts of requests to the host are this far apart, or
+//     farther with jitter. interval_why: "delay", "adaptive delay",
+//     "crawl-delay"
 //   - paused_until: the end of the latest pause of the host
 //   - waited; waited_for: what the longest part of the wait was for, as a
 //     [politeness.Reason]

@@ -99,8 +99,8 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes may wait for a slow disk. Lines that come on
-// top of them are lost.
+// longestQueue is how many bytes may wait for a slow disk. Further lines are
+// lost.
 const longestQueue = 16 << 20
 
 // mostFiles is how many files are remembered as written. Before one more is

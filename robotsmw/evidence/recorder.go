@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options limit how much space a record takes. The zero value suits most
-// crawls.
+// Options say how much space a record may take, and who is warned. The zero
+// value suits most crawls.
 type Options struct {
 	// MaxBytes limits the size of the record, with all its files. If a further
 	// segment could make the record larger, the oldest segments are deleted. A

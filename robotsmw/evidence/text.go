@@ -42,8 +42,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendMember(b, name), n, 10)
 }
 
-// appendTrue appends a member whose value is true. If is is false, it appends
-// nothing.
+// appendTrue appends a member whose value is true, or nothing if the argument
+// is false.
 func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b

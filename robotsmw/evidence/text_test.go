@@ -48,8 +48,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// follows never panics, and what it accepts as a line is JSON and has the
-// number after prev.
+// follows never panics. A line that it accepts is JSON, and its number is one
+// more than that of prev.
 func FuzzFollows(f *testing.F) {
 	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
 	f.Add(line)

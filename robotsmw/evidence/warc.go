@@ -147,7 +147,7 @@ func clean(text string) string {
 type warcFile struct {
 	name   string
 	info   string        // the id of its warcinfo
-	out    []byte        // what is not yet on the disk
+	out    []byte        // records that are not on the disk yet
 	good   int64         // bytes on the disk
 	sum    hash.Hash     // of the bytes on the disk
 	random *rand.ChaCha8 // makes the ids of records
@@ -178,12 +178,12 @@ func (w *warcFile) begin(name string, now time.Time) {
 		"application/warc-fields")
 }
 
-// whole describes the file as far as it is on the disk.
+// whole returns the file's name, and the size and hash of what is on the disk.
 func (w *warcFile) whole() *whole {
 	return &whole{w.name, w.good, [sha256.Size]byte(w.sum.Sum(nil))}
 }
 
-// A whole describes a whole WARC file.
+// A whole has the name, the size and the hash of a WARC file.
 type whole struct {
 	name  string
 	bytes int64
@@ -345,7 +345,7 @@ func (w *warcFile) member(head, block []byte, kind string) place {
 	return p
 }
 
-// flush writes to the disk what is not there yet.
+// flush writes the records in out to f.
 func (w *warcFile) flush(f io.Writer) error {
 	if len(w.out) == 0 {
 		return nil

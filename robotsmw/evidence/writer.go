@@ -157,8 +157,8 @@ func (w *writer) write(b *batch) {
 	}
 }
 
-// add appends an entry to the lines that are not on the disk yet, and to the
-// WARC file what belongs there.
+// add appends an entry to the lines that are not on the disk yet. If the entry
+// belongs into the WARC file too, add puts it there.
 func (w *writer) add(e *entry, text []byte) {
 	var more []byte
 	if e.exchange != nil {
@@ -171,9 +171,9 @@ func (w *writer) add(e *entry, text []byte) {
 	}
 }
 
-// flush writes to the disk what is not there yet, and then a loss line if lines
-// were lost. If the disk fails, flush gives up the segment, and kept is how
-// many lines of out are whole on the disk.
+// flush adds a loss line if lines were lost. It then writes the records of the
+// WARC file and the lines of out to the disk. If the disk fails, flush gives up
+// the segment, and kept is how many lines of out are whole on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -212,8 +212,8 @@ func (w *writer) flush() (kept int, ok bool) {
 	return 0, true
 }
 
-// fail gives up the open segment, if there is one. The next one is tried after
-// a second at the earliest.
+// fail gives up the open segment, if there is one. The next segment is tried
+// after a second at the earliest.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
 		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)

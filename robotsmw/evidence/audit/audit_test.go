@@ -266,8 +266,8 @@ func TestRead_Unaudited(t *testing.T) {
 	}
 }
 
-// Each host has its own robots.txt. A robot's first page is looked for on each
-// host.
+// Each host has its own robots.txt. On each host, a robot has to ask for it
+// before its first page.
 func TestRead_Caddy(t *testing.T) {
 	h := new(History)
 	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"))

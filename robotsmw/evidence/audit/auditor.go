@@ -32,7 +32,7 @@ type Auditor struct {
 	last     *robot
 }
 
-// A robot has all that is known about the robot with one product token.
+// A robot has the sites and the result of one product token.
 type robot struct {
 	name  string
 	sites map[string]*site
@@ -41,8 +41,8 @@ type robot struct {
 
 // Add judges a request, or keeps it until it can be sorted. Requests may come
 // up to ten seconds away from their place. A request that comes later than that
-// counts as a jump: no gap is judged between the requests before it and those
-// from it on. A request without a time is broken.
+// counts as a jump: no gap is judged across it. A request without a time is
+// broken.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {
@@ -251,8 +251,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 }
 
 // allowed reports a violation if the file in force forbids a page. It returns
-// false if it cannot decide, because it does not know what the file said that
-// the robot fetched last.
+// false if it cannot decide, because it does not know the file that the robot
+// fetched last.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -303,7 +303,8 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited adds a request to the host's Span that is open, or opens one.
+// unaudited adds a request that cannot be judged to its host's open Span. If
+// there is none, it opens one.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A line of Caddy is a JSON object, such as this one, which is broken here to
-// be read:
+// A line of Caddy is a JSON object. This one is broken into several lines here:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
@@ -25,8 +24,8 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// A caddyLine has the members of a line that matter. Each is as the line has
-// it: a string has its quotes. nil: the line does not have the member.
+// A caddyLine has the members of a line that matter, as they are in the line: a
+// string has its quotes. A member that the line does not have is nil.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte

@@ -29,8 +29,8 @@ var (
 
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// longestRecord is how many bytes a line of a record may have. Of a longer line
-// the end may be missing, and then it is broken.
+// longestRecord is how many bytes a line of a record may have. A longer line
+// may be cut off, and then its hash is wrong.
 const longestRecord = 16 << 20
 
 // ReadRecord judges the record of a crawl that package evidence has written
@@ -89,7 +89,7 @@ type chain struct {
 	hash   string // of the last line; "": there is none
 	open   bool   // a session has begun and has no close line yet
 	file   string // the segment that is read
-	number int    // of its lines, how many were read
+	number int    // how many of its lines were read
 }
 
 func (c *chain) say(file string, line int, err error) {
@@ -162,8 +162,9 @@ func (c *chain) segment(name, next string) error {
 	return nil
 }
 
-// cutAt returns the offset at which the segment name ends, as the segment next
-// says in its first line. If next does not say this, cutAt returns -1.
+// cutAt returns the offset at which the good part of a segment ends, as the
+// first line of the next segment says. If that line does not say so, cutAt
+// returns -1. name and next are the files of the two segments.
 func (c *chain) cutAt(name, next string) int64 {
 	if next == "" {
 		return -1
@@ -257,7 +258,8 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost counts the requests that were lost, as a loss line says, as unaudited.
+// lost counts as unaudited the requests that were lost according to a loss
+// line.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]

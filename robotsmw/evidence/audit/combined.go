@@ -13,8 +13,9 @@ import (
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
 // The same line then has the referrer and the User-Agent: "-" "ExampleBot/1.0".
-// nginx's $msec and $request_time may follow, as 1795168800.123 0.005, and then
-// anything else. Apache's vhost_combined begins with the host and its port.
+// nginx's $msec and $request_time may follow, such as 1795168800.123 0.005, and
+// then anything else. Apache's vhost_combined begins with the host and its
+// port.
 
 var (
 	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
@@ -241,8 +242,8 @@ func vhost(names []byte) []byte {
 	return nil
 }
 
-// agent returns the product token of a User-Agent as a line has it, with
-// escapes. It has a cache.
+// agent returns the product token of a User-Agent. s is the text in the line,
+// with its escapes. The results are cached.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token
@@ -252,8 +253,8 @@ func (p *parser) agent(s []byte) string {
 	return token
 }
 
-// host returns the host's name for a Host header or the host in Apache's log.
-// It has a cache.
+// host returns the name of a host. s is a Host header, or the host in a line of
+// Apache. The results are cached.
 func (p *parser) host(s []byte) string {
 	if host, ok := p.hosts[string(s)]; ok {
 		return host

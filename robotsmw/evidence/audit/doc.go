@@ -41,15 +41,15 @@
 //     robot to leave the host alone, and that time was not over. At most 24
 //     hours count. The combined format does not have this header.
 //
-// A request for which no robots.txt is known is unaudited: it is counted, and
-// its time is part of a [Span]. So is a request that may have been allowed by a
-// file that the robot fetched before the first known one. So is a request that
-// took so long that its gaps can no longer be judged.
+// A request is unaudited if no robots.txt is known for it, if it may have been
+// allowed by a file that the robot fetched before the first known one, or if it
+// took so long that its gaps can no longer be judged. An unaudited request is
+// counted, and its time is part of a [Span].
 //
 // # What is known of time
 //
-// Gaps are measured between the starts of requests. Caddy's log has the starts,
-// as ts less duration. The combined format has them if $msec and $request_time
+// Gaps are measured between the starts of requests. Caddy's log has the starts:
+// ts minus duration. The combined format has them if $msec and $request_time
 // follow it. A WARC file has them as dates. The combined format by itself has
 // only the second in which a request ended. Then a gap counts as a violation
 // only if neither rounding nor the durations of requests can explain it. This

@@ -21,8 +21,8 @@ type History struct {
 // Add adds a robots.txt. It comes into force at the time from; if from is zero,
 // it always was in force. host is "example.com" or "https://example.com",
 // because http and https may have different files. "" stands for every host.
-// status is that of the answer: with a 2xx, body is the file; a 304 changes
-// nothing; a 5xx allows nothing; and any other status allows everything.
+// status is that of the answer. With a 2xx, body is the file. A 304 changes
+// nothing, a 5xx allows nothing, and any other status allows everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {

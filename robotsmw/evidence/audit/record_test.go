@@ -146,8 +146,8 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 	}
 }
 
-// Records that are not whole: the audit tells what is missing or changed, and
-// in which line.
+// If something in a record is missing or changed, the audit tells this, and in
+// which line.
 func TestReadRecord_NotWhole(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -163,7 +163,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	tests := []struct {
 		name  string
 		dir   fstest.MapFS
-		lines string // of what is told
+		lines string // the file and line of each Broken
 		cut   int
 	}{
 		{"whole", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text)}}, "", 0},

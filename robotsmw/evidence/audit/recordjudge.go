@@ -24,7 +24,7 @@ type recordJudge struct {
 	limiters map[int]*recordLine         // limiter lines
 	hosts    map[string]*recordHost      // by limiter and key
 	starts   []*recordLine               // lines about the pace that are not judged yet, in the order of their times
-	newest   time.Time                   // the latest time of these lines so far
+	newest   time.Time                   // the latest time of such a line so far
 }
 
 // A state is what was known about an origin's robots.txt from the time from on.
@@ -323,9 +323,9 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	return errDecision
 }
 
-// isStale reports whether the file that a decision names was too old. It was if
-// there was a newer file, or if it was past its lifetime although the server
-// could be reached.
+// isStale reports whether the file that a decision names was too old. The file
+// was too old if another file was in force, or if its lifetime was over
+// although the server could be reached.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:

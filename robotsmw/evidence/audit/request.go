@@ -39,7 +39,7 @@ type event struct {
 	url        string
 	robot      string // product token
 	status     int
-	wait       int64    // counts from the answer
+	wait       int64    // the Retry-After, counted from the answer; 0: none
 	capture    *capture // the answer to a request for robots.txt; nil: not known
 	epoch      int      // times of two epochs cannot be compared
 }
@@ -53,8 +53,9 @@ func (e *event) time() int64 {
 	return e.start
 }
 
-// key returns the time by which events are sorted. For a page it is the start.
-// For a robots.txt it is the end, because only then its rules are known.
+// key returns the time by which events are sorted. For a page it is the start,
+// if that is known. For a robots.txt it is the end, because its rules are known
+// only then.
 func (e *event) key() int64 {
 	if e.start != never && !e.isRobots() {
 		return e.start

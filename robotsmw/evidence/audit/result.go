@@ -13,7 +13,7 @@ type Result struct {
 	Requests   int // all requests, also those of browsers
 	Violations int
 	Unaudited  int            // requests of robots that cannot be judged; those for robots.txt do not count
-	Broken     int            // lines and records that could not be read
+	Broken     int            // lines and records that could not be read or used
 	Cut        int            // inputs not read to their end; in a record, what is missing or wrong
 	Jumps      int            // lines whose time is more than ten seconds before that of an earlier line
 	Robots     []*RobotResult // those with the most violations first
@@ -50,8 +50,8 @@ type HostResult struct {
 type Day struct{ Requests, Violations, Unaudited int }
 
 // A Span is a time in which requests to a host could not be judged, mostly
-// because no robots.txt is known. No other request to the host in that time
-// could be judged. If Host is "", the host is not known.
+// because no robots.txt is known. The next request that can be judged ends the
+// Span. If a record has lost requests, that is a Span too, and its Host is "".
 type Span struct {
 	Host     string
 	From, To time.Time
@@ -60,7 +60,7 @@ type Span struct {
 
 // A Broken is a problem with a line or record that could not be read or used.
 type Broken struct {
-	Input string // its name
+	Input string // the name of the input
 	Line  int    // counted from 1; in an archive, the number of the record
 	Err   error
 	jump  bool // the line is used, but its time jumps back

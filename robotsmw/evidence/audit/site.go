@@ -26,7 +26,7 @@ type site struct {
 type fetch struct {
 	at     int64
 	scheme string // "": not known
-	saw    *file  // the file that it got; nil: not known
+	saw    *file  // the file that the robot got; nil: not known
 	good   bool   // 200 or 304
 }
 
@@ -51,10 +51,10 @@ func (s *site) fetch(f fetch) {
 	}
 }
 
-// lastGood returns the last fetch until a time that was answered with a 200 or
-// 304. It prefers a fetch with this scheme, because http and https may have
-// different files. If there is none, it returns the last one with the other
-// scheme, because a redirect may have led there.
+// lastGood returns the last fetch, up to the time at, that got a 200 or 304. It
+// prefers a fetch with this scheme, because http and https may have different
+// files. If there is none, it returns the last one with the other scheme,
+// because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {

@@ -220,9 +220,9 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. A line
-// that is longer than a header may be is cut to a length that is still too
-// long.
+// line reads a line of a header. The line is valid until the next read. A
+// longer line than fits into the buffer is cut, but it is still too long for a
+// header.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {
