@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -30,8 +31,10 @@ func TestRun_Mistakes(t *testing.T) {
 		want string // on standard error
 	}{
 		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
-		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "My Bot"},
-		{"a library's user agent", []string{"-user-agent=Go-http-client/1.1", "http://a.example/"}, "Go-http-client"},
+		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "-user-agent \"My Bot\": begin with your crawler's name, one word that is not a library's, as in \"ExampleBot/1.0 "},
+		{"user agent of two words, for the demo", []string{"-user-agent=My Bot", "demo"}, "-user-agent \"My Bot\""},
+		{"user agent of two words, for a card", []string{"-user-agent=My Bot", "-card"}, "-user-agent \"My Bot\""},
+		{"a library's user agent", []string{"-user-agent=Go-http-client/1.1", "http://a.example/"}, "-user-agent \"Go-http-client/1.1\""},
 		{"no scheme", []string{agent, "a.example"}, "http://a.example"},
 		{"another scheme", []string{agent, "ftp://a.example/"}, "as in http://example.com/\n"},
 		{"no host", []string{agent, "http://"}, "as in http://example.com/\n"},
@@ -100,6 +103,8 @@ func TestRun_Mistakes(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write the help as it is now into testdata/help.txt")
+
 func TestRun_Help(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"-h"}, &stdout, &stderr); status != tool.ExitOK || stderr.Len() > 0 {
@@ -113,6 +118,19 @@ func TestRun_Help(t *testing.T) {
 		if !strings.Contains(stdout.String(), flag) {
 			t.Errorf("the help does not mention %s", flag)
 		}
+	}
+	const file = "testdata/help.txt"
+	if *update {
+		if err := os.WriteFile(file, stdout.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stdout.String() != string(want) {
+		t.Errorf("the help has changed (go test -update writes it into %s):\n%s", file, stdout.String())
 	}
 }
 

@@ -21,10 +21,15 @@ func number(n int) string {
 
 // count returns a number with its noun, such as "2 links".
 func count(n int, noun string) string {
+	return number(n) + " " + nounFor(n, noun)
+}
+
+// nounFor returns the noun in the form that goes with a number.
+func nounFor(n int, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
-	return number(n) + " " + noun + "s"
+	return noun + "s"
 }
 
 // seconds writes a time in milliseconds for people: 12 ms, 1.50 s, 1:02:03.

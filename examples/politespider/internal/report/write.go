@@ -27,7 +27,7 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": count, "number": number, "visible": visible,
+		"seconds": seconds, "count": count, "noun": nounFor, "number": number, "visible": visible,
 	}).Parse(pageHTML))
 )
 

@@ -247,6 +247,46 @@ func TestCrawl_Bounds(t *testing.T) {
 	}
 }
 
+// A noun has the form that goes with its number.
+func TestWrite_Nouns(t *testing.T) {
+	lost := make([]record.Record, maxLost+2)
+	for i := range lost {
+		lost[i] = record.Record{URL: fmt.Sprintf("http://a.example/%d", i), Verdict: record.Failed}
+	}
+	hosts := []record.HostSummary{{Host: "a.example", Requests: 1}, {Host: "b.example", Requests: 1}}
+	for _, tt := range []struct {
+		n    int
+		want string
+	}{
+		{1, "1 request or refusal is counted, not shown. | Of 1 request to 1 host, | host 1 | 1 more change is not listed. | 1 more is not listed."},
+		{2, "2 requests and refusals are counted, not shown. | Of 2 requests to 2 hosts, | hosts 2 | 2 more changes are not listed. | 2 more are not listed."},
+	} {
+		c := New("", "", time.Now(), 0)
+		c.cut = tt.n
+		s := record.Summary{Fetched: tt.n, Hosts: hosts[:tt.n], Lost: lost[:maxLost+tt.n]}
+		c.Compare(record.Summary{Lost: lost[:maxLost-mostChanged]})
+		text := strings.Join(strings.Fields(write(t, c, s).text()), "")
+		for want := range strings.SplitSeq(tt.want, " | ") {
+			if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
+				t.Errorf("with %d of each, the page says nothing of %q:\n%s", tt.n, want, text)
+			}
+		}
+	}
+}
+
+// A crawl that could not go on was not stopped by a flag.
+func TestWrite_Stopped(t *testing.T) {
+	for stopped, want := range map[string]string{
+		"failed": "failed, 3 URLs still queued", "interrupted": "interrupted, 3 URLs still queued",
+		"max-time": "stopped at -max-time, 3 URLs still queued", "max-pages": "stopped at -max-pages, 3 URLs still queued",
+	} {
+		text := write(t, New("", "", time.Now(), 0), record.Summary{Stopped: stopped, Left: 3}).text()
+		if !strings.Contains(text, "· "+want) {
+			t.Errorf("the page says nothing of %q:\n%s", want, text)
+		}
+	}
+}
+
 func TestWrite_Fails(t *testing.T) {
 	if err := New("", "", time.Now(), 0).Write(fullDisk{}, record.Summary{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
+	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
@@ -82,6 +83,8 @@ var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+htt
 // means "no limit" by the one that the crawl uses for it.
 func (o *options) check() error {
 	switch {
+	case o.userAgent != "" && !named(o.userAgent):
+		return fmt.Errorf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.userAgent, demoAgent)
 	case !o.scope.known():
 		return fmt.Errorf("-scope %q: write host, domain or prefix", o.scope)
 	case o.maxDepth < 0:
@@ -115,6 +118,12 @@ func (o *options) check() error {
 		o.delay = -1
 	}
 	return o.place.Check()
+}
+
+// named reports whether a robots.txt can address the crawler by its User-Agent.
+func named(userAgent string) bool {
+	_, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: userAgent})
+	return err == nil
 }
 
 // demo sets the options to crawl the whole demo.

@@ -167,7 +167,8 @@ func usage(w io.Writer, flags *flag.FlagSet) {
 	flags.PrintDefaults()
 	fmt.Fprint(w, "\nExit status:\n"+
 		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+
-		"  1    not a single page was fetched, or something could not be kept: the output, the state of the crawl, a page\n"+
+		"  1    not a single page was fetched, or something could not be kept:\n"+
+		"       the output, the state of the crawl, a page, the report or the record\n"+
 		"  2    called wrongly\n"+
 		"  130  interrupted: by Ctrl-C, or SIGTERM\n")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -130,10 +131,10 @@ func rateExpectation(l *politeness.Limiter) string {
 		parts = append(parts, fmt.Sprintf("slower where answers are slow: a pause of %g response times", l.Adaptive.Factor))
 	}
 	if n := l.Budget.Requests; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d requests to a host in a day", n))
+		parts = append(parts, record.Count(int(n), "request")+" to a host in a day")
 	}
 	if n := l.Budget.Bytes; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d bytes of a host in a day", n))
+		parts = append(parts, record.Count(int(n), "byte")+" of a host in a day")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -45,6 +45,12 @@ func TestWrite(t *testing.T) {
 		{"adaptive", robotsmw.Options{Limiter: &politeness.Limiter{Concurrency: -1, Adaptive: politeness.Adaptive{Factor: 5}}}, func(c *card) (string, string) {
 			return c.WebBotAuth.RateExpectation, "max=1rps for each host; any number of requests at a time; slower where answers are slow: a pause of 5 response times"
 		}},
+		{"a budget", robotsmw.Options{Limiter: &politeness.Limiter{Budget: politeness.Budget{Requests: 500, Bytes: 1e6}}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time; 500 requests to a host in a day; 1000000 bytes of a host in a day"
+		}},
+		{"a budget of one", robotsmw.Options{Limiter: &politeness.Limiter{Budget: politeness.Budget{Requests: 1, Bytes: 1}}}, func(c *card) (string, string) {
+			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time; 1 request to a host in a day; 1 byte of a host in a day"
+		}},
 		{"control", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
 			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After up to 24h0m0s; 429; 503"
 		}},
