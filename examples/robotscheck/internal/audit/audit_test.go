@@ -123,6 +123,11 @@ func TestAudit_Page(t *testing.T) {
 			t.Errorf("the page says nothing of %q", want)
 		}
 	}
+	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>8<", "<dt>broken line</dt><dd>1<"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the page says nothing of %q", want)
+		}
+	}
 	if strings.Contains(string(text), "<script") {
 		t.Error("the page has a stranger's script")
 	}

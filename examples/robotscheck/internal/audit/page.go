@@ -23,6 +23,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"visible":  output.Printable,
 	"count":    output.Count,
 	"counts":   counts,
+	"noun":     output.Noun,
 	"number":   output.Thousands,
 	"why":      why,
 	"target":   target,

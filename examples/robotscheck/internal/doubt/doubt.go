@@ -4,6 +4,8 @@ package doubt
 
 import (
 	"bytes"
+	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,9 +24,27 @@ func Of(text []byte) string {
 	if !suspicious(text) {
 		return ""
 	}
+	return message(text, "too-large", "binary", "utf-16", "html", "html-error-page")
+}
+
+// OfPage returns a sentence that says why a page's text is none, or "". The rules
+// are those by which browsers recognize a type.
+func OfPage(text []byte) string {
+	text = text[:min(len(text), 512)]
+	switch kind := http.DetectContentType(text); {
+	case strings.HasPrefix(kind, "text/"), message(text, "utf-16") != "":
+		return ""
+	case kind == "application/octet-stream":
+		return "the page is not text"
+	default:
+		return "the page is not text but " + kind
+	}
+}
+
+// message returns the linter's first message with one of these codes, or "".
+func message(text []byte, codes ...lint.Code) string {
 	for _, p := range lint.Check(text) {
-		switch p.Code {
-		case "too-large", "binary", "utf-16", "html", "html-error-page":
+		if slices.Contains(codes, p.Code) {
 			return p.Message
 		}
 	}

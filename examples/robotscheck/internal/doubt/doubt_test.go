@@ -33,3 +33,26 @@ func TestOfFetched(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestOfPage(t *testing.T) {
+	long := strings.Repeat("text ", 1000)
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", "", ""},
+		{"HTML", "<!DOCTYPE html><title>Welcome</title>" + long, ""},
+		{"a part of a page", "\n <p>Welcome</p>", ""},
+		{"plain text", long, ""},
+		{"text in Latin-1", "caf\xe9", ""},
+		{"text in UTF-16", "\xff\xfe<\x00p\x00>\x00", ""},
+		{"text in UTF-16 without a mark", "<\x00t\x00i\x00t\x00l\x00e\x00>\x00", ""},
+		{"HTML with an odd byte at its end", "<title>\x01</title>", ""},
+		{"an icon", "\x00\x00\x01\x00\x02\x00\x10\x10\x00\x00", "the page is not text but image/x-icon"},
+		{"a picture", "\x89PNG\x0d\x0a\x1a\x0a" + long, "the page is not text but image/png"},
+		{"a compressed page", "\x1f\x8b\x08" + long, "the page is not text but application/x-gzip"},
+		{"a document", "%PDF-1.7\n" + long, "the page is not text but application/pdf"},
+		{"a program", "\x7fELF\x02\x01\x01\x00" + long, "the page is not text"},
+	} {
+		if got := OfPage([]byte(tt.text)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

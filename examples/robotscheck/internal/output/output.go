@@ -4,7 +4,6 @@ package output
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
 	"text/tabwriter"
@@ -31,10 +30,15 @@ func Printable(s string) string { return terminal.Printable(s, 400) }
 
 // Count returns a number with its noun: 1 file, 3,491 files.
 func Count(n int, noun string) string {
+	return Thousands(n) + " " + Noun(n, noun)
+}
+
+// Noun returns a noun in the form that goes with a number: file, files.
+func Noun(n int, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
-	return fmt.Sprintf("%s %ss", Thousands(n), noun)
+	return noun + "s"
 }
 
 // Thousands writes a number for people: 3,491.

@@ -14,6 +14,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/doubt"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/source"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -70,7 +71,7 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		}
 		in.RSL = append(in.RSL, terms)
 	}
-	r := p.report(command.ShownName(name), len(text), says, in)
+	r := p.report(command.ShownName(name), text, says, in)
 	if p.links {
 		u, err := command.ParseURL(base)
 		if err != nil {
@@ -99,6 +100,9 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 		KeepFiles:     true,
 		Logger:        slog.New(slog.DiscardHandler),
 	})
+	if err != nil && p.agent == "" {
+		return nil, robot.UserAgentError(userAgent)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	resp, err := (&http.Client{Transport: t}).Do(req)
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
-		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{}, Doubt: doubt.OfFetched(heard.Text(blocked.Decision.SHA256()))}, nil
+		return &report{Source: blocked.Decision.URL.String(), Agent: p.agent, Decision: &blocked.Decision, Restrictions: []string{},
+			Doubt: doubt.OfFetched(heard.Text(blocked.Decision.SHA256())), doubtful: blocked.Decision.RobotsURL}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -145,20 +150,23 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	for _, f := range terms {
 		in.RSL = append(in.RSL, f.RSL)
 	}
-	r := p.report(page.String(), len(text), says, in)
+	r := p.report(page.String(), text, says, in)
 	for i := range r.Licenses {
 		r.Licenses[i].Error = errorOf(terms, r.Licenses[i].URL)
 	}
-	r.Status, r.Decision, r.Doubt = resp.StatusCode, &decision, doubt.OfFetched(heard.Text(decision.SHA256()))
+	r.Status, r.Decision = resp.StatusCode, &decision
+	if r.Doubt == "" {
+		r.Doubt, r.doubtful = doubt.OfFetched(heard.Text(decision.SHA256())), decision.RobotsURL
+	}
 	if p.links && says.State == robotsmw.PageComplete {
 		return r, r.addLinks(ctx, text, page, says, t.Checker())
 	}
 	return r, nil
 }
 
-// report returns what the page of this size says.
-func (p *check) report(source string, size int, says robotsmw.Page, in preference.Input) *report {
-	if says.State == robotsmw.PageComplete && size > htmlmeta.Window {
+// report returns what the page says.
+func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input) *report {
+	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial
 	}
 	r := &report{
@@ -167,6 +175,9 @@ func (p *check) report(source string, size int, says robotsmw.Page, in preferenc
 		Examined:     says.State.String(),
 		Restrictions: restrictions(says.Directives),
 		Directives:   slices.Collect(says.Rules()),
+	}
+	if says.State != robotsmw.PageHeaderOnly {
+		r.Doubt, r.doubtful = doubt.OfPage(text), source
 	}
 	if says.Refusal.Kind != 0 {
 		r.Refusal = &says.Refusal

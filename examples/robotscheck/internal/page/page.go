@@ -30,7 +30,7 @@ a FILE, -header gives the header and -rsl the RSL files.
   robotscheck page -links https://example.com/
 
 Exit status: 0 the page restricts nothing, 1 it does, or robots.txt disallows it, 2 there is no answer, 3 there is
-an answer, but the robots.txt is cut at 500 KiB, binary, or an HTML page.
+an answer, but the page is not text, or the robots.txt is cut at 500 KiB, binary, or an HTML page.
 
 With -json, one object:
   source       the file, or the URL after redirects
@@ -44,7 +44,8 @@ With -json, one object:
                or "unknown", by [{"use", "answer", "signal", "where", "line", "path", "raw", "policy"}]
   licenses     [{"url", "where", "line", "error"}]; if there is an error, the terms could not be read
   links        with -links: [{"url", "element", "rel", "follow", "why"}]
-  doubt        for a URL, why its robots.txt may not be meant for robots; absent if there is no doubt
+  doubt        why the page is not text, or, for a URL, why its robots.txt may not be meant for robots; absent if there is
+               no doubt
   decision     for a URL, what its robots.txt says: url, allowed, reason, rule, line, robots_url, status, ...`,
 	Setup: func(flags *flag.FlagSet) command.Action {
 		p := check{header: make(http.Header)}

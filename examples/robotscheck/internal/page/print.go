@@ -62,7 +62,7 @@ func (r *report) print(w io.Writer) {
 
 func (r *report) printDoubt(w io.Writer) {
 	if r.Doubt != "" {
-		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", output.Printable(r.Decision.RobotsURL), output.Printable(r.Doubt))
+		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", output.Printable(r.doubtful), output.Printable(r.Doubt))
 	}
 }
 

@@ -27,8 +27,10 @@ type report struct {
 	Uses         []preference.Verdict `json:"uses,omitempty"`
 	Licenses     []license            `json:"licenses,omitempty"`
 	Links        []judgedLink         `json:"links,omitempty"`
-	Doubt        string               `json:"doubt,omitempty"` // about the robots.txt
+	Doubt        string               `json:"doubt,omitempty"` // about the page or its robots.txt
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
+
+	doubtful string // what Doubt is about
 }
 
 type license struct {

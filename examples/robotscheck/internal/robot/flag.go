@@ -3,6 +3,8 @@ package robot
 import (
 	"flag"
 	"strings"
+
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
 // defaultUserAgent is the User-Agent of requests unless -user-agent is given.
@@ -11,6 +13,12 @@ const defaultUserAgent = "robotscheck/1.0 (+https://github.com/goodbots/courtesy
 // UserAgentFlag declares -user-agent.
 func UserAgentFlag(flags *flag.FlagSet) *string {
 	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
+}
+
+// UserAgentError returns the error about a User-Agent that a robots.txt cannot
+// address.
+func UserAgentError(userAgent string) error {
+	return command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 }
 
 // TokensFlag declares -agent, which may be given several times.

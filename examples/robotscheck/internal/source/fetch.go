@@ -10,6 +10,7 @@ import (
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
+	"github.com/goodbots/courtesy/examples/robotscheck/internal/robot"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -28,7 +29,7 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 		Logger:    slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		return nil, err
+		return nil, robot.UserAgentError(userAgent)
 	}
 	// Check a path other than /robots.txt, which is always allowed and would
 	// not make the Checker fetch the file.

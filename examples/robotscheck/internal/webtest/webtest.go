@@ -36,6 +36,7 @@ func Internet() *robotstest.Internet {
 		w.Header().Set("Content-Encoding", "br")
 		page(w, "?")
 	})
+	site.HandleFunc("/picture.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "\x89PNG\r\n\x1a\n") })
 	site.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("X-Robots-Tag", "nofollow")
