@@ -80,7 +80,7 @@
 #define EpochNew 1 /* stands for two seconds, which is less than a lease */
 #define EpochOld 3 /* stands for a lease and a second */
 
-/* How much may go wrong. */
+/* These say how much may go wrong. */
 #ifndef Losses
 #define Losses 1 /* of the engine's state */
 #endif
@@ -104,8 +104,8 @@ mtype = { Join, Beat, Give, Bury, Leave };   /* what a call does */
 mtype = { Yes, NoSession, OtherEpoch };      /* how it is answered */
 
 /*
- * The engine's state. When it is lost, a new epoch begins. The number here
- * stands for the random id of the epoch and the run_id of the server.
+ * The engine's state. When it is lost, a new epoch begins. The number of the
+ * epoch stands for its random id and for the run_id of the server.
  */
 byte epoch = 1;
 byte age;            /* how old the epoch is, as far as members have told */
@@ -169,7 +169,7 @@ Call now; Answer heard;  /* the call that is answered at once */
 Call air; Answer reply;  /* the call that is on its way */
 byte caller = N;         /* who waits for reply; N: nobody (any more) */
 
-/* What an observer of the host sees. */
+/* An observer of the host sees these. */
 byte sinceStart = Interval;
 byte losses, faults;
 #ifdef LIVE
@@ -177,9 +177,9 @@ byte last = N; /* who made the last start */
 #endif
 #ifdef SILENCE
 /*
- * silence is how long the host has rested, and limit is how long it may rest:
- * Usual, or Long after a loss or a fault of the host's owner. A fault of
- * another member does not change limit.
+ * silence is how long the host has rested, and limit is how long it may rest.
+ * limit is Usual. After a loss or a fault of the host's owner it is Long, until
+ * the next start. A fault of another member does not change it.
  */
 #ifndef Usual
 #define Usual 5
@@ -214,8 +214,8 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 
 /*
  * A new token is a number that nobody remembers in this epoch. In redislimit it
- * is a number that was never used. Here it is the smallest number, because that
- * gives fewer states. Tokens and sessions of different epochs may be equal, as
+ * is a number that was never used in the epoch. Here it is the smallest such
+ * number, because that gives fewer states. Tokens and sessions of different epochs may be equal, as
  * in redislimit.
  */
 #define tokenOf(m, v) (member[m].epoch == epoch && member[m].token == v)
@@ -227,7 +227,7 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 	reply.session == v || reply.watched == v || \
 	air.epoch == epoch && (air.session == v || air.watched == v))
 
-/* The rules that the mutants take away. */
+/* These are the rules that the mutants take away. */
 #ifdef TOKEN_WITHOUT_EPOCH
 #define wrongEpoch(c) (c.epoch != epoch && c.kind != Give)
 #else

@@ -1,7 +1,7 @@
 // Package model checks the fleet's protocol with the model checker Spin
 // (https://spinroot.com). fleet.pml describes the protocol in Spin's language.
-// The tests also check that each of its rules is necessary: without the rule, a
-// property must break.
+// The tests also check that each rule of the protocol is necessary: without the
+// rule, a property must break.
 package model
 
 import (
@@ -17,19 +17,21 @@ import (
 	"time"
 )
 
-// The properties, and how Spin is told to check each.
+// Each property has the options of spin, gcc and pan with which it is checked.
+// fleet.pml explains the properties.
 var (
-	// Pace and owners. The calls of one member may be slow, and the engine's
-	// state is lost once.
+	// safety checks the properties pace and owners. The calls of one member may
+	// be slow, and the engine's state may be lost once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
-	// Like safety, but the calls of both members may be slow, and nothing is
-	// lost.
+	// safetyBothSlow is like safety, but the calls of both members may be slow,
+	// and the state is never lost.
 	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: "-DSAFETY"}
-	// One fault: a member killed or stopped, a call or an answer lost.
+	// served allows one fault: a member is killed or stopped, or a call or an
+	// answer is lost.
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// The engine's state is lost once.
+	// servedAfterLoss allows no such fault, but one loss of the engine's state.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// One fault, as in served.
+	// silence allows one fault, as served does.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 )
 
@@ -57,7 +59,8 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// TestFleetMutants removes one rule after another from the protocol.
+// TestFleetMutants removes one rule at a time from the protocol. The property
+// in the row must then break.
 func TestFleetMutants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -96,12 +99,13 @@ func TestFleetMutants(t *testing.T) {
 
 type result struct {
 	errors int
-	broken string // what Spin says of the first error
-	trail  string // the steps that led to it
+	broken string // what Spin says about the first error
+	trail  string // the steps that lead to the first error
 }
 
-// search compiles the model and runs it. It logs the report. For a mutant it
-// looks only at short histories, because those are easy to read.
+// search compiles the model and runs it. It logs how long that took and what
+// was found. For a mutant it looks only at short histories, because those are
+// easy to read.
 func search(t *testing.T, p property, mutant string) result {
 	t.Helper()
 	for _, tool := range []string{"spin", "gcc"} {
@@ -110,7 +114,7 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 	}
 	dir := t.TempDir()
-	model, err := os.ReadFile("fleet.pml") // also for go test's cache
+	model, err := os.ReadFile("fleet.pml") // read by the test itself, so go test's cache notices a change
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +160,7 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 		return got
 	}
-	// Only a search that has seen every state proves anything.
+	// A search without errors proves something only if it has seen every state.
 	for _, cut := range []string{"max search depth too small", "Search not completed", "out of memory", "memory limit"} {
 		if strings.Contains(report, cut) {
 			t.Fatalf("the search was cut short:\n%s", report)
