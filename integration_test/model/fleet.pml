@@ -213,10 +213,10 @@ byte i, s, t, was; /* variables of loops and the like; 0 between uses */
 #endif
 
 /*
- * A new token is a number that nobody remembers in this epoch. In redislimit it
- * is a number that was never used in the epoch. Here it is the smallest such
- * number, because that gives fewer states. Tokens and sessions of different epochs may be equal, as
- * in redislimit.
+ * A new token is a number that nobody remembers in this epoch. In redislimit
+ * it is a number that was never used in the epoch. Here it is the smallest
+ * such number, because that gives fewer states. Tokens and sessions of
+ * different epochs may be equal, as in redislimit.
  */
 #define tokenOf(m, v) (member[m].epoch == epoch && member[m].token == v)
 #define tokenUsed(v) (some(tokenOf, v) || reply.token == v || \
