@@ -10,10 +10,9 @@ import (
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
 // If there is none, nextM returns len(b).
 //
-// Nearly all of a page is skipped here. Where tags are near each other, nextM
-// compares words of eight bytes for a stretch. Of successive stretches each is
-// twice as long as the one before, up to maxStretch. Where tags are rare, as in
-// text or a script, it jumps from "<" to "<".
+// Nearly all of a page is skipped here. Tags come in clusters, so nextM
+// compares words of eight bytes for a stretch after each "<", and then jumps to
+// the next "<". While these jumps are short, the stretches become longer.
 func nextM(b []byte, from int) int {
 	stretch := minStretch
 	for i := from; ; {
@@ -33,19 +32,17 @@ func nextM(b []byte, from int) int {
 			}
 		}
 		i = end - len(rest)
-		stretch = min(2*stretch, maxStretch)
-		for {
-			n := bytes.IndexByte(b[i:], '<')
-			if n < 0 {
-				return len(b)
-			}
-			if i += n; isM(b[i:]) {
-				return i
-			}
-			i++
-			if n <= near {
-				break
-			}
+		n := bytes.IndexByte(b[i:], '<')
+		if n < 0 {
+			return len(b)
+		}
+		if i += n; isM(b[i:]) {
+			return i
+		}
+		i++
+		if n <= near {
+			stretch = min(2*stretch, maxStretch)
+		} else {
 			stretch = minStretch
 		}
 	}
@@ -57,7 +54,7 @@ func isM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
 const (
 	minStretch = 64   // bytes that are compared as words in a row
 	maxStretch = 1024 // the most of them
-	near       = 64   // a longer way to the next "<" costs more by words
+	near       = 64   // a jump over more bytes is faster than words
 )
 
 const (
@@ -66,8 +63,8 @@ const (
 )
 
 // noM compares w[i:i+8] with "<" and w[i+1:i+9] with "m", byte by byte. In the
-// result the high bit of each byte is set where they differ. Bits 5 and 7 do not
-// count: bit 5 makes an "M" of the "m", and without bit 7 the addition carries
+// result the high bit of each byte is set where they differ. Bits 5 and 7 do
+// not count: bit 5 turns "m" into "M", and without bit 7 the addition carries
 // nothing into the next byte. So a clear bit is only a place to look at.
 func noM(w *[65]byte, i int) uint64 {
 	differ := (binary.LittleEndian.Uint64(w[i:]) ^ '<'*ones) | (binary.LittleEndian.Uint64(w[i+1:]) ^ 'm'*ones)
