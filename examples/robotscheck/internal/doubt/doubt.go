@@ -27,8 +27,8 @@ func Of(text []byte) string {
 	return message(text, "too-large", "binary", "utf-16", "html", "html-error-page")
 }
 
-// OfPage returns a sentence that says why a page's text is none, or "". The rules
-// are those by which browsers recognize a type.
+// OfPage returns a sentence that says why a page's text is none, or "". The
+// rules are those by which browsers recognize a type.
 func OfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
 	switch kind := http.DetectContentType(text); {
