@@ -8,13 +8,14 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
-//	robotscheck audit -robots robots.txt access.log   which robots broke the rules
+//	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
 //
-// Files are read by RFC 9309 and the decisions in package robotstxt. As a FILE,
-// "-" is standard input, and a URL stands for the robots.txt in force at that
-// URL. It is fetched as a crawler would fetch it: redirects are followed, and a
-// 404 or a 503 has its meaning. A path that servers may take for another one,
-// such as /x/../private/, is judged as the other one too.
+// A robots.txt is read as RFC 9309 and package robotstxt say. In place of the
+// name of any file, "-" is standard input. Explain, lint and diff also take a
+// URL in place of a robots.txt. They fetch the robots.txt in force at that URL
+// as a crawler does: they follow redirects, and a 404 or a 503 has its meaning
+// in RFC 9309. A path that servers may take for another one, such as
+// /x/../private/, is judged as the other one too.
 //
 // The exit status is
 //
@@ -25,7 +26,8 @@
 //   - 3 if the answer is doubtful: the file is cut at 500 KiB, binary, or an
 //     HTML page.
 //
-// "robotscheck help explain" describes that command, its flags and its JSON.
+// "robotscheck help explain" describes the command explain: its flags, its JSON
+// and its exit status.
 package main
 
 import (
@@ -64,7 +66,7 @@ var commands = []command.Command{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // from now on, a second Ctrl-C kills the process
+	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
 	e := command.Env{Stdin: os.Stdin, Stdout: bufio.NewWriter(os.Stdout), Stderr: os.Stderr, Base: http.DefaultTransport}
 	os.Exit(int(run(ctx, e, os.Args[1:])))
 }
@@ -79,7 +81,7 @@ func run(ctx context.Context, e command.Env, args []string) command.Status {
 	return status
 }
 
-// dispatch finds the command and runs it.
+// dispatch finds the command that args name and runs it, or prints help.
 func dispatch(ctx context.Context, e command.Env, args []string) command.Status {
 	if len(args) == 0 {
 		printOverview(e.Stderr)

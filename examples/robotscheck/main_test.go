@@ -27,15 +27,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var update = flag.Bool("update", false, "write what the commands of testdata/transcripts print now into them")
 
-// A transcript has commands and what they print, as a terminal shows it:
+// A transcript is a text with commands, what each prints, and its exit status:
 //
 //	$ robotscheck lint - < robots.txt
 //	| what it prints
 //	! what it prints on standard error
 //	= 1
 //
-// The last line is the exit status. All other lines are comments. Commands run
-// in testdata.
+// In the example, the exit status is 1. All other lines are comments. Commands
+// run in testdata.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) != len(commands) {
@@ -66,8 +66,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a transcript and returns it with what they print
-// now.
+// replay runs the commands of a transcript. It returns the transcript with what
+// they print now.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {
@@ -93,8 +93,8 @@ func replay(t *testing.T, transcript string) string {
 	return out.String()
 }
 
-// shellWords splits a command as a shell would, with quotes and with "< file"
-// for standard input.
+// shellWords splits a command into words as a shell does. It knows words in
+// single quotes, and "< file" at the end for standard input.
 func shellWords(command string) (words []string, stdin string) {
 	command, stdin, _ = strings.Cut(command, " < ")
 	for command = strings.TrimSpace(command); command != ""; command = strings.TrimSpace(command) {
@@ -120,8 +120,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("the transcript goes on with line %d: %q", len(g)+1, w[len(g)])
 }
 
-// robotscheck runs the program in an internet of a few hosts, always at the
-// same time.
+// robotscheck runs the program in the simulated internet of package webtest.
+// The clock begins at the same time in each run.
 func robotscheck(t *testing.T, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	var in io.Reader = strings.NewReader("")
@@ -192,7 +192,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Output that cannot be written is no success.
+// If the output cannot be written, the exit status is CannotTell.
 func TestRun_OutputFails(t *testing.T) {
 	t.Chdir("testdata")
 	for _, args := range [][]string{
@@ -234,6 +234,6 @@ func TestRun_Interrupted(t *testing.T) {
 			}
 		}
 		questions.Close()
-		time.Sleep(time.Minute) // requests under way end by themselves, by their own time limit
+		time.Sleep(time.Minute) // requests still under way end at their own time limit
 	})
 }

@@ -1,9 +1,10 @@
-// Package audit implements robotscheck audit: which robots break the rules of a
-// site, by its own log.
+// Package audit implements robotscheck audit, which finds the robots that broke
+// a site's rules. It looks in server logs, WARC files, and the records of
+// crawls.
 //
 // Package robotsmw/evidence/audit judges the requests. This package reads the
-// files and directories that the arguments name, and prints what was found: as
-// JSON lines, as tables, or as a page for a browser.
+// files and directories that the arguments name. It prints what was found as
+// JSON lines or as tables, and can also write it as a page for a browser.
 package audit
 
 import (
@@ -90,7 +91,7 @@ type options struct {
 	robots, page string
 }
 
-// shown is how many violations the text shows.
+// shown is how many violations the text shows at most.
 const shown = 20
 
 func run(ctx context.Context, e command.Env, o options, args []string) (command.Status, error) {
@@ -121,7 +122,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
-		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each, so that none is lost silently
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each broken line, so that none is lost silently
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// try runs the command in a directory with these files.
+// try runs the command in a new directory that has these files.
 func try(t *testing.T, files map[string]string, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,8 +44,8 @@ func line(clock, url, agent string) string {
 
 const robotsTxt = "User-agent: *\nDisallow: /private/\n"
 
-// Exit status 1 overrides 2. With something missing, unaudited or cut off, the
-// status is not 0.
+// A violation makes the exit status 1, even if something else would make it 2.
+// If an input is missing, unaudited or cut off, the status is not 0.
 func TestAudit_Status(t *testing.T) {
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
 	bad := good + line("10:00:02", "/private/a", "Bot/1")
@@ -104,8 +104,9 @@ func TestAudit_NoLog(t *testing.T) {
 	}
 }
 
-// The page shows each kind of violation and what is not audited. Texts from
-// strangers are shown as text only.
+// The page shows the violations and how many lines were broken. Text from the
+// log never becomes HTML. With an empty log, the page says that nothing can be
+// told.
 func TestAudit_Page(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))

@@ -18,8 +18,8 @@ import (
 
 var errNoHistory = errors.New("there is no robots.txt in it")
 
-// readHistory reads the robots.txt files that -robots names. With an error, it
-// returns those that it could read.
+// readHistory reads the robots.txt files that -robots names. If it returns an
+// error, the history still has the files that could be read.
 func readHistory(e command.Env, name string, say func(format string, args ...any)) (*audit.History, error) {
 	h := new(audit.History)
 	if name == "" {
@@ -61,8 +61,8 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	return h, nil
 }
 
-// readDirectory reads the files of a directory. The name of each is the time
-// from which on it was in force.
+// readDirectory adds the *.txt files of a directory to h. The name of each file
+// is the time from which on it was in force.
 func readDirectory(h *audit.History, dir string) error {
 	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.txt"))
 	if err != nil {
@@ -91,8 +91,9 @@ func readDirectory(h *audit.History, dir string) error {
 	return errors.Join(bad...)
 }
 
-// timeOf parses the name of a file: RFC 3339 or, for systems on which a name
-// cannot have colons, 20261120T100000Z.
+// timeOf parses the name of a file, without ".txt". The name is a time in the
+// form of RFC 3339, or as 20261120T100000Z for systems on which a name cannot
+// have colons.
 func timeOf(name string) (time.Time, error) {
 	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
 		return t, nil
@@ -100,7 +101,7 @@ func timeOf(name string) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, name)
 }
 
-// escapeGlob escapes the characters that have a meaning in a pattern.
+// escapeGlob escapes the characters that have a meaning for filepath.Glob.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

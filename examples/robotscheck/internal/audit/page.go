@@ -33,17 +33,17 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"host":     hostName,
 }).Parse(pageHTML))
 
-// pageRobots is how many robots a page shows.
+// pageRobots is how many robots a page shows at most.
 const pageRobots = 200
 
-// A view has what the page shows.
+// A view is the data that the page's template shows.
 type view struct {
 	Result *audit.Result
 	Style  template.CSS
 	Robots []robotView
-	More   int // robots that are not shown
+	More   int // how many robots are not shown
 	Notes  []string
-	From   string // the first day and the last
+	From   string // the first day that the page shows; To is the last day
 	To     string
 }
 
@@ -52,7 +52,7 @@ type robotView struct {
 	Sum   int
 	Kinds []kindCount
 	Strip []cell
-	More  int // violations that are not shown
+	More  int // how many violations are not shown
 }
 
 type kindCount struct {
@@ -60,7 +60,8 @@ type kindCount struct {
 	N    int
 }
 
-// A cell is a day of a strip, or several days if there are too many.
+// A cell is one day of a strip, or several days if a strip has more days than
+// stripCells.
 type cell struct {
 	Class, Title string
 }
@@ -104,8 +105,8 @@ func newView(r *audit.Result) *view {
 // stripCells is how many cells a strip has at most.
 const stripCells = 92
 
-// strip returns a cell for each day of a robot. The strips of all robots have
-// the same days, from first to last.
+// strip returns the cells of a robot. The strips of all robots have the same
+// days, from first to last.
 func strip(robot *audit.RobotResult, first, last time.Time) (cells []cell) {
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	days := int(day(last).Sub(day(first))/(24*time.Hour)) + 1

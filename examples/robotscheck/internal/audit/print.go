@@ -38,7 +38,7 @@ func last(r *audit.Result) summary {
 	return s
 }
 
-// kinds are the columns of the tables.
+// kinds are the kinds of violation, in the order of the tables' columns.
 var kinds = []audit.Kind{audit.Disallowed, audit.Stale, audit.BeforeRobotsTxt, audit.Gap, audit.RetryAfter}
 
 const (
@@ -99,7 +99,7 @@ func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	}
 }
 
-// notes returns sentences about what the audit could not see.
+// notes returns sentences about what the audit could not read or compare.
 func notes(r *audit.Result) (notes []string) {
 	if r.Broken > 0 {
 		notes = append(notes, linesOrRecords(r.Broken, "broken ")+": not read.")
@@ -160,7 +160,8 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval formats a time for people. If it is not known, it returns a dash.
+// interval formats a time for people. If the time is not known, interval
+// returns a dash.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:
@@ -173,7 +174,8 @@ func interval(d time.Duration, known bool) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0"), ".") + " s"
 }
 
-// table aligns the first column to the left and the others to the right.
+// table prints rows. It aligns the first column to the left and the others to
+// the right.
 func table(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -196,7 +198,8 @@ func table(w io.Writer, rows [][]string) {
 	}
 }
 
-// target returns what was asked for, with the host if it is known.
+// target returns the URL that the robot asked for. If only its path is known,
+// it returns the host, if that is known, and the path.
 func target(v audit.Violation) string {
 	if strings.HasPrefix(v.URL, "/") {
 		return v.Host + v.URL
@@ -206,7 +209,7 @@ func target(v audit.Violation) string {
 
 // linesOrRecords returns the number n of log lines and archive records in
 // words, such as "1 broken line or record" or "3 broken lines or records". kind
-// is the word before "line", with a space.
+// is the word before "line", with a space after it.
 func linesOrRecords(n int, kind string) string {
 	text := output.Count(n, kind+"line") + " or record"
 	if n != 1 {

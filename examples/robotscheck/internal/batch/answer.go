@@ -22,7 +22,7 @@ type batch struct {
 	cache      *rulesCache
 	disallowed atomic.Bool
 	doubtful   atomic.Bool
-	failed     atomic.Int64 // lines
+	failed     atomic.Int64 // how many lines could not be answered
 }
 
 func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (command.Status, error) {
@@ -30,7 +30,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	defer cancel()
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
-	ordered := make(chan *block, 2*workers) // its capacity bounds how far the reader runs ahead
+	ordered := make(chan *block, 2*workers) // its capacity bounds how far the reader is ahead of the output
 	var readErr error
 	go func() {
 		defer close(ordered)
@@ -74,8 +74,8 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 			return 0, ctx.Err()
 		}
 		out.Write(next.out)
-		if out.Flush() != nil { // flush each block, so that a known answer is seen at once
-			return command.CannotTell, nil // the writer keeps the error, and run reports it
+		if out.Flush() != nil { // flush each block, because the caller may wait for an answer
+			return command.CannotTell, nil // the writer keeps the error, and package main reports it
 		}
 		blocks.Put(next)
 	}
@@ -95,7 +95,7 @@ func (b *batch) status(err error) (command.Status, error) {
 	return command.OK, nil
 }
 
-// answer answers a block's lines.
+// answer answers the lines of a block.
 func (b *batch) answer(block *block) {
 	block.out = block.out[:0]
 	number := block.first
@@ -159,7 +159,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	return append(out, "}\n"...), v.Allowed, nil
 }
 
-// appendFailure appends the object that replaces an answer.
+// appendFailure appends the object that stands for a line without an answer.
 func appendFailure(out []byte, number int, err error) []byte {
 	out = strconv.AppendInt(append(out, `{"input_line":`...), int64(number), 10)
 	out = appendString(append(out, `,"error":`...), err.Error())

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions returns n questions about a few files, as JSON lines, and what the
-// parser answers to each. Unless plain is set, some URLs have characters that
+// questions returns n questions about 50 files, as JSON lines, and whether the
+// parser allows each URL. Unless plain is set, some URLs have characters that
 // JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
 	tb.Helper()
@@ -56,7 +56,7 @@ func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) 
 }
 
 // The answers come in the order of the questions and agree with the parser,
-// however little the cache may keep.
+// even if the cache can keep nothing.
 func TestBatch_AnswersInOrder(t *testing.T) {
 	lines, want := questions(t, 1000, false)
 	for _, tt := range []struct {
@@ -99,8 +99,8 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	}
 }
 
-// A line that is too long, or not even text, does not keep the other lines from
-// being answered.
+// A line that cannot be answered gets an error in place of a verdict. The other
+// lines are answered.
 func TestBatch_BadLines(t *testing.T) {
 	const good = `{"robots":"","agent":"ExampleBot","url":"/"}` + "\n"
 	long := `{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}` + "\n"
@@ -135,7 +135,8 @@ func TestBatch_BadLines(t *testing.T) {
 	}
 }
 
-// A URL that servers take for a disallowed one is disallowed.
+// A URL is disallowed if servers may take it for another one that is
+// disallowed.
 func TestBatch_OtherNames(t *testing.T) {
 	in := `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot","url":"https://example.com//private/"}`
 	want := `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
@@ -169,7 +170,7 @@ func TestBatch_Interactive(t *testing.T) {
 	}
 }
 
-// What a batch keeps stays within its limit.
+// The files and rules that a cache keeps exceed its limit by at most a tenth.
 func TestRulesCache_IsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newRulesCache(limit)
@@ -201,7 +202,8 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// The fast reader reads a line as encoding/json does, or leaves it to that.
+// If scan accepts a line, it reads the same question in it as encoding/json
+// does.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,
@@ -233,8 +235,7 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// BenchmarkBatch answers questions about 50 files, each of which many questions
-// name.
+// BenchmarkBatch answers 100,000 questions about 50 files.
 func BenchmarkBatch(b *testing.B) {
 	lines, allowed := questions(b, 100000, true)
 	b.SetBytes(int64(len(lines)))

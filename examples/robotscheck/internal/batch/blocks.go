@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	blockSize = 64 << 10 // bytes read at a time, unless a line is longer
-	maxLine   = 16 << 20 // limit on the bytes of a line
+	blockSize = 64 << 10 // how many bytes are read at a time, unless a line is longer
+	maxLine   = 16 << 20 // how many bytes a line has at most
 )
 
-// A block is several complete lines and their answers.
+// A block is one or more complete lines and their answers.
 type block struct {
-	first   int // the number of its first line
+	first   int // the number of its first line in the input, counted from 1
 	in, out []byte
 	done    chan struct{} // closed when out is complete
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks passes complete lines to give as soon as they are read, so that no
+// readBlocks passes complete lines to give as soon as they are read, so no
 // answer waits for a later question. It ends early when give returns false.
 func readBlocks(in io.Reader, give func(*block) bool) error {
-	buf := make([]byte, 0, blockSize) // begins with the incomplete line of the read before
+	buf := make([]byte, 0, blockSize) // begins with the incomplete line at the end of the last read
 	for number := 1; ; {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, len(buf))
 		}
 		n, err := in.Read(buf[len(buf):cap(buf)])
 		read := buf[len(buf) : len(buf)+n]
-		if len(buf) == maxLine { // the rest of a line that is too long is dropped
+		if len(buf) == maxLine { // the line is too long: drop its rest
 			end := bytes.IndexByte(read, '\n')
 			if end < 0 {
 				end = len(read)

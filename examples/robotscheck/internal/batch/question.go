@@ -10,21 +10,21 @@ import (
 )
 
 // A question is one line of a batch. It keeps the robots.txt as the JSON string
-// it came in, which is also its key in the cache: a text that was seen before
-// need not be decoded.
+// that the line has. This string is also the key in the cache, so a robots.txt
+// that was seen before is not decoded again.
 type question struct {
-	rawRobots []byte // the JSON string of the text, or of the path; empty: none
+	rawRobots []byte // the robots.txt as JSON, or its path if isPath is set
 	isPath    bool
 	agent     []byte
 	url       []byte
-	rawAgent  []byte // the JSON string
+	rawAgent  []byte // agent and url as JSON strings
 	rawURL    []byte
 }
 
 // scan reads a question of the usual form: an object with only the known
 // members, whose agent and url have no escapes. It is many times faster than
-// decodeQuestion. It reports false for any other line, valid or not, which is
-// then left to decodeQuestion.
+// decodeQuestion. For any other line, valid or not, it reports false. Then
+// decodeQuestion has to read the line.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line: line}
 	if !s.char('{') {
@@ -57,7 +57,7 @@ func (q *question) scan(line []byte) bool {
 		if s.char(',') {
 			continue
 		}
-		return s.char('}') && s.at == len(line) && // which has no white space at its end
+		return s.char('}') && s.at == len(line) && // the line has no white space at its end
 			q.rawRobots != nil && len(q.agent) > 0 && len(q.url) > 0
 	}
 }
@@ -72,7 +72,7 @@ func (q question) robots() ([]byte, error) {
 	return []byte(text), err
 }
 
-// text decodes rawRobots.
+// text decodes rawRobots. If it is not a string, text returns an error.
 func (q question) text() (s string, err error) {
 	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
 		return "", errors.New(`"robots" or "file" is no JSON string`)
@@ -92,7 +92,7 @@ func decodeQuestion(line []byte) (q question, err error) {
 		if errors.As(err, &syntax) {
 			return q, fmt.Errorf("no JSON object of strings: %w", err)
 		}
-		return q, errors.New("no JSON object of strings") // encoding/json's error names Go types
+		return q, errors.New("no JSON object of strings") // the error of encoding/json would name Go types
 	}
 	switch {
 	case v.Robots == nil && v.File == nil:
@@ -131,8 +131,8 @@ type scanner struct {
 	raw  []byte // the string that text returned last
 }
 
-// char skips spaces and tabs and then the byte c. It reports false, and skips
-// nothing, if another byte follows.
+// char skips spaces and tabs and then the byte c. If something else follows, or
+// the end of the line, char skips nothing and reports false.
 func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {
@@ -145,8 +145,8 @@ func (s *scanner) char(c byte) bool {
 	return true
 }
 
-// text reads a string and returns it with its quotes. It does not check the
-// escapes.
+// text reads a string and returns it with its quotes. It does not check whether
+// what is between the quotes is valid.
 func (s *scanner) text() (raw []byte, ok bool) {
 	if !s.char('"') {
 		return nil, false
@@ -169,8 +169,8 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain reads a string and returns it without its quotes. It reports false
-// unless the string is UTF-8 without escapes.
+// plain reads a string and returns it without its quotes. It reports false if
+// the string has escapes or control characters, or is not UTF-8.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()
 	if !ok {

@@ -10,9 +10,9 @@ import (
 )
 
 // A rulesCache keeps robots.txt files and the rules made from them, in bounded
-// memory. It has two generations. When the young one has used half of the
-// memory, it becomes the old one, and the old one before is dropped. It is safe
-// for concurrent use.
+// memory. It has two generations. When the young generation has used half of
+// the memory, it replaces the old one. A file of the old generation that is
+// asked for joins the young one. A rulesCache is safe for concurrent use.
 type rulesCache struct {
 	half int64 // bytes
 
@@ -31,12 +31,12 @@ type robotsKey struct {
 type cachedRobots struct {
 	file  *robotstxt.File
 	doubt string                      // see package doubt
-	rules map[string]*robotstxt.Rules // by agent
+	rules map[string]*robotstxt.Rules // by product token
 	size  int64
 }
 
-// perEntry is roughly how many bytes a map uses for an entry, besides its
-// contents.
+// perEntry is roughly how many bytes a map uses for an entry, besides the
+// entry's key and value.
 const perEntry = 200
 
 func newRulesCache(size int64) *rulesCache {
@@ -44,7 +44,7 @@ func newRulesCache(size int64) *rulesCache {
 }
 
 // rules returns the rules for a question, from the cache if they are there.
-// doubtful says why they may not be meant for robots; "": no doubt.
+// doubtful says why the robots.txt is doubtful (see package doubt), or is "".
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
@@ -71,7 +71,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 			file:  robotstxt.Parse(text),
 			doubt: doubt.Of(text),
 			rules: make(map[string]*robotstxt.Rules),
-			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // the text and its lines
+			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate
 		}
 	}
 	rules = entry.file.Rules(agent)
@@ -79,12 +79,12 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 	return rules, entry.doubt, nil
 }
 
-// keep stores an agent's rules, and the file if it is not in the young
-// generation.
+// keep stores an agent's rules in the young generation, and the file too if it
+// is not there yet.
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.young[key]; other != nil { // another goroutine was faster
+	if other := c.young[key]; other != nil { // the file is there, perhaps from another goroutine
 		entry = other
 	} else {
 		c.young[key] = entry

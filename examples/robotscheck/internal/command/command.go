@@ -17,15 +17,14 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/arguments"
 )
 
-// A Status is an exit status of the program. If there are several, the largest
-// one is reported.
+// A Status is an exit status of the program.
 type Status int
 
 const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
 	CannotTell Status = 2 // the answer could not be found
-	Doubtful   Status = 3 // there is an answer, but the robots.txt was cut off or is not one
+	Doubtful   Status = 3 // there is an answer, but the robots.txt was cut or is not one
 )
 
 // A Command is a subcommand.
@@ -39,9 +38,9 @@ type Command struct {
 	Setup func(*flag.FlagSet) Action
 }
 
-// An Action runs a command with its arguments, without the flags. An error is
-// printed, and the exit status is then CannotTell. For a [UsageError] the usage
-// is printed too.
+// An Action runs a command with its arguments, without the flags. If it returns
+// an error, the error is printed and the exit status is CannotTell. For a
+// [UsageError], the usage is printed too.
 type Action func(ctx context.Context, e Env, args []string) (Status, error)
 
 // Run parses the flags among args, and runs the command or prints its help.

@@ -28,7 +28,7 @@ func (e Env) ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Open is like ReadFile for a file that may be large: it returns a reader.
+// Open is like ReadFile, but returns a reader, for files that may be large.
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(e.Stdin), nil
@@ -36,7 +36,8 @@ func (e Env) Open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// ShownName returns the name of a file for the output.
+// ShownName returns the name of a file as the output shows it: "<stdin>" for
+// "-".
 func ShownName(arg string) string {
 	if arg == "-" {
 		return "<stdin>"

@@ -10,9 +10,9 @@ import (
 // IsURL reports whether an argument is a URL and not the name of a file.
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
-// MeantURL returns the URL that was probably meant by a text that begins with a
-// mistyped scheme, such as htp://, https:/ or http//. It returns "" for any
-// other text.
+// MeantURL returns the URL that was probably meant by a text. The text begins
+// with the scheme http or https, perhaps mistyped, such as htp://, https:/ or
+// http//. For any other text, MeantURL returns "".
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -20,7 +20,7 @@ func MeantURL(s string) string {
 	}
 	name, rest := strings.ToLower(s[:end]), strings.TrimLeft(s[end:], ":;/")
 	if mark := s[end : len(s)-len(rest)]; rest == "" || len(mark) < 2 && mark != ":" {
-		return "" // a directory
+		return "" // nothing after the scheme, or a directory such as http/
 	}
 	switch hasS := strings.Contains(name, "s"); {
 	case hasS && isNear(name, "https"):
@@ -32,7 +32,7 @@ func MeantURL(s string) string {
 }
 
 // MeantSite returns the URL that was probably meant by a text that begins with
-// the name of a site, such as example.com/a. It returns "" for any other text.
+// the name of a site, such as example.com/a. For any other text, it returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {
@@ -42,7 +42,7 @@ func MeantSite(s string) string {
 }
 
 // CheckScheme returns a UsageError if a URL or path begins with a mistyped
-// scheme, such as htps://. No rule would match it, so that everything would
+// scheme, such as htps://. No rule would match such a text, so everything would
 // seem to be allowed.
 func CheckScheme(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
@@ -67,7 +67,8 @@ func isNear(a, b string) bool {
 	return len(a)+len(b) <= 1 || len(a) == 1 && len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
-// ParseURL parses a URL that can be fetched. The error is a UsageError.
+// ParseURL parses a URL that can be fetched: http or https, with a host. The
+// error is a UsageError.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

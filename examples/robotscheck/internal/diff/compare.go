@@ -20,17 +20,17 @@ type diff struct {
 	classes []*class
 	print   func(change)
 
-	urls, opened, closed int // the number of URLs, and of those with at least one such change
+	urls, opened, closed int // how many URLs: in all, and those that opened or closed for a robot
 }
 
-// A class is the robots that obey the same groups in both files. All of them
-// always change together.
+// A class is a set of robots that obey the same groups, in the old file and in
+// the new one. A verdict that changes for one of them changes for all of them.
 type class struct {
 	agents []string
 	rules  [2]*robotstxt.Rules
 }
 
-// A change is a changed verdict, as -json prints it.
+// A change is a changed verdict on a URL, as -json prints it.
 type change struct {
 	URL    string          `json:"url"`
 	Agents []string        `json:"agents"`
@@ -69,7 +69,7 @@ func (d *diff) compare(name string, in io.Reader) error {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
 			if err := command.CheckScheme(line); err != nil {
-				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w: the command line is right
+				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w: a UsageError would print the usage
 			}
 			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
 				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)

@@ -1,5 +1,5 @@
 // Package doubt finds reasons to doubt a verdict: the robots.txt is longer than
-// what robots read of it, or it is not a text for robots at all.
+// the 500 KiB that robots read, or it is not a text for robots at all.
 package doubt
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Help describes the result of Of, for the help of commands that print it as
-// JSON.
+// Help describes the result of Of. Commands that print the result as JSON have
+// it in their help.
 const Help = `  doubt     why the answer is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16,
             or an HTML page; absent if it is not doubtful`
 
 // Of returns a sentence that says why the robots.txt as a whole is doubtful, or
-// "" if it is not. It is cheap if nothing is wrong.
+// "" if it is not. It is fast if nothing is wrong.
 func Of(text []byte) string {
 	if !suspicious(text) {
 		return ""
@@ -51,8 +51,8 @@ func message(text []byte, codes ...lint.Code) string {
 	return ""
 }
 
-// OfFetched is like Of for a text that was fetched, which may be only the
-// beginning of the file.
+// OfFetched is like Of for a text that was fetched. Such a text may be only the
+// beginning of the file, so the sentence says "at least" that many bytes.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }

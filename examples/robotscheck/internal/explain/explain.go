@@ -95,7 +95,9 @@ With -json, one object for each PATH and agent:
 	},
 }
 
-// targetsOf returns the paths to explain. The first argument is the robots.txt.
+// targetsOf returns the paths and URLs to explain. The first argument names the
+// robots.txt. If there is no other, it must be the URL of a page, and that page
+// is explained.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The runner-up is what decides without the rule. Leaving out the rule changes
-// nothing else.
+// withoutRule makes one rule ineffective. It changes nothing else.
 func TestWithoutRule(t *testing.T) {
 	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
 	for line, want := range map[int]string{
@@ -29,8 +28,8 @@ func TestWithoutRule(t *testing.T) {
 	}
 }
 
-// In a large file, explain shows the lines around the rule and the group's
-// first, not more.
+// In a large file, explain shows only the lines around the rule and the
+// user-agent line of its group.
 func TestExplain_LargeFile(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("User-agent: *\n")
@@ -50,8 +49,9 @@ func TestExplain_LargeFile(t *testing.T) {
 	}
 }
 
-// A path that servers take for a disallowed one is disallowed, and explain says
-// which path that is. Google's parser has no such rule.
+// A path is disallowed if servers may take it for another one that is
+// disallowed. Explain names the other path. Google's parser judges only the
+// path as it is written.
 func TestExplain_OtherNames(t *testing.T) {
 	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}
 	var out strings.Builder

@@ -29,11 +29,11 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// otherDialects are the dialects whose verdicts are compared with that of RFC
-// 9309.
+// otherDialects are the dialects whose verdicts are compared with the verdict
+// under RFC 9309.
 var otherDialects = []struct {
 	dialect       robotstxt.Dialect
-	member, title string // the name in JSON, and for people
+	member, title string // the names for JSON and for people
 }{
 	{robotstxt.Google, "google", "Google"},
 	{robotstxt.Koster1996, "koster1996", "Koster1996"},
@@ -71,10 +71,10 @@ func (x explanation) status() command.Status {
 	return command.No
 }
 
-// withoutRule returns a copy of the file in which the rule on this line has no
-// effect: it has no pattern any more, but it still ends the group's user-agent
-// lines. The copy has the same length, so the other lines keep their places
-// relative to the size limit.
+// withoutRule returns a copy of the file in which the rule on the given line
+// has no effect. The line becomes an Allow without a pattern, which still ends
+// the user-agent lines of its group. The copy has the same length, so the other
+// lines keep their places relative to the size limit.
 func withoutRule(text []byte, line int) []byte {
 	text = slices.Clone(text)
 	for number, span := range lines.Spans(text) {

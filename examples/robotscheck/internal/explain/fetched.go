@@ -12,7 +12,7 @@ type fetched struct {
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
 	Time    time.Time `json:"time,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
-	Cause   string    `json:"cause,omitempty"` // why it is unreachable
+	Cause   string    `json:"cause,omitempty"` // why robots.txt is unreachable
 	NextTry time.Time `json:"next_try,omitzero"`
 	SHA256  string    `json:"sha256,omitempty"`
 }

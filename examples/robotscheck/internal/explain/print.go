@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// printSource prints where a fetched robots.txt comes from.
+// printSource prints where a fetched robots.txt comes from, and its size and
+// hash or why it is unreachable. It prints nothing about a file.
 func printSource(w io.Writer, s *source.Source) {
 	d := s.Decision
 	if d == nil {
@@ -87,8 +88,8 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 	}
 }
 
-// groupLine returns the number of the last user-agent line before the deciding
-// rule, or 0 if there is none.
+// groupLine returns the number of the group's last user-agent line before the
+// deciding rule, or 0 if there is none.
 func (x explanation) groupLine() (line int) {
 	for _, a := range x.Group {
 		if a.Line < x.Line {
@@ -124,8 +125,8 @@ type numberedLine struct {
 	text   string
 }
 
-// linesAround returns the line with the given number, up to around lines before
-// and after it, and the line that begins its group.
+// linesAround returns the given line, up to around lines before it and after
+// it, and the line whose number is group.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
@@ -138,7 +139,7 @@ func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
 		last = number
 	}
-	if n := len(shown); n > 0 && shown[n-1].text == "" { // nothing follows the last line end
+	if n := len(shown); n > 0 && shown[n-1].text == "" { // drop an empty line at the end
 		shown = shown[:n-1]
 	}
 	return shown

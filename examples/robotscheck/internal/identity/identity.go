@@ -98,7 +98,7 @@ With -json, one object:
 }
 
 // directoryURL parses the URL of a key directory, or of the origin that has
-// one.
+// one. Without a scheme, it is taken for https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		s = "https://" + s
@@ -116,7 +116,8 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// named is a RoundTripper that sets the User-Agent.
+// named is a RoundTripper that sets the User-Agent, and names the host in
+// errors.
 type named struct {
 	base      http.RoundTripper
 	userAgent string

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// keyFile writes a key as openssl genpkey does.
+// keyFile makes a key and writes it to a file as openssl genpkey does.
 func keyFile(t *testing.T) (string, ed25519.PublicKey) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -46,8 +46,9 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// A directory made ahead passes the check until its time is over, served with
-// its own header lines.
+// A directory that was made ahead, and is served with the header fields of its
+// .headers file, passes the check. It fails when its signatures would expire
+// while the answer may still be cached, and after that.
 func TestIdentity_MadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")

@@ -15,15 +15,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A maker makes a directory that a server can serve without having the private
-// keys.
+// A maker makes a key directory that a server can serve without having the
+// private keys.
 type maker struct {
 	dir      string
-	keys     []string // their files
+	keys     []string // the files that have the private keys
 	validity time.Duration
 }
 
-// make writes the directory of a host, and adds it to the report.
+// make writes the key directory of a host. It adds the keys, the files, and the
+// time to renew them to the report.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
 	for _, file := range m.keys {
@@ -81,7 +82,8 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginx returns the configuration that nginx includes in a server block.
+// nginx returns the configuration with which nginx serves the file and these
+// header fields. It is to be included in a server block.
 func nginx(file string, header http.Header) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))

@@ -24,12 +24,12 @@ func TestIdentity_RealNginx(t *testing.T) {
 			t.Skip("SKIPPED: no nginx: install Debian's package nginx, or run .ci/run")
 		}
 	}
-	dir, err := os.MkdirTemp("", "it's nginx") // a name that has to be quoted; a socket's path must be short
+	dir, err := os.MkdirTemp("", "it's nginx") // a name that has to be quoted
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // nginx's workers run as another user
+	if err := os.Chmod(dir, 0o755); err != nil { // nginx may run as another user
 		t.Fatal(err)
 	}
 	file, _ := keyFile(t)

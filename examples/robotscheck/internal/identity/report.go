@@ -23,7 +23,7 @@ type key struct {
 	SignedUntil time.Time `json:"signed_until,omitzero"`
 }
 
-// look adds the verifier's report on a directory.
+// look adds what a verifier says about a directory.
 func (r *report) look(d webbotauth.DirectoryReport) {
 	r.Problems = d.Problems
 	for _, k := range d.Keys {

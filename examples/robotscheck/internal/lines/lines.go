@@ -1,12 +1,13 @@
-// Package lines splits a robots.txt into lines, numbered as its parser numbers
-// them.
+// Package lines splits a robots.txt into lines and numbers them as package
+// robotstxt does.
 package lines
 
 import "strings"
 
-// Spans yields the number of each line, and where it begins and ends in the
-// text. Lines end with CR, LF or both (RFC 9309 §2.2). A byte order mark is not
-// part of the first line.
+// Spans yields the number of each line, and where the line begins and ends in
+// the text. Lines end with LF, CR LF or CR (RFC 9309 §2.2). After a line end at
+// the end of the text, Spans yields one more line, which is empty. A byte order
+// mark is not part of the first line.
 func Spans(text []byte) func(yield func(int, [2]int) bool) {
 	return func(yield func(int, [2]int) bool) {
 		start := 0

@@ -26,8 +26,8 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans puts a field into each line and checks that the parser finds
-// it there.
+// checkLineSpans puts a line with a field before each line, one at a time. It
+// checks that the parser finds the field, with the number that Spans implies.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()
 	lines := 0

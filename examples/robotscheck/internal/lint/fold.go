@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// few is how many problems of one kind are each shown. If a file has more, only
-// the first is shown, and up to mostLines line numbers of the others.
+// few is how many problems of one kind are shown in full. If a file has more,
+// only the first is shown, with the line numbers of about mostLines others.
 const few, mostLines = 3, 12
 
 // kind identifies the problems that are shown together.
@@ -20,7 +20,8 @@ type kind struct {
 }
 
 // foldingPrinter returns a function that prints the problems of a file in
-// order. If there are many of one kind, it prints only the first of them.
+// order. If there are more than few of one kind, it prints the first of them
+// and the line numbers of the others.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)
@@ -32,7 +33,7 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 			k := kind{p.Code, p.Severity}
 			same := all[k]
 			if len(same) == 0 {
-				continue // counted with the first of its kind
+				continue // the first of its kind stands for this one
 			}
 			printProblem(w, file, p)
 			if len(same) > few {
@@ -43,7 +44,8 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	}
 }
 
-// linesOf returns the line numbers of the problems.
+// linesOf returns the line numbers of the problems in words, such as "in lines
+// 3, 7".
 func linesOf(problems []lint.Problem) string {
 	var numbers []string
 	last := 0

@@ -80,7 +80,7 @@ With -json, one object for each problem:
 				var problems []lint.Problem
 				for _, p := range lint.Check(s.Text) {
 					if p.Code == "too-large" && s.Decision != nil {
-						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // only that much is fetched
+						p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1) // the rest was not fetched
 					}
 					if p.Severity >= least {
 						found[p.Severity]++
@@ -101,7 +101,8 @@ With -json, one object for each problem:
 	},
 }
 
-// lacksFile returns an error if there is no robots.txt at the URL to check.
+// lacksFile returns an error if the robots.txt of a URL does not exist or is
+// unreachable.
 func lacksFile(s *source.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err
@@ -112,7 +113,7 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
-// findings says how many problems of each severity were found.
+// findings returns in words how many problems of each severity were found.
 func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {

@@ -24,8 +24,8 @@ func Table(w io.Writer, flags uint) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 8, 2, ' ', flags)
 }
 
-// Printable makes text from servers safe to print. A line of a robots.txt is
-// shown in full, unless it is very long.
+// Printable makes text from servers safe to print. It shows 400 characters of
+// the text at most, so nearly every line of a robots.txt is shown in full.
 func Printable(s string) string { return terminal.Printable(s, 400) }
 
 // Count returns a number with its noun: 1 file, 3,491 files.

@@ -25,7 +25,7 @@ import (
 
 // A check says what to find out about a page.
 type check struct {
-	agent  string // "": rules for everybody
+	agent  string // "": the report is about what the page tells everybody
 	header http.Header
 	links  bool
 	terms  []string // names of RSL files
@@ -49,7 +49,7 @@ func (p *check) tokens() []string {
 	return []string{p.agent}
 }
 
-// read reports on a file.
+// read returns the report on a file.
 func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
 	text, err := e.ReadFile(name)
 	if err != nil {
@@ -82,10 +82,10 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 	return r, nil
 }
 
-// maxPage is how many bytes of a page are read.
+// maxPage is how many bytes of a page are read at most.
 const maxPage = 16 << 20
 
-// fetch reports on a URL.
+// fetch fetches a page and returns the report on it.
 func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*report, error) {
 	u, err := command.ParseURL(rawURL)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if err != nil {
 		return nil, err
 	}
-	p.agent = t.Checker().Tokens()[0] // a robot that fetches a page has a name
+	p.agent = t.Checker().Tokens()[0] // the report is about the robot that fetches the page
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report returns what the page says.
+// report returns the report on a page with this text.
 func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial

@@ -27,7 +27,7 @@ type report struct {
 	Uses         []preference.Verdict `json:"uses,omitempty"`
 	Licenses     []license            `json:"licenses,omitempty"`
 	Links        []judgedLink         `json:"links,omitempty"`
-	Doubt        string               `json:"doubt,omitempty"` // about the page or its robots.txt
+	Doubt        string               `json:"doubt,omitempty"` // why the page or its robots.txt is doubtful
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
 
 	doubtful string // what Doubt is about
@@ -43,7 +43,7 @@ type judgedLink struct {
 	Element string `json:"element"`
 	Rel     string `json:"rel,omitempty"`
 	Follow  bool   `json:"follow"`
-	Why     string `json:"why,omitempty"` // why not, if Follow is false
+	Why     string `json:"why,omitempty"` // why the link is not followed
 }
 
 func (r *report) status() command.Status {
@@ -57,8 +57,8 @@ func (r *report) status() command.Status {
 	return command.OK
 }
 
-// restrictions returns what the directives restrict, each by the name of its
-// directive.
+// restrictions returns the restrictions that the directives add up to, such as
+// "noindex" or "max-snippet: 20".
 func restrictions(d robotsmeta.Directives) []string {
 	all := []string{}
 	for _, r := range []struct {

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// maxTerms is how many RSL files are fetched for a page. maxTermsSize is how
-// many bytes of each are read, which is more than preference reads.
+// maxTerms is how many RSL files are fetched for a page at most. maxTermsSize
+// is how many bytes of each are read at most. It is more than the limit in
+// package preference, so ParseRSL can tell that a file is too long.
 const (
 	maxTerms     = 4
 	maxTermsSize = 2 << 20
@@ -23,12 +24,12 @@ const (
 // A termsFile is an RSL file, or why it could not be read.
 type termsFile struct {
 	*preference.RSL
-	address string // as written
+	address string // as the robots.txt or the Link names it
 	err     error
 }
 
-// errorOf returns why the file at an address could not be read, or "" if it
-// could.
+// errorOf returns why the file at an address could not be read, or "" if there
+// is no error.
 func errorOf(files []termsFile, address string) string {
 	for _, f := range files {
 		if f.address == address && f.err != nil {
@@ -38,8 +39,9 @@ func errorOf(files []termsFile, address string) string {
 	return ""
 }
 
-// fetchTerms fetches the RSL files that the licences name, each once.
-// Robots.txt and the pace apply to them as to any page.
+// fetchTerms fetches the RSL files that the licences name, each once and
+// maxTerms of them at most. Robots.txt and the pace apply to them as to any
+// page.
 func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, licenses []preference.License) (files []termsFile) {
 	for _, l := range licenses {
 		if slices.ContainsFunc(files, func(f termsFile) bool { return f.address == l.URL }) {

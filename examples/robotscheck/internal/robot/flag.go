@@ -28,7 +28,7 @@ func TokensFlag(flags *flag.FlagSet, usage string) *Tokens {
 	return &list
 }
 
-// Tokens is a list of product tokens, or "*".
+// Tokens is a list of product tokens. An element may be "*".
 type Tokens []string
 
 func (a *Tokens) String() string { return strings.Join(*a, ", ") }

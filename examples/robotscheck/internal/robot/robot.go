@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// Check returns an error if s cannot be the name of a robot.
+// Check returns an error unless s is the name of a robot or "*".
 func Check(s string) error {
 	if s == "*" {
 		return nil
@@ -41,8 +41,9 @@ func Name(s string) string {
 	return s[:end]
 }
 
-// Named returns the robots that user-agent lines of the files name, each once:
-// "*" first, the others in order.
+// Named returns the robots that the user-agent lines of the files name. Each is
+// there once, whatever its letter case: "*" first, and the others in the order
+// of the lines.
 func Named(files ...*robotstxt.File) []string {
 	var names []string
 	known := make(map[string]bool)

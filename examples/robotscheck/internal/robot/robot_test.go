@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// How user-agent lines name robots, and whether -agent accepts the same text.
+// Name finds the name at the beginning of a text. Check accepts a text for
+// -agent only if the text is a name alone.
 func TestName(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string

@@ -20,15 +20,15 @@ type Source struct {
 	Name string // the argument, or the URL of the robots.txt
 	Text []byte // empty if there is no file
 
-	// From and Decision are set for a URL. From is the URL at which robots.txt
-	// was found after redirects; Decision says what the answer means.
+	// From and Decision are set for a URL. From is the URL of the last answer,
+	// after redirects. Decision says what the answer means.
 	From     string
 	Decision *robotsmw.Decision
 
 	parsed map[robotstxt.Dialect]*robotstxt.File
 }
 
-// Absent reports whether there is no file at the URL, and why.
+// Absent reports whether no file could be had from the URL, and why.
 func (s *Source) Absent() (robotsmw.Reason, bool) {
 	if s.Decision == nil {
 		return 0, false
@@ -91,8 +91,7 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 }
 
 // Sent returns a target as it is sent in a request: bytes that URLs cannot
-// hold, such as those of letters beyond ASCII, become percent-escapes. RFC 9309
-// lets a rule match both forms; the other dialects know only the escaped one.
+// hold, such as those of letters beyond ASCII, become percent-escapes.
 func Sent(target string) string {
 	if !strings.ContainsFunc(target, escaped) {
 		return target
@@ -111,8 +110,8 @@ func Sent(target string) string {
 func escaped(r rune) bool { return r <= ' ' || r >= 0x7f }
 
 // Governs returns an error if the target is a URL of another origin than the
-// robots.txt: each scheme, host and port has a robots.txt of its own. It does
-// not check a robots.txt that did not come from a URL.
+// robots.txt. Each scheme, host and port has a robots.txt of its own. If the
+// robots.txt is a local file, Governs accepts every target.
 func (s *Source) Governs(target string) error {
 	if s.Decision == nil || !command.IsURL(target) {
 		return nil
@@ -127,7 +126,7 @@ func (s *Source) Governs(target string) error {
 	return nil
 }
 
-// origin returns the scheme, host and port for which a robots.txt is valid.
+// origin returns the scheme, host and port that a robots.txt governs.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What explain says about a URL is what a crawler of that name would be told.
+// For each URL, the verdict that explain shows agrees with the decision of a
+// crawler's Checker.
 func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, host := range []string{"site", "missing", "down", "moved", "named", "gone"} {
@@ -38,7 +39,7 @@ func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 				}
 				v := s.Judge(robotstxt.RFC9309, "ExampleBot", raw)
 				if target == "/robots.txt" && d.Reason == robotsmw.IsRobotsTxt {
-					continue // the Checker does not fetch the file for it
+					continue // the Checker decides this without fetching the file
 				}
 				if v.Allowed != d.Allowed || v.Reason != d.Reason || v.Line != d.Line {
 					t.Errorf("%s: %+v, but the checker says %v", raw, v, d)

@@ -43,19 +43,19 @@ var patterns = []struct {
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
 
-// surveyed is a file that is being counted.
+// surveyed is what is known about a file that the survey counts.
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
 	front   *front
-	rules   int // how many have a pattern
-	largest int // how many of these the largest group has
+	rules   int // how many rules have a pattern
+	largest int // how many rules with a pattern the largest group has
 	fields  map[string]bool
 	lines   int
 	longest int // how many bytes the longest line has
 }
 
-// examine parses a file and finds out what is counted.
+// examine parses a file and collects what the survey counts.
 func examine(text []byte) *surveyed {
 	f := &surveyed{file: robotstxt.Parse(text), fields: make(map[string]bool)}
 	for g := range f.file.Groups() {
@@ -71,7 +71,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // nearly always this spelling is there already
+		if !f.fields[field.Name] { // for most fields, this spelling was seen before
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}
@@ -80,7 +80,7 @@ func examine(text []byte) *surveyed {
 		f.longest = max(f.longest, span[1]-span[0])
 	}
 	if n := len(text); n == 0 || text[n-1] == '\n' || text[n-1] == '\r' {
-		f.lines-- // after the last line end there is no line
+		f.lines-- // an empty line at the end does not count
 	}
 	return f
 }

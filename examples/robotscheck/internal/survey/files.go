@@ -16,8 +16,10 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// eachFile calls each once for every file that an argument stands for, with the
-// file's name and a function that reads it.
+// eachFile calls each once for every file that an argument stands for. each
+// gets the file's name and a function that reads the file. If match is not
+// empty, eachFile leaves out files of a directory or archive whose path does
+// not match, and answers of a WARC file whose host does not match.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

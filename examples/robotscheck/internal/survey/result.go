@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A result is what -json prints.
+// A result is the whole survey, as -json prints it.
 type result struct {
 	Files    int            `json:"files"`
 	Bytes    int            `json:"bytes"`
@@ -53,8 +53,8 @@ type robotRow struct {
 	ShutOut int    `json:"shut_out"`
 }
 
-// result returns what was counted, in the order in which it is shown. It has at
-// most top robots.
+// result returns what was counted, in the order in which it is shown. It names
+// the top robots that most files name.
 func (t *tally) result(top int) result {
 	r := result{Files: t.files, Bytes: t.nbytes, Without: t.without, Worst: t.worst, Problems: []problemRow{}, Robots: []robotRow{}}
 	for _, f := range features {
@@ -65,7 +65,7 @@ func (t *tally) result(top int) result {
 	}
 	for i, sizes := range t.sizes {
 		if slices.Sort(sizes); len(sizes) > 0 {
-			at := func(percent int) int { return sizes[(len(sizes)*percent+99)/100-1] } // nearest rank
+			at := func(percent int) int { return sizes[(len(sizes)*percent+99)/100-1] } // by the nearest-rank method
 			r.Sizes = append(r.Sizes, sizeRow{sizeNames[i], at(50), at(90), at(99), at(100)})
 		}
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// A survey reads files, several at a time.
+// A survey reads files and has workers count them in parallel.
 type survey struct {
 	stderr io.Writer
 	live   bool // stderr is a terminal
-	failed int  // files that could not be read
+	failed int  // how many files could not be read
 
-	without map[string]int // answers that are not files, by class, such as "4xx"
+	without map[string]int // how many answers are not files, by class, such as "4xx"
 }
 
-// run gives each file to one of the workers and returns the sum of what they
-// found.
+// run reads each file, gives it to one of the workers, and returns the sum of
+// what they counted.
 func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
 	files := make(chan []byte)
 	tallies := make([]*tally, runtime.GOMAXPROCS(0))
@@ -47,7 +47,7 @@ func (s *survey) run(ctx context.Context, eachFile func(func(name string, read f
 		}
 		if err != nil {
 			s.failed++
-			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", output.Printable(err.Error())) // a name may be anything
+			fmt.Fprintf(s.stderr, "robotscheck survey: %s\n", output.Printable(err.Error())) // a file's name may have any bytes
 			return nil
 		}
 		select {

@@ -6,22 +6,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A front says which robots a file lets ask for "/". Its answer is that of
-// File.Rules(name).Allowed("/"), but it need not compile all rules for each
-// robot. In nearly every group, a look at each rule is enough.
+// A front says which robots may ask for "/". Its answer is that of
+// File.Rules(name).Allowed("/"), but it rarely has to compile the rules for a
+// robot. In most groups, looking at each rule by itself is enough.
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // of each group
-	named   map[string][]int // the groups, by a name that a user-agent line begins with, in lower case
+	named   map[string][]int // the groups of a robot, by its name in lower case
 }
 
 // A verdict is what a group says about "/".
 type verdict uint8
 
 const (
-	open verdict = iota // the group says nothing, or allows it
+	open verdict = iota // no rule of the group is about "/"
 	shut
-	unclear // a look at each rule is not enough
+	unclear // looking at each rule by itself is not enough
 )
 
 func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
@@ -35,7 +35,7 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 			// So one line may stand for two names.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
-					f.verdict[i] = unclear // it may not be for all robots
+					f.verdict[i] = unclear // such a line may not be for all robots
 				}
 				f.add("*", i)
 			}
@@ -57,8 +57,8 @@ func (f *front) add(name string, group int) {
 	}
 }
 
-// prefixOf returns the beginning of a value that may be a robot's name. wide
-// says whether the name may have digits and dots.
+// prefixOf returns the beginning of a value that may be a robot's name. With
+// wide, the name may have digits and dots.
 func prefixOf(value string, wide bool) string {
 	for i := range len(value) {
 		switch c := value[i]; {
@@ -71,8 +71,8 @@ func prefixOf(value string, wide bool) string {
 	return value
 }
 
-// isShut reports whether a robot may not ask for "/". The robot is one that the
-// file names, or "*".
+// isShut reports whether a robot may not ask for "/". The robot must be one
+// that the file names, or "*".
 func (f *front) isShut(robot string) bool {
 	groups := f.named[strings.ToLower(robot)]
 	if len(groups) == 0 && robot != "*" {
@@ -92,8 +92,8 @@ func (f *front) isShut(robot string) bool {
 	return says == shut
 }
 
-// firstSight returns what rules say about "/". It looks at each rule by itself
-// and compares none. If that is not enough, it returns unclear.
+// firstSight returns what rules say about "/". It looks at each rule by itself.
+// If that is not enough, it returns unclear.
 func firstSight(rules []robotstxt.Rule) verdict {
 	says := open
 	for _, r := range rules {
@@ -102,7 +102,7 @@ func firstSight(rules []robotstxt.Rule) verdict {
 			if says == open {
 				says = shut
 			}
-		case r.Pattern == "", hasWord(r.Pattern): // not about "/"
+		case r.Pattern == "", hasWord(r.Pattern): // the rule is not about "/"
 		default:
 			says = unclear
 		}
@@ -110,9 +110,9 @@ func firstSight(rules []robotstxt.Rule) verdict {
 	return says
 }
 
-// hasWord reports whether a pattern has a letter or a digit, so that it cannot
-// match "/". It reports false if the pattern has an escape, because that may
-// stand for another byte.
+// hasWord reports whether a pattern has a letter or a digit, because it then
+// cannot match "/". If the pattern has an escape, which may stand for another
+// byte, hasWord reports false.
 func hasWord(pattern string) bool {
 	if strings.IndexByte(pattern, '%') >= 0 {
 		return false

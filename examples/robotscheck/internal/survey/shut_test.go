@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A look at each rule gives the same answer as the matcher.
+// A front gives the same answers as the matcher.
 func FuzzFront(f *testing.F) {
 	for _, text := range []string{
 		"User-agent: *\nDisallow: /\n\nUser-agent: A\nAllow: /\n\nUser-agent: B\nDisallow: /b\nDisallow: /\n",

@@ -1,8 +1,8 @@
-// Package survey implements robotscheck survey: what many robots.txt files have
-// in common.
+// Package survey implements robotscheck survey, which counts what many
+// robots.txt files have in common.
 //
 // Each worker counts some of the files in a tally of its own. The tallies are
-// merged, put in order and printed.
+// added up, put in order and printed.
 package survey
 
 import (

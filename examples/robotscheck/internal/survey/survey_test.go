@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A directory and an archive of it give the same survey, and -match selects by
-// the path in them.
+// A directory and an archive of it give the same survey. -match selects files
+// by their path in the directory or archive.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("../../testdata/survey")); err != nil {
@@ -72,8 +72,7 @@ func run(t *testing.T, args ...string) (status command.Status, stdout, stderr st
 	return status, out.String(), errOut.String()
 }
 
-// If a list is something else, such as a binary file, its bytes do not reach
-// the terminal.
+// If a list is a binary file, its bytes do not reach the terminal.
 func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	if err := os.WriteFile(list, []byte("no\x1b[2Jsuch\n"), 0o600); err != nil {
@@ -84,7 +83,7 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// However the files are divided among workers, the sum is the same.
+// However the files are divided among tallies, the sum is the same.
 func TestTally_Merge(t *testing.T) {
 	texts := []string{
 		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",
@@ -131,9 +130,9 @@ func TestSurvey_Progress(t *testing.T) {
 	}
 }
 
-// The corpus of real files is not part of this repository. COURTESY_SHARED
-// names its directory, relative to the module's root. The expected figures were
-// counted by another program.
+// The corpus of real files is not part of this repository. COURTESY_SHARED is
+// the directory above the corpus, relative to the module's root. The expected
+// figures were counted by another program.
 func TestSurvey_Corpus(t *testing.T) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {

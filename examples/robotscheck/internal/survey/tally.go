@@ -10,11 +10,11 @@ import (
 // A tally is what was counted in some robots.txt files.
 type tally struct {
 	files, nbytes int
-	without       map[string]int // answers that are not files, by class, such as "4xx"
-	have          map[string]int // how many files have each of features, by its name
-	patterns      [][2]int       // for each of patterns: how many rules have it, and in how many files
+	without       map[string]int // how many answers are not files, by class, such as "4xx"
+	have          map[string]int // how many files have a feature, by the feature's name
+	patterns      [][2]int       // for each pattern feature: how many rules and files have it
 	sizes         [len(sizeNames)][]int
-	worst         map[string]int // how many files there are, by the severity of their worst problem
+	worst         map[string]int // how many files, by the severity of their worst problem
 	problems      map[problemKind]problemCount
 	robots        map[string]robotCount
 }
@@ -92,7 +92,8 @@ func (t *tally) addProblems(problems []lint.Problem) {
 	t.worst[worst]++
 }
 
-// severityOf returns the severity whose String is s, or Info if there is none.
+// severityOf returns the severity whose String is s. For any other text, it
+// returns Info.
 func severityOf(s string) lint.Severity {
 	for _, severity := range []lint.Severity{lint.Warning, lint.Error} {
 		if severity.String() == s {
@@ -102,7 +103,7 @@ func severityOf(s string) lint.Severity {
 	return lint.Info
 }
 
-// merge adds what another tally counted.
+// merge adds what another tally counted, except for without.
 func (t *tally) merge(other *tally) {
 	t.files += other.files
 	t.nbytes += other.nbytes

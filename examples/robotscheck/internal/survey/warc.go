@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// isWARC reports whether a file is named as WARC files are.
+// isWARC reports whether a file has the name of a WARC file.
 func isWARC(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz")
@@ -19,14 +19,15 @@ func isWARC(name string) bool {
 
 func everyHost(string) bool { return true }
 
-// A noFile is the status of an answer for robots.txt that is not a file.
+// A noFile is the status of an answer to a request for robots.txt, if it is not
+// 2xx.
 type noFile int
 
 func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
 
 // eachInWARC calls each for every answer for robots.txt in a WARC file, such as
 // one of Common Crawl's robotstxt subset. It leaves out hosts that do not
-// match.
+// match. For a record that cannot be read, it passes the error to each.
 func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each func(name string, read func() ([]byte, error)) error) error {
 	archive, err := audit.NewWARCReader(in)
 	if err != nil {
@@ -56,7 +57,7 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 			continue
 		}
 		if err != nil {
-			return broken(err) // nothing after it can be read
+			return broken(err) // nothing after the error can be read
 		}
 		if !ok {
 			continue
@@ -73,8 +74,8 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each f
 	}
 }
 
-// eachInFile opens and reads a file of a directory. If it cannot open it, it
-// passes the error to each.
+// eachInFile opens a file and passes it to read. If the file cannot be opened,
+// eachInFile passes the error to each.
 func eachInFile(name string, read func(io.Reader) error, each func(name string, read func() ([]byte, error)) error) error {
 	in, err := os.Open(name)
 	if err == nil {

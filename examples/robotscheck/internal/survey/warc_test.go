@@ -17,8 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the archive of the demo internet anew")
 
-// warcPair returns the records of a request for a robots.txt and of its answer,
-// each in a gzip member of its own.
+// warcPair returns two records: a request for a robots.txt, and the answer.
 func warcPair(host, head, body string) (records [2]string) {
 	url := "http://" + host + "/robots.txt"
 	for i, block := range []string{
@@ -32,8 +31,8 @@ func warcPair(host, head, body string) (records [2]string) {
 	return records
 }
 
-// demoInternet returns the records of the robots.txt files of politespider's
-// demo internet.
+// demoInternet returns the WARC records of all robots.txt files in
+// politespider's demo internet.
 func demoInternet(t *testing.T) (records []string) {
 	hosts, err := filepath.Glob("../../../politespider/internal/demosite/hosts/*.txt")
 	if err != nil || len(hosts) == 0 {
@@ -99,8 +98,8 @@ func members(records ...string) []byte {
 	return b.Bytes()
 }
 
-// A WARC file, compressed or not, alone or in a directory, is surveyed like the
-// files in it.
+// A WARC file is surveyed like the files in it. This holds for a compressed one
+// too, and for one in a directory.
 func TestSurvey_WARC(t *testing.T) {
 	a, b, c := "User-agent: *\nDisallow: /a\n", "User-agent: bot\nDisallow: /\n", "User-agent: *\nAllow: /\n"
 	var records []string

@@ -1,5 +1,5 @@
-// Package verdict says what a robots.txt answers for one target, in JSON and in
-// words.
+// Package verdict puts what a robots.txt says about one target into JSON and
+// into words.
 package verdict
 
 import (
@@ -10,21 +10,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Verdict is the answer for one target. Its members are a part of the JSON of
-// several commands.
+// A Verdict is what a robots.txt says about one target. Its members are part of
+// the JSON of several commands.
 type Verdict struct {
 	Allowed bool            `json:"allowed"`
 	Reason  robotsmw.Reason `json:"reason"`
-	Rule    string          `json:"rule,omitempty"` // the line that decided, as "Disallow: /a"
-	Line    int             `json:"line,omitempty"` // its number, counted from 1
+	Rule    string          `json:"rule,omitempty"` // the rule that decided, such as "Disallow: /a"
+	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
 
-	// Resolved is the path and query that the rule disallows, if it is another
-	// name of the target, as in robotsmw.Decision. "": the target was judged as
-	// it is written.
+	// Resolved is the path and query that decided, if servers may take the
+	// target for that path (see robotsmw.Decision). "" means that the target
+	// was judged as it is written.
 	Resolved string `json:"resolved,omitempty"`
 }
 
-// Help describes a Verdict, for the help of these commands.
+// Help describes a Verdict. The commands that print one have it in their help.
 const Help = `  allowed   true or false
   reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
@@ -34,7 +34,7 @@ const Help = `  allowed   true or false
   resolved  the other path that servers may take the URL for, if the rule disallows that: "/private/" for
             "/x/../private/"`
 
-// reasons has for each reason of robotstxt the same one of robotsmw.
+// reasons has for each reason of robotstxt the equal reason of robotsmw.
 var reasons = [...]robotsmw.Reason{
 	robotstxt.NoGroup:     robotsmw.NoGroup,
 	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
@@ -45,8 +45,8 @@ var reasons = [...]robotsmw.Reason{
 }
 
 // Judge returns the verdict on a target, as robotsmw.Checker would. Servers may
-// take an allowed target for another name that is disallowed. Then that name
-// decides.
+// take an allowed target for another path that is disallowed. Then the verdict
+// is that on the other path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
 	v := Of(m)
@@ -54,7 +54,7 @@ func Judge(rules *robotstxt.Rules, target string) Verdict {
 	return v
 }
 
-// Of returns the parser's answer as a Verdict.
+// Of turns the parser's answer into a Verdict.
 func Of(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {

@@ -11,8 +11,8 @@ import (
 
 const host = "https://example.com"
 
-// checked returns a function that tells what a crawler is told about a URL of
-// host.
+// checked returns a function that returns a Checker's decision on a URL of
+// host. ok is false if there is none.
 func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
@@ -24,18 +24,17 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 	}
 	return func(target string) (robotsmw.Decision, bool) {
 		u, err := url.Parse(host + target)
-		if err != nil || u.RequestURI() != target { // it would not be sent as it is written
+		if err != nil || u.RequestURI() != target { // the URL would not be sent as it is written
 			return robotsmw.Decision{}, false
 		}
-		d, err := checker.Check(context.Background(), u) // Check fetches nothing here
+		d, err := checker.Check(context.Background(), u) // with Override, Check fetches nothing
 		return d, err == nil
 	}
 }
 
 const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
 
-// Judge says about a URL what the crawler will do, and which of the URL's names
-// decides.
+// Judge agrees with the Checker, also about which name of the target decides.
 func TestJudge_AgreesWithTheChecker(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
 	check := checked(t, withPrivate)
