@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestMain lets the test run the program: as itself, with another environment.
+// TestMain runs the program instead of the tests if HTTPCLIENT_TEST is set. So
+// TestProgram can start its own binary as the program.
 func TestMain(m *testing.M) {
 	if os.Getenv("HTTPCLIENT_TEST") != "" {
 		main()
@@ -19,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// It says what to pass, prints a line for each URL, and its exit status says
-// whether each was fetched.
+// Without arguments, the program says what to pass. Otherwise it prints a line
+// for each URL, and its exit status is 0 only if all URLs were fetched.
 func TestProgram(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

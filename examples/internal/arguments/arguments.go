@@ -9,8 +9,8 @@ import (
 )
 
 // Parse parses the flags in args wherever they stand, and returns the other
-// arguments. Everything after "--" is an argument. It returns the flag set's
-// error, which may be flag.ErrHelp.
+// arguments. Everything after "--" is an argument. The error is that of the
+// flag set, which may be flag.ErrHelp.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -28,8 +28,9 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// advise replaces the standard library's bare "parse error" by what to write,
-// until undo is called.
+// advise changes the flags whose values are numbers or times. If such a value
+// cannot be parsed, the error now says what to write, instead of the standard
+// library's "parse error". undo changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -57,7 +58,8 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is a flag's value whose error says what to write.
+// An advised is a flag's value. If the flag cannot be parsed, the error is the
+// advice.
 type advised struct {
 	flag.Value
 	advice string

@@ -31,7 +31,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An error says what to write. The defaults that the help shows do not change.
+// If a text is no number or no time, the error says what to write. The defaults
+// that the help shows do not change.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
 		"-wait=5":                    "write a time such as 30s or 2h",

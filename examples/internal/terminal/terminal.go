@@ -19,11 +19,13 @@ func Is(w io.Writer) bool {
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// EraseLine erases the current line and moves the cursor to its beginning.
+// EraseLine moves the cursor to the beginning of its line and erases the line,
+// if it is printed on a terminal.
 const EraseLine = "\r\x1b[2K"
 
-// Printable returns s in a form that is safe to print on a terminal: it cannot
-// move the cursor, and it is cut after most runes.
+// Printable returns s in a form that is safe to print on a terminal. Characters
+// that cannot be printed, such as those that move the cursor, are escaped. If s
+// has more runes than the argument most, the rest is cut off.
 func Printable(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"

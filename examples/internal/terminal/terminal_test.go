@@ -28,7 +28,8 @@ func TestIs_Not(t *testing.T) {
 	}
 }
 
-// A robots.txt may have any bytes, and its lines are shown.
+// The commands print lines of a robots.txt, which may have any bytes. Printable
+// escapes those that could control the terminal.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"Disallow: /a*b$":            "Disallow: /a*b$",
