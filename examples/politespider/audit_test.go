@@ -21,9 +21,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// demoNginx stands before the demo. Of a hundred pages it drops one without an
-// answer, and answers two others with 503 or 429. Its log is that of a server
-// that knows nothing about us.
+// demoNginx is the configuration of an nginx that stands before the demo. Of a
+// hundred requests for pages, it drops about one without an answer, and answers
+// one with 503 and one with 429. Its log is that of a server that knows nothing
+// about the spider.
 const demoNginx = `
 daemon off;
 master_process off;
@@ -56,9 +57,9 @@ http {
 }
 `
 
-// A crawl of a demo internet whose servers fail now and then was polite, by its
-// own record and by the log of the server before it. With COURTESY_CHAOS=1 it
-// has more than 5,000 pages.
+// The demo's servers fail now and then here. The crawl is polite even so, by
+// its own record and by the log of the server before the demo. With
+// COURTESY_CHAOS set, it asks for 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -103,7 +104,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// The audit uses the robots.txt files that the owners have, and nothing
+	// This audit uses the robots.txt files that the owners have, and nothing
 	// from the crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
@@ -125,7 +126,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
-	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // no server saw these hosts
+	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // these hosts have no server that could log a request
 	if !maps.Equal(seen, kept) {
 		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
 	}
@@ -139,8 +140,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// polite audits a crawl. Nothing may be wrong or unknown. It returns how many
-// requests each host got.
+// polite audits a crawl. The test fails if something is wrong or cannot be
+// judged. polite returns how many requests each host got.
 func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a := audit.Auditor{
@@ -163,8 +164,8 @@ func polite(t *testing.T, what string, history *audit.History, read func(*audit.
 	return hosts
 }
 
-// robotsOf returns what the owners of a site have at a URL, with redirects
-// followed.
+// robotsOf returns what the site answers at a URL, and follows up to four
+// redirects.
 func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()
@@ -177,8 +178,9 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx puts an nginx before the demo until the test ends. Its log is
-// complete when it has stopped.
+// startDemoNginx starts an nginx before the demo, which listens at this
+// address. stop ends the nginx and returns the name of its log, which is then
+// complete.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")
@@ -187,7 +189,7 @@ func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log 
 			t.Skip("SKIPPED: no nginx, so no witness: install Debian's package nginx, or run .ci/run")
 		}
 	}
-	dir, err := os.MkdirTemp("", "nginx") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "nginx") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// requests returns the requests that the demo's servers must see, and how
-// often, by the conclusions beside their pages. A page that is not here is
-// disallowed, not linked where links may be followed, or does not exist. The
-// conclusions were written by reading the robots.txt files and the pages, not
-// by running the spider.
+// requests returns which requests the demo's servers must see, and how often.
+// It takes them from the conclusions that the demo's files have beside each
+// page. If a page is not in the result, it is disallowed, is not linked where
+// links may be followed, or does not exist. The conclusions were written by
+// reading the robots.txt files and the pages, not by running the spider.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -43,17 +43,18 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 	return want
 }
 
-// demoInterval returns the time that a host is owed between the starts of two
-// requests, robots.txt included.
+// demoInterval returns the least time between the start of a host's previous
+// request and that of the next. The previous request may be that for
+// robots.txt.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
-		return 2 * time.Second // its Crawl-delay
+		return 2 * time.Second // the host's Crawl-delay
 	}
 	return time.Second
 }
 
-// The demo as a user sees it, over real sockets. The log of its servers is the
-// witness.
+// The spider crawls the demo over real sockets, as for a user. The log of the
+// demo's servers shows what it sent and when.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -69,9 +70,9 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// On a busy machine one request may reach its server late, and the next one
-	// in time. A server's log can prove only that no n intervals have more than
-	// n+1 starts.
+	// On a busy machine, one request may reach its server late and the next one
+	// in time. So two requests may be too close in a server's log, but a time
+	// of n intervals never has more than n+1 starts.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
 			var owed time.Duration
@@ -85,7 +86,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The demo in a synctest bubble, where time is exact.
+// In a synctest bubble, where time is exact, each host is left alone for at
+// least the interval or Retry-After that it is owed.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -98,7 +100,7 @@ func TestDemo_Pace(t *testing.T) {
 			for i := 1; i < len(log); i++ {
 				gap, owed := log[i].At.Sub(log[i-1].At), demoInterval(host, log[i-1].Target)
 				if log[i-1].Target == "/departures" && log[i-1].Status == http.StatusTooManyRequests {
-					owed = 3 * time.Second // its Retry-After
+					owed = 3 * time.Second // the answer's Retry-After
 				}
 				if gap < owed {
 					t.Errorf("%s: %s came %v after %s, want %v at least", host, log[i].Target, gap, log[i-1].Target, owed)
@@ -108,8 +110,8 @@ func TestDemo_Pace(t *testing.T) {
 	})
 }
 
-// The spider's conclusions about each page are those beside the page, in its
-// JSON lines and on a terminal.
+// In the JSON lines, the spider's conclusions about each page are those that
+// the demo's file has beside the page.
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -125,7 +127,7 @@ func TestDemo_Conclusions(t *testing.T) {
 			}
 			delete(got, page.URL)
 		}
-		// There are only links to this host.
+		// Pages link to this host, but it has no server.
 		if r := got["http://lighthouse.example/"]; len(r) != 1 || r[0].Verdict != record.Unreachable {
 			t.Errorf("the lighthouse: %v", r)
 		}
@@ -149,8 +151,8 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records have each request that the servers saw, also those for robots.txt
-// and for the targets of its redirects.
+// The records have each request that the servers saw. Requests for robots.txt
+// and for the targets of its redirects are among them.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -163,7 +165,7 @@ func TestDemo_Requests(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s at %.3f: %d", url, request.At, request.Status))
 				owed := 1.0
 				if strings.HasPrefix(url, "http://bakery.example/") && r.Verdict != record.RobotsTxt {
-					owed = 2 // its Crawl-delay
+					owed = 2 // the host's Crawl-delay
 				}
 				if request.Interval != owed {
 					t.Errorf("after %s its host is owed %v s, want %v", url, request.Interval, owed)
@@ -172,13 +174,13 @@ func TestDemo_Requests(t *testing.T) {
 			wantPause := 0.0
 			switch {
 			case r.Status == http.StatusTooManyRequests:
-				wantPause = 3 // its Retry-After
+				wantPause = 3 // the answer's Retry-After
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
-				wantPause = 1 // also its Retry-After
+				wantPause = 1 // the answer's Retry-After too
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // one interval more
+				wantPause = 2 // its robots.txt answers 503: one interval more
 			}
-			pause := 0.0 // counted from the answer
+			pause := 0.0 // how long the host is paused, counted from the answer
 			if r.PausedUntil > 0 {
 				last := r.Requests[len(r.Requests)-1]
 				pause = r.PausedUntil - last.At - last.Took
@@ -193,7 +195,7 @@ func TestDemo_Requests(t *testing.T) {
 		if lighthouse := "http://lighthouse.example/robots.txt at 1.000: 0"; !slices.Contains(got, lighthouse) {
 			t.Errorf("what has no answer is no request: want %s", lighthouse)
 		} else {
-			want = append(want, lighthouse) // it has no server that could see a request
+			want = append(want, lighthouse) // no server could see this request
 		}
 		slices.Sort(got)
 		slices.Sort(want)
@@ -203,8 +205,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions returns what the spider says about a URL, in the form of the
-// demo's files.
+// conclusions returns what the spider says about a URL, in the form that the
+// conclusions in the demo's files have.
 func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
@@ -223,7 +225,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 			rest = append(rest, e.Text)
 		}
 	}
-	if verdicts == nil { // nothing is reported about the target of a robots.txt's redirect
+	if verdicts == nil { // the target of a robots.txt's redirect has no record of its own
 		verdicts = []string{"never asked for"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
@@ -254,7 +256,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for _, page := range site.Pages() {
 			for _, conclusion := range page.Concludes[1:] {
-				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // see below
+				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // counted below
 				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
 					t.Errorf("%s: nothing is printed of %q:\n%s", page.URL, conclusion, said[page.URL])
 				}
@@ -277,7 +279,7 @@ func TestDemo_Text(t *testing.T) {
 	})
 }
 
-// demoInternet returns the demo without sockets.
+// demoInternet returns the demo in a simulated internet, without sockets.
 func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 	t.Helper()
 	site, err := demosite.New()
@@ -291,7 +293,8 @@ func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 	return site, internet
 }
 
-// crawlDemo crawls the demo and returns what was printed.
+// crawlDemo crawls the demo with -json. It returns the summary and the lines
+// before it.
 func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, t.Context(), base, tool.ExitOK)

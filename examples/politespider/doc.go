@@ -3,24 +3,24 @@
 //
 //	politespider [flags] URL...       crawl these sites
 //	politespider [flags] demo         crawl a demo internet on loopback
-//	politespider                      the same
+//	politespider                      crawl the demo, too
 //
 // It obeys every robots.txt, paces its requests to each host, obeys noindex and
 // nofollow, and comes back later when a server asks it to. It follows links
-// within the hosts of the URLs it is given; -scope makes that wider or
-// narrower, -depth limits how far it follows them, and -sitemaps also begins
-// with the URLs that the sites list in their sitemaps.
+// within the hosts of the URLs that it is given. -scope makes that wider or
+// narrower, and -depth limits how far it follows them. With -sitemaps, it also
+// begins with the URLs in the sites' sitemaps.
 //
 // # What becomes of a URL
 //
-// Each URL of the crawl gets one of these verdicts. All output uses the same
-// words:
+// Each URL of the crawl gets one of these verdicts, and all output uses the
+// same words:
 //
 //	fetched      the server sent the page: 2xx
-//	moved        it redirected: 3xx; the target is queued as a URL of its own
+//	moved        the server redirected: 3xx; the target is queued as a new URL
 //	not found    there is no such page: 404 or 410
-//	refused      the server refused: another 4xx, or a wall's challenge with any
-//	             status
+//	refused      the server refused: another 4xx, or a 2xx or 3xx that is surely
+//	             a refusal, such as a wall's challenge
 //	blocked      a rule of robots.txt, which is named, forbids it; nothing was sent
 //	unreachable  robots.txt could not be fetched, so everything is disallowed
 //	put off      429 or 503: the page goes back into the queue
@@ -37,18 +37,18 @@
 // Limiter sets. If the page answers 503 without a Retry-After once more, and
 // its host has answered another page meanwhile, the spider gives the page up.
 //
-// For each page the spider says what the page and its robots.txt ask for, and
-// where: directives such as noindex, and whether the owner agrees to search, to
-// AI training, and to use as input to AI. With -rsl FILE, the terms in a file
-// of RSL 1.0 are included. None of this changes what is fetched. A statement
-// marked as a draft was read by a document that may still change; the summary
-// names the document.
+// For each page, the spider says what the page and its robots.txt ask for, and
+// where. These are directives such as noindex, and whether the owner agrees to
+// search, to AI training, and to use as input to AI. With -rsl FILE, the terms
+// in a file of RSL 1.0 are included. None of this changes what is fetched. If a
+// statement is marked as a draft, the document that defines it may still
+// change, and the summary names the document.
 //
 // If an answer is a refusal instead of a page, such as a wall's challenge or a
-// price, the spider says so and says what shows it. It does not solve a
-// refusal, repeat it at once or get round it. It does not follow the links in a
-// refusal and does not keep it. If only the text looks like a refusal, the
-// answer counts as a page, and the summary lists it.
+// price, the spider says so and names the evidence. It does not solve a
+// challenge, repeat the request at once or get round the refusal. It neither
+// keeps such an answer nor follows links in it. If only the text looks like a
+// refusal, the answer counts as a page, and the summary lists it.
 //
 // # The report
 //

@@ -21,8 +21,8 @@ import (
 
 var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
 
-// A person who asks why a page was not fetched finds it in the report, and from
-// there the line of the record that proves it.
+// The report says why a page was not fetched, and names the line of the record
+// that proves it.
 func TestCrawl_Evidence(t *testing.T) {
 	dir := t.TempDir()
 	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")

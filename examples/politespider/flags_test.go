@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// runOn runs the command on this site and returns what it printed.
+// runOn serves the site, crawls it from /0, and returns what was printed.
 func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(site)
@@ -122,7 +122,7 @@ func TestCrawl_Budget(t *testing.T) {
 	})
 }
 
-// No more hosts are crawled at a time than -hosts says.
+// As many hosts are crawled at a time as -hosts says.
 func TestCrawl_Hosts(t *testing.T) {
 	for _, hosts := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,8 @@ func TestCrawl_Hosts(t *testing.T) {
 	}
 }
 
-// The bytes of a day are counted, too, and the log says what is waited for.
+// -budget-bytes limits the bytes of a day. When they are used up, standard
+// error says that the crawl waits for the next day.
 func TestCrawl_BudgetBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -166,7 +167,8 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 	})
 }
 
-// A host that is slow to answer gets time to rest.
+// With -adaptive=10, a host that takes a second for each answer is left alone
+// for at least ten seconds after it.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -253,7 +255,7 @@ func pagesSite() http.Handler {
 	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })
 	mux.HandleFunc("/odd", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Encoding", "br") // cannot be decoded, so the page cannot be asked
+		w.Header().Set("Content-Encoding", "br") // cannot be decoded, so its directives are not known
 		fmt.Fprint(w, "????")
 	})
 	return mux

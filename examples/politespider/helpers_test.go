@@ -19,13 +19,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return tool.Command{Crawl: crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
-// crawlInternet crawls the test's own internet and returns what was printed.
+// crawlInternet runs the command with -json in a test's internet, as
+// ExampleBot. It returns the summary and the lines before it.
 func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, ctx, internet, wantStatus, append([]string{agent}, args...)...)
 }
 
-// crawlJSON runs the command with -json and returns what was printed.
+// crawlJSON runs the command with -json. It returns the summary and the lines
+// before it.
 func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
@@ -36,7 +38,7 @@ func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantSt
 	return parseOutput(t, &out)
 }
 
-// line is a line of the JSON output, as a reader in another language sees it.
+// A line is a line of the JSON output, with what the tests read of it.
 type line struct {
 	record.Record
 	Decision struct {
@@ -46,7 +48,7 @@ type line struct {
 	Summary *record.Summary `json:"summary"`
 }
 
-// parseOutput reads the JSON lines of a crawl.
+// parseOutput reads the JSON lines of a crawl up to the summary.
 func parseOutput(t *testing.T, out io.Reader) (record.Summary, []line) {
 	t.Helper()
 	var lines []line

@@ -20,7 +20,7 @@ import (
 
 const keysURL = "https://bot.example" + webbotauth.DirectoryPath
 
-// keyFile writes a key as openssl genpkey does.
+// keyFile makes a key and writes it to a file as openssl genpkey does.
 func keyFile(t *testing.T, mode os.FileMode) (file, id string) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -76,8 +76,8 @@ func TestCrawl_Signed(t *testing.T) {
 	}
 }
 
-// The spider says in words which signature a server asks for, for pages and for
-// robots.txt.
+// If an answer for a page or for robots.txt asks for a signature, the spider
+// says in words which signature.
 func TestCrawl_AcceptSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -86,7 +86,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			if r.URL.Path == "/fine" {
 				return
 			}
-			if r.URL.Path == "/robots.txt" { // a 403 there would be a wall's
+			if r.URL.Path == "/robots.txt" { // with a 403, this would be a wall's answer
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}

@@ -17,10 +17,10 @@ import (
 
 func main() { tool.Main(crawl) }
 
-// crawl is the spider. The job provides the next page and is told what became
-// of it; colly fetches it. Courtesy stands between colly and the network: no
-// request is sent that robots.txt disallows or that comes before the host's
-// pace allows it.
+// crawl is the spider. The job provides the next page, colly fetches it, and
+// the job is told what became of it. Courtesy stands between colly and the
+// network: it sends no request that robots.txt disallows, and none before its
+// host's pace allows it.
 func crawl(ctx context.Context, job *tool.Job) error {
 	c := colly.NewCollector(colly.StdlibContext(ctx))
 	c.AllowURLRevisit = true        // the job knows what was fetched; a 503 may be tried again
@@ -31,7 +31,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 
 	opts := robotsmw.Options{
-		UserAgent: job.UserAgent, // robots.txt addresses the crawler by the first word
+		UserAgent: job.UserAgent, // its first word is the crawler's name in robots.txt
 		Base:      job.Base,      // nil: http.DefaultTransport
 		// Without a Limiter, each host gets one request at a time and one a
 		// second. A longer Crawl-delay and Retry-After are obeyed in any case.
@@ -46,7 +46,7 @@ func crawl(ctx context.Context, job *tool.Job) error {
 			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // their statements about the use of pages are needed
+		KeepFiles: true,      // what robots.txt files say about uses is needed
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}

@@ -167,7 +167,7 @@ func TestRun_URLs(t *testing.T) {
 		"fetched       200  " + site.URL + "/yes",
 		"line 2: Disallow: /no",
 		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
-		"ai-input    1 allow,   1 deny", // the group for / says nothing, which allows it
+		"ai-input    1 allow,   1 deny", // OtherBot-AI's group allows / and disallows /yes
 		"1 host in ",
 		"2 pages fetched, 1 blocked",
 	} {
@@ -195,7 +195,7 @@ func TestCrawl_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
-		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // robots.txt, the front page, one more
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // enough for robots.txt, the front page and one more
 		defer cancel()
 		start := time.Now()
 		summary, _ := crawlInternet(t, ctx, &internet, tool.ExitInterrupted, "http://a.example/")
@@ -231,7 +231,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// A site that does not exist, or that goes away in the middle, costs only its
+// A site that does not exist, or that breaks off its answers, loses only its
 // own pages.
 func TestCrawl_BrokenSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -265,8 +265,7 @@ func TestCrawl_NothingFetched(t *testing.T) {
 	})
 }
 
-// A Crawl-delay is kept even if it is longer than the crawler waits inside a
-// request.
+// A Crawl-delay is kept even if it is longer than the Limiter's MaxWait.
 func TestCrawl_LongCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walled returns an internet that answers some paths as walls do, with links to
-// further walls.
+// walled returns an internet with a site that answers some paths as walls do.
+// These answers link to /captcha, which must not be requested.
 func walled() *robotstest.Internet {
 	internet := new(robotstest.Internet)
 	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,9 @@ func walled() *robotstest.Internet {
 	return internet
 }
 
-// An answer that is not the page is reported as a refusal, with its evidence.
-// It is requested once and not kept. An answer that may be a refusal is listed.
+// A refusal is reported as one, with its evidence. The page is requested once,
+// and the answer is not kept. An answer that only may be a refusal counts as a
+// page, and the summary lists it.
 func TestCrawl_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := walled()
@@ -95,7 +96,7 @@ func TestCrawl_Refusals(t *testing.T) {
 	})
 }
 
-// The summary for people and the report name the refusals.
+// The summary in the text output and the report name the refusals.
 func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -120,8 +121,8 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	})
 }
 
-// What an RSL file says about a page is reported with what its owner says about
-// its use, in the lines and in the report.
+// With -rsl, the terms of an RSL file are among what owners say about uses of a
+// page, in the JSON lines and in the report.
 func TestCrawl_Terms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

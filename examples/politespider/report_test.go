@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A report that cannot be written is missed: the crawl has failed.
+// If the report cannot be written, the crawl counts as failed, and standard
+// error does not say that there is a report.
 func TestCrawl_ReportLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "reports")
@@ -87,7 +88,7 @@ func TestCrawl_Report(t *testing.T) {
 	}
 }
 
-// If the report cannot be written, the command fails.
+// If the report cannot be written, standard error names its file.
 func TestCrawl_ReportFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -111,7 +112,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 	})
 }
 
-// The report of a crawl that was stopped and continued covers all of it.
+// If a crawl was stopped and continued, its report covers all runs.
 func TestRun_ReportOfAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -144,7 +145,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			if f, err := os.OpenFile(filepath.Join(dir, "state", "records.jsonl"), os.O_APPEND|os.O_WRONLY, 0); err != nil {
 				t.Fatal(err)
 			} else {
-				f.WriteString(`{"seconds":1,"verd`) // as a killed process leaves it
+				f.WriteString(`{"seconds":1,"verd`) // as a process that is killed may leave the file
 				f.Close()
 			}
 		}
@@ -158,7 +159,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			`<div><dt>lost</dt><dd class="bad">1</dd></div>`,
 			"The pace was kept.",
 			began.Format("2 January 2006, 15:04:05"),
-			`"text":"Disallow: /no"`, `"User-agent: *"`, // the line, and the file
+			`"text":"Disallow: /no"`, `"User-agent: *"`, // the rule that blocks, and its file
 		} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("the report says nothing of %q", want)

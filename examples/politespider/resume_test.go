@@ -17,8 +17,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site in which each page links to the next. It remembers which
-// pages were requested, and calls at for each.
+// A chain is a site in which each page links to the next. asked has the paths
+// that were requested. The function at is called for each request of a page
+// that exists.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)
@@ -41,15 +42,15 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
 
-// After Ctrl-C the spider says how to continue. If that is done, it continues
-// with the settings that it began with.
+// After Ctrl-C, the spider says how to continue. The crawl then continues with
+// the settings that it began with.
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()
 	site := &chain{pages: 6, at: func(r *http.Request, n int) {
 		if n == 3 && ctx.Err() == nil {
 			ctrlC()
-			<-r.Context().Done() // the answer is not sent in time
+			<-r.Context().Done() // the spider stops before the answer is sent
 		}
 	}}
 	server := httptest.NewServer(site)
@@ -102,10 +103,10 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		args []string
-		want int // pages requested until then
+		want int // how many pages were requested in all runs so far
 	}{
 		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
-		{nil, 3}, // it has fetched its pages
+		{nil, 3}, // the first run reached its -max-pages
 		{[]string{"-max-pages=5"}, 5},
 		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
 	} {
@@ -128,7 +129,7 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitFailed { // this page does not exist
+	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitFailed { // the site has no page at /
 		t.Fatalf("exit status %d: %s", status, stderr.String())
 	}
 	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != tool.ExitFailed {
@@ -139,7 +140,7 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	}
 }
 
-// A flag that a crawl began with may no longer be possible when it goes on.
+// If a flag that the crawl began with no longer works, the spider says which.
 func TestRun_ResumeWithoutTerms(t *testing.T) {
 	server := httptest.NewServer(&chain{pages: 3, at: func(*http.Request, int) {}})
 	defer server.Close()

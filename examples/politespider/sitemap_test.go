@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Sitemaps lead to pages that nothing links to. Only with -sitemaps they are
-// requested, as robots.txt allows.
+// With -sitemaps, the spider requests sitemaps and the pages in them, as far as
+// robots.txt allows. Without it, the spider requests none of them.
 func TestCrawl_Sitemaps(t *testing.T) {
 	for _, sitemaps := range []bool{false, true} {
 		t.Run(fmt.Sprint(sitemaps), func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A host that asks to be left alone for long does not occupy a worker: with one
-// worker, the other hosts are crawled meanwhile.
+// If a host asks to be left alone for long, it does not occupy a worker: with a
+// single worker, the other hosts are crawled meanwhile.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -50,8 +50,8 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 	})
 }
 
-// Without a Retry-After the host is paused by the Limiter's back-off, and the
-// page still gets its three further tries.
+// Without a Retry-After, the Limiter's back-off pauses the host, and the page
+// still gets its three further tries.
 func TestCrawl_NoRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -67,7 +67,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
-		var due float64 // when the next try is due, by the one before
+		var due float64 // when the next try is due, as the try before announced
 		for _, l := range lines {
 			if l.Status != http.StatusTooManyRequests {
 				continue
@@ -91,7 +91,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 
 // brokenSite returns a site of 250 pages, all linked from the first. The pages
 // for which broken returns true always answer 503, without a Retry-After. The
-// host is owed 100 ms.
+// site's Crawl-delay is 0.1 s.
 func brokenSite(broken func(n int) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -112,8 +112,8 @@ func brokenSite(broken func(n int) bool) http.Handler {
 	})
 }
 
-// A page that always answers 503 waits by itself. Its host goes on with the
-// others, and none of those is reported as put off.
+// If a page always answers 503, only this page waits. Its host goes on with the
+// other pages, and none of them is reported as put off.
 func TestCrawl_BrokenPages(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 503))
 	scattered := func() func(int) bool {
@@ -161,8 +161,8 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// The server's answer decides what became of a page: not every answer is the
-// page.
+// The status of the answer decides what became of a URL. Only pages and
+// redirects count as having said noindex.
 func TestCrawl_Statuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -223,7 +223,7 @@ func TestCrawl_NothingThere(t *testing.T) {
 }
 
 // The ports of a host share one pace, and each has a robots.txt of its own. The
-// table of hosts says so.
+// summary says so.
 func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -245,7 +245,7 @@ func TestCrawl_Ports(t *testing.T) {
 	})
 }
 
-// A person sees the beginning of a long list, and where to find the rest.
+// The text output has the beginning of a long list, and says where the rest is.
 func TestCrawl_LongLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -271,8 +271,7 @@ func TestCrawl_LongLists(t *testing.T) {
 	})
 }
 
-// The time for which a host was left alone at its own request is shown apart
-// from its interval.
+// The summary says how long a host was paused because of its Retry-After.
 func TestCrawl_Paused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

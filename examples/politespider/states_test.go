@@ -20,7 +20,8 @@ import (
 
 var reports = flag.String("reports", "", "directory in which the reports of TestReport_States are left, to be looked at")
 
-// A report says what there is to say, in whatever state the crawl ended.
+// In whatever state a crawl ended, its report says what there is to say about
+// this state.
 func TestReport_States(t *testing.T) {
 	archive := func(pages int) http.Handler { // each page links to the next ten; some fail
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +56,7 @@ func TestReport_States(t *testing.T) {
 		many = 10_000
 	}
 	for name, state := range map[string]struct {
-		hosts map[string]http.Handler // nil: the demo's
+		hosts map[string]http.Handler // nil: the hosts of the demo
 		args  []string
 		limit time.Duration
 		want  int

@@ -13,16 +13,17 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A few kilobytes that decompress to more than a page may have are cut at that
-// limit.
+// If an answer is small but decompresses to more than a page may have, what is
+// kept is cut at that limit.
 func TestCrawl_Bomb(t *testing.T) {
 	var mebibyte bytes.Buffer
 	packed := gzip.NewWriter(&mebibyte)
 	packed.Write(make([]byte, 1<<20))
 	packed.Close()
-	// A gzip file may have several members (RFC 1952 §2.2). To compress
-	// everything anew for each page would take long under the race detector,
-	// and the spider waits only for a limited time.
+	// A gzip file may have several members (RFC 1952 §2.2), so one compressed
+	// mebibyte is repeated 64 times. Compressing 64 MiB for each page would
+	// take long under the race detector, and the spider waits only for a
+	// limited time.
 	all := bytes.Repeat(mebibyte.Bytes(), 64)
 	bomb := func(w http.ResponseWriter) { w.Write(all) }
 	mux := http.NewServeMux()

@@ -1,13 +1,13 @@
 // Package demosite serves a small internet on loopback: a handful of hosts that
-// show everything a polite crawler meets. Each host is a text file in hosts/
-// that begins with its robots.txt. Each page in it is accompanied by its
-// purpose and by what a crawler must conclude from it. [Site.Pages] returns
-// these conclusions; a test checks a crawl against them.
+// show what a polite crawler meets. Each host is a text file in hosts/. Beside
+// each page, the file says what the page is for and what a crawler must
+// conclude from it. [Site.Pages] returns these conclusions, and a test checks a
+// crawl against them.
 //
 // One listener serves all hosts. [Site.DialContext] takes the place of DNS: it
-// leads every host name of the demo to that listener and knows no other name,
-// so a crawl of the demo cannot leave it. [Site.Log] is the servers' own record
-// of who asked for what and when.
+// connects every host name of the demo to that listener and knows no other
+// name, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
+// record of who asked for what and when.
 //
 //	site, err := demosite.Start()
 //	…
@@ -42,7 +42,7 @@ type Request struct {
 }
 
 // A Site is the demo's hosts and their log. [New], [Copies] and [Start] make
-// one. It is safe for concurrent use.
+// one. A Site is safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
@@ -59,9 +59,9 @@ func New() (*Site, error) {
 	return s, readHosts(s.hosts, "example")
 }
 
-// Copies returns a larger internet, without a listener: so many copies of the
-// demo side by side. The hosts of the second, and its links to them, are named
-// museum.2.example and so on.
+// Copies returns a larger internet, without a listener: n copies of the demo.
+// In each copy, the hosts and the links have other names, such as
+// museum.2.example in the second.
 func Copies(n int) (*Site, error) {
 	s := &Site{hosts: make(map[string]*host)}
 	for i := range n {

@@ -61,7 +61,8 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
-// Each copy has names of its own, and its own sequences of answers.
+// Each copy has host names of its own. Each copy of a page begins with the
+// page's first answer.
 func TestCopies(t *testing.T) {
 	one, err := New()
 	if err != nil {
@@ -119,8 +120,8 @@ func TestParseHost_Mistakes(t *testing.T) {
 	}
 }
 
-// A page is sent in the charset and the coding that its header names. Lines
-// that are to be repeated are.
+// A page is sent in the charset and the coding that its header names. A line "3
+// × text" is sent three times.
 func TestParseHost_Body(t *testing.T) {
 	for _, test := range []struct{ name, header, body, want string }{
 		{"as it is", "A: b", "x\ny\n", "x\ny"},

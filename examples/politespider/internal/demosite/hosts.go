@@ -25,10 +25,9 @@ import (
 //
 //	body
 //
-// The target is what a request asks for, query included. If a target has
-// several answers, each request gets the next one, and the last one is
-// repeated. The remarks and the conclusions are for readers and tests: see
-// [Page].
+// The target is the path and query of a request. If a target has several
+// answers, each request gets the next one, and the last one is repeated. The
+// remarks and the conclusions are for readers and tests: see [Page].
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
 // headers name. A line "N × text" is sent N times.
@@ -36,15 +35,15 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host, its purpose, and what a crawler that obeys the
-// site must conclude from it.
+// A Page is a target of a host, with its purpose and with what a crawler that
+// obeys the site must conclude from it.
 type Page struct {
 	URL     string
 	Purpose string // may be empty
 
-	// Concludes lists what becomes of the URL ("fetched", "blocked by line 9",
-	// "never asked for"), with one verdict for each attempt. If the page says
-	// something about itself, what follows from that comes next, then the
+	// Concludes begins with the verdicts on the URL, one for each attempt: "put
+	// off, fetched", "blocked by line 9" or "never asked for". If the page says
+	// something about itself, what follows from that comes next, and then the
 	// evidence.
 	Concludes []string
 }
@@ -58,14 +57,15 @@ type answer struct {
 
 // host answers for one host name.
 type host struct {
-	pages []Page // in the order of the file; each URL is only a target so far
+	pages []Page // in the order of the file; each URL is only a target here
 
 	mu      sync.Mutex
 	answers map[string][]answer // by target; each list has at least one answer
 }
 
-// readHosts reads the embedded files and adds their hosts, below a domain, to
-// those that are there. An error means that one of the files has a mistake.
+// readHosts reads the embedded files and adds their hosts to the map. domain
+// replaces "example" in the names of the hosts. An error means that one of the
+// files has a mistake.
 func readHosts(hosts map[string]*host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {
@@ -89,7 +89,7 @@ func readHosts(hosts map[string]*host, domain string) error {
 func parseHost(text string) (*host, error) {
 	h := &host{answers: make(map[string][]answer)}
 	sections := strings.Split("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n-- ")
-	for _, section := range sections[1:] { // the first is the remark
+	for _, section := range sections[1:] { // the first section is the remark
 		title, rest, _ := strings.Cut(section, " --\n")
 		target, code, _ := strings.Cut(title, " ")
 		status, err := strconv.Atoi(code)
@@ -131,7 +131,7 @@ func parseHost(text string) (*host, error) {
 	return h, nil
 }
 
-// repeated expands the lines that are to be sent many times.
+// repeated writes each line "N × text" of a body N times, without "N × ".
 func repeated(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {

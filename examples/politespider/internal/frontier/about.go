@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// About says which crawl a frontier belongs to. It is kept with the state of a
-// frontier that outlives its process, so that one crawl is not continued as
-// another: URLs outside the scope of one run would be lost for the next.
+// About says which crawl a frontier belongs to. A frontier that outlives its
+// process keeps it, and does not continue a crawl with another start or scope:
+// the URLs that were outside the first scope would be missing.
 type About struct {
-	Start []string            `json:"start"` // URLs; empty: the demo
+	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed
-	Flags map[string][]string `json:"flags"` // the other flags given; a later run may change them
+	Flags map[string][]string `json:"flags"` // the other flags that were given; a later run may change them
 }
 
-// check returns an error if a and kept, the crawl kept under name, have
-// different start URLs or scopes.
+// check returns an error if a and kept have different start URLs or scopes.
+// kept is the crawl that is kept under name.
 func (a About) check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Directory is a frontier in memory with a journal in a directory. It continues
-// where the last process stopped, however that process ended: no page is lost,
-// and only the pages that were out are handed out again. OpenDirectory makes
-// one. It is safe for concurrent use. Only one process at a time can have the
-// directory open.
+// A Directory is a frontier in memory with a journal in a directory. It
+// continues where the last process stopped, however that process ended. Then no
+// page is lost, and only the pages that were out are handed out again (after a
+// power cut, see syncPeriod). OpenDirectory makes one. It is safe for
+// concurrent use, but only one process at a time can have the directory open.
 type Directory struct {
 	*Memory
 
@@ -29,11 +29,11 @@ type Directory struct {
 
 // OpenDirectory opens the crawl in dir, or begins one there. If dir does not
 // exist, it is created, readable by its owner alone. If the crawl continues,
-// each host first rests for its own interval, or for rest if that is longer:
-// its last request may have been sent at the very moment the last run was
-// killed.
+// each host first rests for its own interval or for rest, whichever is longer,
+// because its last request may have been sent just before the last run was
+// killed. A host that is to be left alone for longer rests until then.
 //
-// At most max pages are handed out, those of earlier runs included.
+// At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 	return nil
 }
 
-// write appends a line to the journal. If it fails, no more pages are handed
+// write appends a line to the journal. If that fails, no more pages are handed
 // out.
 func (d *Directory) write(l line) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.State().Err != nil { // a line may be cut short: the journal would not be read beyond it
+	if d.State().Err != nil { // the last line may be cut, and no line after it would be read
 		return false
 	}
 	if err := d.journal.append(l); err != nil {
@@ -94,7 +94,7 @@ func (d *Directory) write(l line) bool {
 	return true
 }
 
-// Add implements the frontier as in [Memory.Add].
+// Add is like [Memory.Add], and writes the pages to the journal first.
 func (d *Directory) Add(pages ...*Page) int {
 	fresh := d.unseen(pages)
 	if len(fresh) == 0 {
@@ -110,20 +110,20 @@ func (d *Directory) Add(pages ...*Page) int {
 	return len(fresh)
 }
 
-// Done implements the frontier as in [Memory.Done]. Add the links of the page
-// before calling it.
+// Done is like [Memory.Done]. Add the links of the page before you call Done,
+// because a page that is done is not fetched again.
 func (d *Directory) Done(p *Page, asked time.Time, interval time.Duration) {
 	d.write(line{Done: p.URL.String(), Next: asked.Add(interval).UTC(), Interval: interval.Seconds()})
 	d.Memory.Done(p, asked, interval)
 }
 
-// Refund implements the frontier as in [Memory.Refund].
+// Refund is like [Memory.Refund].
 func (d *Directory) Refund(p *Page) {
 	d.write(line{Done: p.URL.String(), Free: true})
 	d.Memory.Refund(p)
 }
 
-// PutBack implements the frontier as in [Memory.PutBack].
+// PutBack is like [Memory.PutBack].
 func (d *Directory) PutBack(p *Page, until time.Time) {
 	d.write(line{Put: p.URL.String(), Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	d.Memory.PutBack(p, until)
@@ -138,14 +138,15 @@ func (d *Directory) Close() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// replay turns the lines of a journal into a Memory, and that into fewer lines.
+// A replay reads the lines of a journal into a Memory. Then it writes what is
+// still needed as a new journal.
 type replay struct {
 	*Memory
 	name   string
 	about  About
 	order  []string         // URLs in the order in which they were added
-	queued map[string]*Page // the URLs that are not done, with their pages
-	rests  map[string]line  // by host: when it may be asked again
+	queued map[string]*Page // the pages that are not done, by URL
+	rests  map[string]line  // when a host may be asked again, by host
 }
 
 func newReplay(m *Memory, name string, about About) *replay {
@@ -208,7 +209,7 @@ func (r *replay) pages() []*Page {
 	return pages
 }
 
-// lines yields the lines of the new journal: what is still needed.
+// lines yields the lines of the new journal, with what is still needed.
 func (r *replay) lines(yield func(line) bool) {
 	if !yield(line{Version: journalVersion, Crawl: &r.about}) || !yield(line{Spent: r.spent}) {
 		return

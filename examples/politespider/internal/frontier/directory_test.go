@@ -37,7 +37,8 @@ func readFile(t testing.TB, dir string) []byte {
 	return data
 }
 
-// directoryWith returns a directory as a killed process leaves it.
+// directoryWith returns a directory with this journal, as a killed process
+// leaves it.
 func directoryWith(t testing.TB, journal []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +48,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// Wherever in a line the journal ends, no page is lost. Only those pages are
-// fetched again that the journal does not say are done.
+// The journal may end anywhere in a line. No page is lost then. A page is
+// fetched again only if no complete line says that it is done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -59,7 +60,7 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	n := 0
 	for start := bytes.IndexByte(journal, '\n') + 1; start < len(journal); n += 7 {
 		length := bytes.IndexByte(journal[start:], '\n') + 1
-		for _, nbytes := range []int{0, 1 + n%(length-1)} { // of this line
+		for _, nbytes := range []int{0, 1 + n%(length-1)} { // how many bytes of this line the journal has
 			killedAt(t, journal[:start+nbytes], journal[:start])
 		}
 		start += length
@@ -67,8 +68,8 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	killedAt(t, journal, journal)
 }
 
-// killedAt continues a crawl from a journal. whole has the journal's complete
-// lines.
+// killedAt continues a crawl from a journal and checks which pages are fetched
+// again. whole has the complete lines of the journal.
 func killedAt(t *testing.T, journal, whole []byte) {
 	t.Helper()
 	d := openDirectory(t, directoryWith(t, journal), 1000)
@@ -89,8 +90,8 @@ func killedAt(t *testing.T, journal, whole []byte) {
 	}
 }
 
-// After a power cut the last blocks of the file may hold anything. What comes
-// after them is not used.
+// After a power cut, a part of the file may hold anything. The journal counts
+// only up to the first damaged line.
 func TestDirectory_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -108,13 +109,13 @@ func TestDirectory_Damaged(t *testing.T) {
 	}
 }
 
-// A crawl that is stopped again and again reaches its end, and its journal has
-// no more lines than it needs.
+// A crawl that is stopped again and again reaches its end, and the rewritten
+// journal names each URL once.
 func TestDirectory_ManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
 	for run := 1; ; run++ {
-		d := openDirectory(t, dir, run) // it may fetch one page more than the last run
+		d := openDirectory(t, dir, run) // each run may fetch one page
 		d.Add(newPage(t, pageURL(0)))
 		fetched := crawlSite(t, d)
 		total += len(fetched)
@@ -142,7 +143,8 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	}
 }
 
-// A crawl that is killed and started again at once is as polite as before.
+// If a crawl is continued at once, each host is still left alone for as long as
+// it is owed.
 func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -249,8 +251,8 @@ func wantError(t *testing.T, dir string, about About, want string) {
 	}
 }
 
-// A crawl that cannot keep its journal ends. If it went on, it would later
-// fetch the same pages again.
+// If the journal cannot be written, the crawl ends. Otherwise, the next run
+// would fetch the same pages again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)
 	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))

@@ -22,26 +22,26 @@ import (
 	"time"
 )
 
-// Page is one URL of the crawl.
+// A Page is one URL of the crawl.
 type Page struct {
 	URL  *url.URL // absolute, without a fragment
-	From string   // the page it was found on; "" for a start URL
-	Puts int      // how often its server has put it off; kept by PutBack
+	From string   // the page on which the URL was found; "" for a start URL
+	Puts int      // how often its server has put the page off; PutBack keeps it
 
 	// Due is the earliest time at which the page may be handed out, even if its
 	// host is free before. The zero value means at once. PutBack keeps it until
 	// the page is handed out again.
 	Due time.Time
 
-	Depth   int  // links from a start URL to it, by the way on which it was first found
+	Depth   int  // how many links lead to it from a start URL, on the first way found
 	Sitemap bool // it is a sitemap: the URLs in it count as start URLs, not as links
 
-	Ready time.Time // when it was queued; once it is handed out, when its host became free for it
+	Ready time.Time // when it was queued; once it is out, when no other page of its host was
 
 	entry string // the ID of its entry in the host's stream; Redis only
 }
 
-// entry is a page as it is stored.
+// An entry is a page as it is stored.
 type entry struct {
 	URL     string    `json:"url"`
 	From    string    `json:"from,omitempty"`
@@ -60,7 +60,7 @@ func (e entry) page() (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
 	}
-	if u.Hostname() == "" { // so it is if the URL is empty, which would match lines without a page
+	if u.Hostname() == "" { // an empty URL would match lines that name no page
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
 	}
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
@@ -71,12 +71,12 @@ type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
-	Hosts  int           // hosts with pages queued and none out; with Redis, also hosts that had some
+	Hosts  int           // hosts with pages queued and none out; with Redis, also some with none queued
 	Next   string        // the host that is due next, if none is due now; "": none, or not known
 	Wait   time.Duration // until Next is due
 	Err    error         // why no more pages are handed out; nil: nothing has failed
 }
 
-// HostKey returns the name by which hosts are paced: a site's http and https
-// are one host.
+// HostKey returns the name by which a host is paced. All schemes and ports of a
+// name are one host.
 func HostKey(u *url.URL) string { return u.Hostname() }

@@ -30,7 +30,7 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// frontier has the methods that all frontiers have.
+// frontier is what all frontiers have in common.
 type frontier interface {
 	Add(pages ...*Page) int
 	Take(ctx context.Context) (*Page, bool)
@@ -44,12 +44,13 @@ type frontier interface {
 // setting is what a test of all frontiers gets.
 type setting struct {
 	*testing.T
-	open func(max int) frontier // an empty one
+	open func(max int) frontier // returns an empty frontier
 	unit time.Duration          // the unit of waiting times
 	real bool                   // time is real, so things may happen late
 }
 
-// since fails the test unless at least this much time has passed.
+// since fails the test unless this much time has passed: exactly in a bubble,
+// and at least in real time.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
@@ -57,8 +58,8 @@ func (s setting) since(start time.Time, want time.Duration) {
 	}
 }
 
-// everyFrontier runs a test with each frontier, in a synctest bubble if that is
-// possible.
+// everyFrontier runs a test with each frontier. Memory and Directory run in a
+// synctest bubble, and Redis runs in real time.
 func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -175,8 +176,8 @@ func TestPutBack(t *testing.T) {
 }
 
 // A host is left alone for its interval, even if it has no page to ask for
-// meanwhile. A page may wait by itself. Its host then goes on with other pages,
-// also with newly found ones. When the page is due, it comes before them.
+// meanwhile. If a page waits by itself, its host goes on with other pages, also
+// with newly found ones. When the page is due, it comes before them.
 func TestWaitsByItself(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -223,8 +224,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// If a host did not answer a page, the page that is the least like it comes
-// next, and not one that waited.
+// After a page that the host did not answer, the page at the other end of the
+// queue comes next, before pages that waited.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -261,7 +262,7 @@ func TestHurt(t *testing.T) {
 	})
 }
 
-// Pages that wait by themselves wait for the rest that their host is owed, too.
+// A page that waits by itself also waits until its host may be asked.
 func TestWaitsForItsHost(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -318,7 +319,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// A worker without a page has to stay while another may still find links.
+// A worker without a page waits as long as another one may still find links.
 func TestWaitsForLinks(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -403,8 +404,8 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// A site of five hosts. Each page links to three others, and all can be reached
-// from page 0.
+// sitePages is how many pages the tests' site has. They are on five hosts, each
+// links to three pages at most, and all can be reached from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// line is a line of the journal, a file of JSON lines that is only appended to.
-// The first line describes the crawl. Each further line is an event:
+// A line is a line of the journal, which is a file of JSON lines. A run only
+// appends to it. The first line describes the crawl, and each further line is
+// an event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}                                             queued
@@ -22,17 +23,18 @@ import (
 //	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}
 //	{"done":"http://a.example/2","free":true}                                         done with, and not counted
 //
-// "put" names a page that its server has put off; with "due", the page waits
-// until then without holding up its host. Handing out a page writes no line: to
-// the journal it stays queued until it is done. Opening a journal rewrites it,
-// with only what is still needed:
+// "put" names a page that goes back into the queue. Its host rests until
+// "next". With "due", the page waits until then, and its host goes on with
+// other pages. Handing out a page writes no line: in the journal, the page
+// stays queued until it is done. Opening a journal rewrites it, with only what
+// is still needed:
 //
 //	{"seen":["http://a.example/","http://a.example/2"],"spent":1}                     done with
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
-// So the size of the crawl bounds the size of the journal: after opening, each
-// URL stands there once. A run adds a line each time that it finds URLs,
-// finishes a page, or puts one back.
+// So the size of the crawl bounds the size of the journal: after opening, the
+// journal has one entry for each URL. A run adds a line each time that it finds
+// URLs, finishes a page, or puts one back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -53,27 +55,27 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is how much of a crawl a power cut may undo: pages done in
-	// that time are fetched again. If only the process is killed, just the
-	// pages under way are fetched again, because the system keeps what was
-	// written.
+	// syncPeriod is how much of a crawl a power cut may undo: pages that were
+	// done in that time are fetched again. If only the process is killed, the
+	// system keeps what was written. Then only the pages that were out are
+	// fetched again.
 	syncPeriod = time.Second
 
-	// linesOf is the maximum number of URLs in a line of a rewritten journal.
+	// linesOf is how many URLs a line of a rewritten journal has at most.
 	linesOf = 1000
 )
 
-// journal is the file, open for appending. It is not safe for concurrent use.
+// A journal is the file, open for appending. It is not safe for concurrent use.
 type journal struct {
 	file   *os.File
 	synced time.Time
 }
 
 // readJournal passes each line of the journal to take. It returns how many
-// bytes at the end it dropped. A process that was killed may leave a last line
-// that is cut short, and a power cut may leave more that was not synced.
-// Nothing after the first bad line is used: it may say that a page is done
-// whose links are lost.
+// bytes at the end it dropped. If a process was killed, its last line may be
+// cut short, and after a power cut, more lines may be damaged. No line after
+// the first bad one is used, because it may say that a page is done whose links
+// are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Memory is a frontier in memory. NewMemory makes one. It is safe for
+// A Memory is a frontier in memory. NewMemory makes one. It is safe for
 // concurrent use.
 type Memory struct {
 	max int
@@ -25,20 +25,20 @@ type Memory struct {
 	changed chan struct{}
 }
 
-// hostQueue is the queue of one host.
+// A hostQueue is the queue of one host.
 type hostQueue struct {
 	name  string
 	pages []*Page
 	later []*Page   // pages that wait for their own Due, in that order
-	hurt  bool      // it did not answer the latest page
-	busy  bool      // a page of it is out
-	rest  time.Time // no page is handed out before then; orders the hosts even when it has passed
-	idle  time.Time // since when no page of it is out
-	place int       // its index in the heap; -1: it is not there
+	hurt  bool      // the host did not answer the latest page, or not at once
+	busy  bool      // a page of the host is out
+	rest  time.Time // no page is handed out before then; hosts are ordered by it
+	idle  time.Time // since when no page of the host is out
+	place int       // its index in the heap, or -1 if it is not there
 }
 
-// due returns when the next page may be handed out. The queue must not be
-// empty.
+// due returns when the next page of the host may be handed out. The queue must
+// not be empty.
 func (h *hostQueue) due() time.Time {
 	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
 		return h.later[0].Due
@@ -46,11 +46,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next removes the page to hand out now and returns it. A page whose own wait
-// is over comes first, because it has been queued for longer. If the host did
-// not answer the page before, the page at the other end of the queue comes
-// first: it is the least similar one, so a host is not asked for one failing
-// page after the other.
+// next removes the page to hand out now and returns it. If the host did not
+// answer the page before, the page at the other end of the queue comes first.
+// It is the least similar one, so a host is not asked for one failing page
+// after the other. Otherwise, a page whose own wait is over comes first,
+// because it has been queued for longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -116,7 +116,8 @@ func (m *Memory) queue(pages []*Page) {
 
 // Take hands out the next page, and waits for one if necessary. It returns
 // false when the crawl is over for this process: no page is left, the maximum
-// number of pages was handed out, or the context has ended.
+// number of pages was handed out, the context has ended, or an error has ended
+// the crawl.
 func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
 		p, changed, wait := m.tryTake()
@@ -140,8 +141,8 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 }
 
 // tryTake returns a page. If there is none now, it returns what to wait for: a
-// channel that is closed when something changes and, if positive, a duration. A
-// nil channel means that the crawl is over.
+// channel that is closed when something changes, and the time until a host is
+// due, if it is positive. If the channel is nil, the crawl is over.
 func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,8 +175,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.release(p, asked.Add(interval))
 }
 
-// Refund is like Done for a page that needed no request: the page does not
-// count, and the host stays due as it was.
+// Refund is like Done for a page that needed no request. The page does not
+// count, and its host may be asked when it could be before.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,8 +186,8 @@ func (m *Memory) Refund(p *Page) {
 	host.idle = idle
 }
 
-// PutBack queues a page again. Its host rests until the given time, so the page
-// is not handed out before then, nor before its Due.
+// PutBack queues a page again. Its host rests until the given time. The page is
+// not handed out before then, nor before its Due.
 func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,8 +243,8 @@ func (m *Memory) push(p *Page, due time.Time) {
 	m.signal()
 }
 
-// host returns the queue of a host. If it is new, it begins with a rest until
-// the given time.
+// host returns the queue of a host. If the queue is new, the host first rests
+// until the given time.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

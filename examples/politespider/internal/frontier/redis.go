@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a frontier in Redis or Valkey that any number of processes share.
+// A Redis is a frontier in Redis or Valkey that any number of processes share.
 // OpenRedis makes one. It is safe for concurrent use.
 //
 // Each host has a stream. The crawl has one consumer group, and each process is
@@ -29,10 +29,10 @@ import (
 // process was killed while it had the page, or was cut off from Redis for a
 // lease.
 //
-// The process that handed out a host's last page gets its next one first: the
-// others see the host a second later. That process also owns the host in
-// package redislimit, so hosts seldom move. If the process is busy with other
-// hosts or dead, another one takes the host after that second.
+// If a process handed out a host's last page, it gets the host's next one
+// first: the others see the host a second later. That process also owns the
+// host in package redislimit, so hosts seldom move. If it is busy with other
+// hosts or dead, another process takes the host after that second.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
 // without the crawl, the crawl ends with an error.
@@ -46,12 +46,12 @@ import (
 //	+xack +xdel
 //	~{politespider:*
 type Redis struct {
-	client redis.Scripter // it is all that is used, and a whole client takes seconds to compile
+	client redis.Scripter // no more is used, and a whole client takes seconds to compile
 	RedisOptions
 	epoch string
 	me    string // this process's name as a consumer of the group
 
-	ctx     context.Context // ends a moment after OpenRedis's context, so that pages can be given back
+	ctx     context.Context // ends redisGrace after OpenRedis's context, so pages can still be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
 	turn    chan struct{} // a caller that has put a value in asks Redis for a page; others wait
@@ -75,7 +75,7 @@ type RedisOptions struct {
 
 const (
 	redisGrace = 3 * time.Second        // how long pages can still be given back after the crawl was stopped
-	redisPoll  = 100 * time.Millisecond // how soon a process sees what the others did
+	redisPoll  = 100 * time.Millisecond // how soon a process sees what the other processes did
 	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	redisBatch = 500                    // pages added in one call at most
 
@@ -142,7 +142,7 @@ func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*
 }
 
 // keys returns the keys of the crawl, except those of the hosts' streams. The
-// braces put all of them on one node of a cluster.
+// braces in the names put all of them on one node of a cluster.
 func (r *Redis) keys() []string {
 	prefix := r.prefix()
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
@@ -150,8 +150,8 @@ func (r *Redis) keys() []string {
 
 func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
-// Add implements the frontier as in [Memory.Add]. Redis remembers each URL as
-// the first half of its SHA-256.
+// Add is like [Memory.Add]. Redis remembers each URL as the first half of its
+// SHA-256.
 func (r *Redis) Add(pages ...*Page) int {
 	fresh := 0
 	for batch := range slices.Chunk(pages, redisBatch) {
@@ -171,8 +171,8 @@ func (r *Redis) Add(pages ...*Page) int {
 	return fresh
 }
 
-// Take implements the frontier as in [Memory.Take]. It reports that the crawl
-// is over only when no process has a page out.
+// Take is like [Memory.Take]. While any process has a page out, the crawl is
+// not over.
 func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	select {
 	case <-ctx.Done():
@@ -238,8 +238,8 @@ func pageOf(reply []any) (*Page, error) {
 }
 
 // hold notes that this process has a page. It returns false if the process had
-// the page already: Redis hands it out again if the process was silent for a
-// lease.
+// the page already, because Redis hands a page out again after its process was
+// silent for a lease.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,8 +260,8 @@ func (r *Redis) next(host string, wait time.Duration) {
 	}
 }
 
-// Done implements the frontier as in [Memory.Done]. If another process has
-// taken over the page, Done leaves it alone.
+// Done is like [Memory.Done]. If another process has taken over the page, Done
+// leaves it alone.
 func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	hurt := 0
 	if p.Puts > 0 {
@@ -270,10 +270,10 @@ func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	r.give(p, "done", time.Until(asked.Add(interval)), hurt)
 }
 
-// Refund implements the frontier as in [Memory.Refund].
+// Refund is like [Memory.Refund].
 func (r *Redis) Refund(p *Page) { r.give(p, "refund", 0, -1) }
 
-// PutBack implements the frontier as in [Memory.PutBack].
+// PutBack is like [Memory.PutBack].
 func (r *Redis) PutBack(p *Page, until time.Time) {
 	hurt := -1
 	if !p.Due.IsZero() {
@@ -282,8 +282,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give gives a page back. hurt says whether the host failed to answer it: 1 for
-// yes, 0 for no, -1 to leave the host's state as it was.
+// give gives a page back. hurt says whether the host failed to answer the page,
+// now or before: 1 for yes, 0 for no, -1 to leave the host's state as it was.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -307,16 +307,16 @@ func (r *Redis) State() State {
 	return r.state
 }
 
-// Close stops the heartbeat. Other processes take over the pages that are still
-// out when the lease expires.
+// Close stops the heartbeat. If pages are still out, other processes take them
+// over when their leases expire.
 func (r *Redis) Close() error {
 	r.cancel()
 	r.beating.Wait()
 	return nil
 }
 
-// beat extends the leases of the pages this process holds, until a moment after
-// ctx ends or until Close is called.
+// beat extends the leases of the pages that this process holds. It ends
+// redisGrace after ctx has ended, or when Close is called.
 func (r *Redis) beat(ctx context.Context) {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
@@ -346,7 +346,7 @@ func (r *Redis) beat(ctx context.Context) {
 
 // call runs a script and retries until Redis answers. It returns the answer
 // without the state. It returns false if the crawl has ended or cannot go on. A
-// retry may run a script twice, so running any script a second time has no
+// retry may run a script twice, so a second run of a script must have no
 // effect.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
@@ -384,8 +384,8 @@ func (r *Redis) answered(reply []any) {
 	r.state = State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Err: r.state.Err}
 }
 
-// stick notes that a call has failed and is being retried. The first such call
-// is logged.
+// stick notes that a call has failed and is being retried. It logs the first
+// such call.
 func (r *Redis) stick(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -395,7 +395,8 @@ func (r *Redis) stick(err error) {
 	}
 }
 
-// unstick notes that such a call has ended. The end of the last one is logged.
+// unstick notes that a call is no longer retried. It logs the end of the last
+// such call.
 func (r *Redis) unstick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -39,8 +39,8 @@ func startRedis(t testing.TB, options ...string) *redisServer {
 	return s
 }
 
-// freePort returns a port that no other process gets while the server is down.
-// It is below the range from which systems choose ports.
+// freePort returns a free port below the range from which systems choose ports.
+// So no other process is likely to get it while the server is down.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -134,7 +134,7 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 // die ends a process's part in a crawl, as kill -9 does.
 func (r *Redis) die() { r.Close() }
 
-// If a process dies in the middle of a page, the others finish its crawl when
+// If a process dies while it has a page out, the others finish the crawl when
 // its lease is over.
 func TestRedis_TakesOver(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	dead.Add(newPage(t, "http://a.example/3"))
 	dead.PutBack(p, time.Now())
-	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host answers
+	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host counts as answering again
 	mustTake(t, dead, "/1")
 	dead.die()
 	alive := openRedis(t, server, RedisOptions{Lease: lease})
@@ -244,7 +244,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	p, _ := asleep.Take(t.Context())
 	lost := *p
 	asleep.mu.Lock()
-	clear(asleep.held) // it sends no heartbeats
+	clear(asleep.held) // without held pages, it sends no heartbeats
 	asleep.mu.Unlock()
 
 	other := openRedis(t, server, RedisOptions{Lease: lease})
@@ -316,8 +316,8 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	}
 }
 
-// While Redis is away everybody waits. When it is back, the pages that were out
-// are not lost.
+// While Redis is away, every process waits. When Redis is back, no page is
+// lost.
 func TestRedis_Away(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -395,7 +395,8 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A Redis that has lost the crawl does not look like one whose crawl is over.
+// If Redis has lost the crawl, this is an error, and the crawl does not seem to
+// be over.
 func TestRedis_Flushed(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -437,16 +438,17 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				out[p], last[p.URL.Host] = m, m
 			}
 		}
-		for p, m := range out { // in any order
+		for p, m := range out { // maps are read in any order
 			members[m].Done(p, time.Now(), 0)
 		}
 	}
-	if moves > hosts*pages/10 { // none, unless the machine stands still for a second
+	if moves > hosts*pages/10 { // a host moves only if the machine stands still for a second
 		t.Errorf("of %d draws, %d were of a host that another process had before", hosts*pages, moves)
 	}
 }
 
-// If a process takes no more pages of its hosts, others do.
+// If a process takes no more pages of its hosts, another one does after a
+// second.
 func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -470,7 +472,7 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	}
 }
 
-// The commands and keys in the doc are enough.
+// An ACL user needs only the commands and keys in the doc of Redis.
 func TestRedis_NeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -485,7 +487,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	dead, live := as(), as()
 	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
 	dead.Take(t.Context())
-	time.Sleep(lease) // a heartbeat
+	time.Sleep(lease) // time for a heartbeat
 	dead.die()
 	for range 3 {
 		if p, ok := live.Take(t.Context()); ok && p.Puts == 0 && p.URL.Host == "a.example" {
@@ -500,7 +502,8 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	}
 }
 
-// A server that refuses a command is not asked for ever.
+// If the server refuses a command for good, the crawl does not ask again, but
+// ends.
 func TestRedis_NoRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -543,8 +546,8 @@ func TestRedis_Interrupted(t *testing.T) {
 	}
 }
 
-// BenchmarkRedis measures what a page costs: four calls, two of which wait for
-// each other.
+// BenchmarkRedis measures what a page costs: one call each of Add, Take and
+// Done.
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
 	r := openRedis(b, server, RedisOptions{Max: 1 << 30})

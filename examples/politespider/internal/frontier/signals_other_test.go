@@ -4,6 +4,7 @@ package frontier
 
 import "syscall"
 
-// On this system no process can be told to stand still: sending these signals
-// is an error. If there is no Redis either, the test has been skipped before.
+// This system has no signals that stop a process and let it go on, so sending
+// these is an error. If there is no Redis either, the test was skipped before
+// it sends them.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)

@@ -4,5 +4,5 @@ package frontier
 
 import "syscall"
 
-// The signals that make a process stand still and go on.
+// sigstop makes a process stand still, and sigcont makes it go on.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT

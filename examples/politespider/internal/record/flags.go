@@ -9,9 +9,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Flags returns in a few words what the page says no to, and whether only part
-// of it was examined. If the answer is a refusal and not a page, it says who
-// refused.
+// Flags returns in a few words what the page forbids, and whether it was
+// examined only in part or not at all. If the answer has the marks of a
+// refusal, Flags also says whose.
 func (r Record) Flags() (flags []string) {
 	if r.Refusal != nil {
 		flags = append(flags, Printable(r.Refusal.String()))

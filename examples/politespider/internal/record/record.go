@@ -11,14 +11,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// Verdict is what became of a URL.
+// A Verdict is what became of a URL.
 type Verdict string
 
 const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
-	Moved       Verdict = "moved"       // it redirected: 3xx; the target is a URL of its own
+	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is a URL of its own
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a sure refusal with any status
+	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a sure refusal with 2xx or 3xx
 	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids it; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
@@ -41,7 +41,7 @@ func (v Verdict) Lost() bool {
 	return false
 }
 
-// VerdictOf returns the verdict on a page that was answered with this status.
+// VerdictOf returns the verdict on a page by the status of the answer alone.
 func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
@@ -62,52 +62,53 @@ func VerdictOf(status int) Verdict {
 // 429 or 503.
 const MaxTries = 4
 
-// Record is one thing that happened in a crawl. It is one line of the output,
+// A Record is one thing that happened in a crawl. It is one line of the output,
 // as text or as JSON.
 type Record struct {
 	Seconds   float64 `json:"seconds"` // since the crawl began
 	Verdict   Verdict `json:"verdict"`
 	URL       string  `json:"url"`
-	Host      string  `json:"host"`           // the host that paces it
-	From      string  `json:"from,omitempty"` // the page it was found on
+	Host      string  `json:"host"`           // the host by which the URL is paced
+	From      string  `json:"from,omitempty"` // the page on which the URL was found
 	Status    int     `json:"status,omitempty"`
-	Waited    float64 `json:"waited,omitempty"`     // seconds that its request waited for the host's pace
+	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
 	Location  string  `json:"location,omitempty"`   // only if Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
-	NoFollow  bool    `json:"nofollow,omitempty"`   // likewise
-	Links     int     `json:"links,omitempty"`      // new links on the page: queued
-	LinksLeft int     `json:"links_left,omitempty"` // links on the page that were not followed, because it or the link asks so
-	Tries     int     `json:"tries,omitempty"`      // how often it was requested, if PutOff or GivenUp
+	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
+	Links     int     `json:"links,omitempty"`      // how many links on the page were new and were queued
+	LinksLeft int     `json:"links_left,omitempty"` // how many links were not followed because the page or link says nofollow
+	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
-	Redirects int     `json:"redirects,omitempty"`  // how many were followed, if RobotsTxt
+	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
 	// Refusal says who refused and why, if the answer shows it: a wall's
 	// challenge or a price, for example. A rate limit is not recorded here,
-	// because the status says it all. A refusal that is not sure is a guess:
-	// the page is then Fetched all the same.
+	// because the status says it all. If the refusal is not sure, it does not
+	// change the verdict.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
-	// Requests are the requests that were sent: none, one, or for a robots.txt
-	// also those that its redirects led to.
+	// Requests are the requests that were sent. There may be none. There are
+	// several if net/http sent a request again, or if a robots.txt redirected.
 	Requests []Request `json:"requests,omitempty"`
 
 	// PausedUntil is when the host may be asked again, in seconds since the
-	// crawl began, if this answer (a 429 or 503) made the crawl leave it alone.
+	// crawl began. It is set if this answer, such as a 429 or 503, made the
+	// crawl leave the host alone.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
-	Said // of a fetched page
+	Said // of a page that was fetched or moved
 
 	// Decision is what robots.txt says, with the rule and its line. It is nil
 	// if nothing was decided.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
-// Request is one request that was sent.
+// A Request is one request that was sent.
 type Request struct {
-	URL      string  `json:"url,omitempty"`    // of a request for robots.txt, which may redirect; else the URL of the record
-	Host     string  `json:"host,omitempty"`   // likewise
-	At       float64 `json:"at"`               // when it started, in seconds since the crawl began
+	URL      string  `json:"url,omitempty"`    // only if the record is of a robots.txt; otherwise see Record.URL
+	Host     string  `json:"host,omitempty"`   // only if the record is of a robots.txt; otherwise see Record.Host
+	At       float64 `json:"at"`               // when the request started, in seconds since the crawl began
 	Took     float64 `json:"took"`             // seconds until the answer began
 	Status   int     `json:"status,omitempty"` // of the answer; 0: there was no answer
 	Interval float64 `json:"interval"`         // seconds that the host is owed from At on
@@ -121,10 +122,10 @@ func (r Record) Brief() Record {
 	return r
 }
 
-// Summary is the outcome of a crawl.
+// A Summary is the outcome of a crawl.
 type Summary struct {
 	Seconds     float64       `json:"seconds"`
-	Stopped     string        `json:"stopped,omitempty"` // why it stopped early: "interrupted", "max-pages", "max-time", "failed"
+	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-time", "failed"
 	Fetched     int           `json:"fetched"`
 	Moved       int           `json:"moved"`
 	NotFound    int           `json:"not_found"`
@@ -134,8 +135,8 @@ type Summary struct {
 	GivenUp     int           `json:"given_up"`
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
-	Left        int           `json:"left"`                // URLs still queued
-	Elsewhere   int           `json:"elsewhere,omitempty"` // URLs finished by earlier runs and other processes of this crawl
+	Left        int           `json:"left"`                // how many URLs are still queued
+	Elsewhere   int           `json:"elsewhere,omitempty"` // how many URLs earlier runs and other processes of this crawl finished
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name
@@ -144,32 +145,32 @@ type Summary struct {
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses about which some page says something
 
-	// Drafts names, for each signal that was seen and may still change, the
-	// draft that defines it.
+	// Drafts names the draft that defines a signal. It has each signal that was
+	// seen and may still change.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 
-// UseSummary counts the pages that allow and deny a use.
+// A UseSummary counts the pages that allow and deny a use.
 type UseSummary struct {
 	Use   preference.Use `json:"use"`
 	Allow int            `json:"allow"`
 	Deny  int            `json:"deny"`
 }
 
-// HostSummary is the outcome of a crawl at one host.
+// A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
-	Requests  int     `json:"requests"` // to the host, those for robots.txt and repeated ones included
+	Requests  int     `json:"requests"` // how many, those for robots.txt and repeated ones included
 	Interval  float64 `json:"interval"` // seconds that the host is owed between two pages
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
-	Paused    float64 `json:"paused,omitempty"`  // seconds that it was left alone because of its answers
+	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
 	Closest   float64 `json:"closest,omitempty"` // the least time between the starts of two pages, in seconds
-	Addresses int     `json:"addresses"`         // its origins whose robots.txt was requested: they share one pace
-	RobotsTxt string  `json:"robots_txt"`        // how its robots.txt answered, with the address if it has several
+	Addresses int     `json:"addresses"`         // how many of its origins had robots.txt requested; they share one pace
+	RobotsTxt string  `json:"robots_txt"`        // how robots.txt answered, with the address if the host has several
 }
 
 // Count returns how many URLs have the verdict v.

@@ -6,13 +6,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Rule is the line of a robots.txt that blocked a URL, as a report shows it.
+// A Rule is the line of a robots.txt that blocked a URL, as a report shows it.
 type Rule struct {
 	Robots string   `json:"robots"` // the URL of the robots.txt
 	SHA256 string   `json:"sha256"` // the hash of the file
 	Line   int      `json:"line"`
 	Text   string   `json:"text"`            // as in "Disallow: /attic/"
-	Group  []int    `json:"group,omitempty"` // the numbers of its group's user-agent lines
+	Group  []int    `json:"group,omitempty"` // the line numbers of the group's user-agent lines
 	Lines  []string `json:"lines,omitempty"` // the lines of the file, unless an earlier Rule had them
 }
 

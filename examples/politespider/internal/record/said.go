@@ -30,34 +30,34 @@ type Said struct {
 	Refresh     string   `json:"refresh,omitempty"` // where and when the page redirects its reader
 }
 
-// Use is what an owner says about one use.
+// A Use is what an owner says about one use.
 type Use struct {
 	Use      preference.Use    `json:"use"`
 	Answer   preference.Answer `json:"answer"`
 	Evidence []Statement       `json:"evidence,omitempty"`
 }
 
-// Statement is one thing that was said about a use.
+// A Statement is one thing that was said about a use.
 type Statement struct {
 	preference.Statement
-	Draft string `json:"draft,omitempty"` // the draft that defines it; "": the definition will not change
+	Draft string `json:"draft,omitempty"` // the draft that defines the signal; "": no draft does
 }
 
-// License is a link to licence terms.
+// A License is a link to licence terms.
 type License struct {
 	URL   string `json:"url"`
 	Where string `json:"where"`          // "robots.txt", "header" or "link"
 	Line  int    `json:"line,omitempty"` // 0 if Where is "link"
 }
 
-// Evidence is one line that says what was stated, and where.
+// An Evidence is one line that says what was stated, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // only robots.txt or a file of terms says so, perhaps for other pages too
+	OfSite bool // only robots.txt or an RSL file says so, perhaps for other pages too
 }
 
-// mostLinks is how many of a page's links that are not followed are listed. The
-// rest are only counted.
+// mostLinks is how many links of a page are listed as not followed. The rest
+// are only counted.
 const mostLinks = 3
 
 // Evidence returns what was said, in a line for each place that said something,
@@ -124,12 +124,14 @@ func (s Said) Evidence() (lines []Evidence) {
 	return lines
 }
 
-// samePlace reports whether two rules come from the same header line or meta.
+// samePlace reports whether two rules come from the same header line or meta
+// and address the same robots.
 func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }
 
-// wording returns a rule as it was written.
+// wording returns a rule as it was written, and says if its directive is
+// unknown.
 func wording(r robotsmeta.Rule) string {
 	if !r.Known {
 		return r.Raw + " (unknown)"

@@ -12,23 +12,23 @@ import (
 // list.
 const mostChanged = 50
 
-// changes compares the outcome of a crawl with that of an earlier one.
+// changes is what differs between a crawl and an earlier one.
 type changes struct {
 	Counts  []change
 	Hosts   []change // hosts with a different number of fetched pages, the largest difference first
-	NowLost []string // URLs lost now and not then
-	Found   []string // URLs lost then and not now
-	More    int      // hosts and URLs that are not listed
+	NowLost []string // URLs that were lost now and not then
+	Found   []string // URLs that were lost then and not now
+	More    int      // how many hosts and URLs are not listed
 }
 
-// change is a number in the earlier crawl and in this one.
+// A change is a number in the earlier crawl and in this one.
 type change struct {
 	What      string
 	Then, Now int
 	Worse     bool
 }
 
-// Difference returns the change with its sign.
+// Difference returns by how much the number grew, as +3 or −3.
 func (c change) Difference() string {
 	if c.Now > c.Then {
 		return "+" + number(c.Now-c.Then)

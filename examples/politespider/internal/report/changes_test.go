@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A report that compares a crawl with an earlier one shows what there is more
-// or less of, and which URLs were lost or found.
+// If a report compares two crawls, it shows which numbers differ, and which
+// URLs are lost now or were lost then.
 func TestWrite_Changes(t *testing.T) {
 	lost := func(urls ...string) (all []record.Record) {
 		for _, u := range urls {

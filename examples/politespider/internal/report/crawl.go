@@ -13,9 +13,9 @@
 // shows which line of which robots.txt blocked what, what pages say about
 // themselves, what was lost, and which hosts are slow.
 //
-// All of that text came from strangers. The page treats it as data and never as
-// markup: it stands in script elements as JSON. A Content-Security-Policy
-// allows only the page's own script, and lets nothing be loaded.
+// Much of the text comes from strangers. The page treats it as data and never
+// as markup. A Content-Security-Policy allows only the page's own script, and
+// lets nothing be loaded.
 //
 // # What is kept
 //
@@ -35,29 +35,29 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// The limits on what a Crawl keeps.
+// MaxMarks and MaxText limit what a Crawl keeps.
 const (
 	MaxMarks = 1_000_000 // requests and refusals
 	MaxText  = 16 << 20  // bytes
 )
 
 // maxExamples is how many URLs at most are listed as examples of pages that say
-// the same, and how many links with rel=nofollow of each such page.
+// the same. It is also how many links with rel=nofollow are listed of each.
 const maxExamples = 20
 
-// Crawl collects what the report shows. New makes one. It is not safe for
+// A Crawl collects what the report shows. New makes one. It is not safe for
 // concurrent use.
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
-	before          *record.Summary // the outcome of an earlier run to compare with; nil: none
+	before          *record.Summary // the outcome of an earlier crawl to compare with; nil: none
 	interval        time.Duration
 
 	hosts map[string]*host
 	files map[string][]string // the lines of each robots.txt, by its hash
-	room  int                 // marks that may still be added
-	cut   int                 // marks that were left out
-	text  int                 // bytes of text that may still be added
+	room  int                 // how many marks may still be added
+	cut   int                 // how many marks were left out
+	text  int                 // how many bytes of text may still be added
 	full  bool                // text was left out
 
 	proofs map[string]Proof // proofs of refusals, by URL
@@ -65,11 +65,11 @@ type Crawl struct {
 
 // A Proof is the line of a crawl's record that says why a URL was blocked.
 type Proof struct {
-	File string `json:"file"` // a link to it
+	File string `json:"file"` // a link to the file
 	Line uint64 `json:"line"` // its number n in the record
 }
 
-// host holds what is kept about one host.
+// host is what is kept about one host.
 type host struct {
 	origin string // the origin of its first URL
 	marks  []mark
@@ -81,13 +81,13 @@ type host struct {
 	saying map[string]*said // by everything that is said
 }
 
-// place identifies a line of a robots.txt.
+// A place identifies a line of a robots.txt.
 type place struct {
 	robots, hash string
 	line         int
 }
 
-// mark is a request, or a URL that was left alone.
+// A mark is a request, or a URL for which nothing was sent.
 type mark struct {
 	at     time.Duration // since the crawl began, when the request or the refusal happened
 	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
@@ -99,18 +99,19 @@ type mark struct {
 	letter byte // stands for the verdict
 }
 
-// rule is a line of a robots.txt that blocked something.
+// A rule is a line of a robots.txt that blocked something.
 type rule struct {
-	Robots string `json:"robots"` // its URL
-	File   string `json:"file"`   // its hash
+	Robots string `json:"robots"` // the URL of the robots.txt
+	File   string `json:"file"`   // the hash of the robots.txt
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // as in "Disallow: /attic/"
-	Group  []int  `json:"group"` // the numbers of its group's user-agent lines
+	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
 	Note   uint32 `json:"note"`  // the note of the marks that it blocked
 	Count  int    `json:"count"`
 }
 
-// said is what several pages of a host say about themselves in the same words.
+// A said is what several pages of a host say about themselves in the same
+// words.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -119,10 +120,10 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// saidBy is one of the pages that say what a said holds.
+// A saidBy is a page that says this.
 type saidBy struct {
 	URL   string   `json:"url"`
-	Links []string `json:"links,omitempty"` // examples of those with rel=nofollow
+	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
 
 // New returns an empty report of a crawl that began at the time began. The
@@ -140,8 +141,8 @@ func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 // Add adds a record to the report.
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
-// AddPast is like Add for a record of an earlier run, of whose Decision only
-// the rule was kept.
+// AddPast is like Add for a record of an earlier run. Such a record has no
+// Decision, so the rule that decided is passed beside it.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
@@ -200,7 +201,7 @@ func letterOf(v record.Verdict) byte {
 const robotsTxt = 'r'
 
 // blocked counts a URL that a line of robots.txt has blocked, and keeps the
-// file.
+// lines of the file.
 func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) {
 	p := place{by.Robots, by.SHA256, by.Line}
 	if known := h.ruled[p]; known != nil {
@@ -232,7 +233,7 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 // together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	// The links are listed with their page, so that pages that differ only in
+	// The links are listed with their page, so pages that differ only in their
 	// links count together.
 	if r.NotFollowed = nil; len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
@@ -273,7 +274,8 @@ func (c *Crawl) host(name string) *host {
 	return h
 }
 
-// note returns the number of a note, and adds it if it is new.
+// note returns the number of a note, and adds the note if it is new. If there
+// is no room for it, note returns 0, which is the empty note.
 func (h *host) note(c *Crawl, text string) uint32 {
 	n, ok := h.noted[text]
 	if !ok && c.spend(len(text)+48) {
@@ -284,7 +286,7 @@ func (h *host) note(c *Crawl, text string) uint32 {
 	return n
 }
 
-// keep adds a mark, if there is room.
+// keep adds a mark if there is room, and otherwise counts it.
 func (c *Crawl) keep(h *host, m mark) {
 	if c.room == 0 {
 		c.cut++
@@ -297,7 +299,7 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether nbytes more of text may be kept, and if so takes them
+// spend reports whether nbytes more of text may be kept. If so, it takes them
 // off what is left.
 func (c *Crawl) spend(nbytes int) bool {
 	if nbytes > c.text {
@@ -334,7 +336,7 @@ func noteOf(r record.Record, rule *record.Rule) string {
 	return strings.Join(notes, ", ")
 }
 
-// originOf returns the scheme and host of a URL; "" if it has none.
+// originOf returns the scheme and host of a URL, or "" if it has none.
 func originOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {

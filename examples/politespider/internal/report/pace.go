@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// tolerance is the error of a difference between times that are rounded to the
-// millisecond.
+// tolerance is more than the error of a difference between times that are
+// rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
 // pace says how well the crawl kept to a host's pace.
 type pace struct {
-	early   []time.Duration // for each mark, how much too early it came; 0: it did not
+	early   []time.Duration // by how much each mark came too early; 0: it did not
 	earlies int
 	sent    int
 
 	// smallest is the gap between the starts of two consecutive requests that
-	// is the shortest compared with owed, the interval for it. If there were no
-	// two requests, smallest is -1.
+	// left the least beyond owed, the time that had to pass between them. If
+	// there were no two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 
-	median   time.Duration // of the times until an answer began; the others likewise
+	median   time.Duration // the median of the times until an answer began; the others likewise
 	p90, p99 time.Duration
 	slowest  time.Duration
 }
@@ -62,7 +62,7 @@ func paceOf(marks []mark, interval time.Duration) pace {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		// The nearest rank: of ten values, the ninth is p90.
+		// By the nearest-rank method, p90 of ten values is the ninth.
 		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }
 		p.median, p.p90, p.p99, p.slowest = took[len(took)/2], rank(90), rank(99), took[len(took)-1]
 	}

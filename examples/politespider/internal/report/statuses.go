@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// statuses is a row of the table of statuses: the statuses of one class that
+// A statuses is a row of the table of statuses: the statuses of one class that
 // have the same verdict, with the number of each.
 type statuses struct {
 	Class   int // 2 for 200 to 299

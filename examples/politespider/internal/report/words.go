@@ -46,6 +46,5 @@ func seconds(ms int64) string {
 	}
 }
 
-// visible returns text from a server without characters that would change how
-// the text around it reads.
+// visible returns text from a server in a form that is safe to show and short.
 func visible(s string) string { return record.Printable(s) }

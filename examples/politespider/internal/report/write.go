@@ -31,8 +31,9 @@ var (
 	}).Parse(pageHTML))
 )
 
-// policy lets the page run its own script and use its own style, and nothing
-// else. Whatever a crawled site may have smuggled in is neither run nor loaded.
+// policy is the page's Content-Security-Policy. It allows the page's own script
+// and style, and nothing else. If a crawled site has smuggled something in, it
+// is neither run nor loaded.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -40,27 +41,27 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxLost is how many lost URLs the page lists.
+// maxLost is how many lost URLs the page lists at most.
 const maxLost = 10_000
 
-// overview is the data that the page reads when it opens.
+// An overview is the data that the page reads when it opens.
 type overview struct {
 	Hosts []hostOverview `json:"hosts"`
 	Lost  []lost         `json:"lost"`
 	End   int64          `json:"end"` // ms
 }
 
-// hostOverview is a row of the table of hosts. Times are in milliseconds.
+// A hostOverview is a row of the table of hosts. Times are in milliseconds.
 type hostOverview struct {
 	Name     string             `json:"name"`
 	Origin   string             `json:"origin"`
 	Marks    int                `json:"marks"`
 	Requests int                `json:"requests"`
 	Summary  record.HostSummary `json:"-"`
-	Paused   int64              `json:"paused"` // because of its answers
+	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
-	Tightest int64              `json:"tightest"` // the shortest gap against what was owed; -1: there were no two requests
-	Owed     int64              `json:"owed"`     // the interval owed there
+	Tightest int64              `json:"tightest"` // the gap in pace.smallest; -1: there were no two requests
+	Owed     int64              `json:"owed"`     // the time that was owed for this gap
 	Early    int                `json:"early"`
 	Median   int64              `json:"median"` // time until the answer
 	P90      int64              `json:"p90"`
@@ -72,7 +73,7 @@ type hostOverview struct {
 	Said     []*said            `json:"said"`
 }
 
-// timeline is the data that the page reads when it shows a host: columns with
+// A timeline is the data that the page reads when it shows a host: columns with
 // one value for each mark. Times are in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
@@ -89,7 +90,7 @@ type timeline struct {
 	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark
 }
 
-// lost is a URL whose page was not obtained.
+// A lost is a URL whose page was not obtained.
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`
@@ -111,10 +112,10 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Requests, Early   int
 		Paused            int64 // ms, the sum over all hosts
 		Statuses          []statuses
-		Changes           *changes // since an earlier run; nil: there is none to compare with
+		Changes           *changes // since an earlier crawl; nil: there is none to compare with
 		Overview          overview
 		Files             map[string][]string
-		Timelines         iter.Seq2[int, timeline] // each is made when it is written
+		Timelines         iter.Seq2[int, timeline] // each is made only when it is written
 		CutMarks, CutLost int
 		TextFull          bool
 	}{

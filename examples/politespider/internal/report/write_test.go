@@ -101,8 +101,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A request that net/http sent again does not count as a second lost page: the
-// numbers of marks are those in the tiles.
+// If net/http sent a request again, the page counts as lost only once: only the
+// last mark of its requests is of a failure.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
@@ -113,7 +113,7 @@ func TestWrite_SentAgain(t *testing.T) {
 	}
 }
 
-// hostile are texts that a site might send to have its own script run, or to
+// hostile has texts that a site might send to have its own script run, or to
 // change what the page says.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
@@ -124,8 +124,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// Each of these texts is put in for everything that a site can choose. All come
-// out as data: no element, attribute or script is added.
+// Each hostile text takes the place of everything that a site can choose. All
+// of it comes out as data: no element, attribute or script is added.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -228,7 +228,7 @@ func TestWrite_SelfContained(t *testing.T) {
 	})
 }
 
-// What a report keeps is limited, and the page says if something was left out.
+// A report keeps a limited amount, and the page says if something was left out.
 func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
 	c.room, c.text = 2, 100
@@ -317,7 +317,7 @@ func decide(t *testing.T, robots, rawURL string) *robotsmw.Decision {
 	return &d
 }
 
-// document is a report that was written.
+// A document is a report that was written.
 type document struct{ *html.Node }
 
 func write(t *testing.T, c *Crawl, s record.Summary) document {

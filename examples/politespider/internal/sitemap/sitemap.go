@@ -1,6 +1,6 @@
 // Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html) as
-// XML or as lines of text, compressed or not. It never fails: from a sitemap
-// that is cut short or malformed, it returns what can be read.
+// XML or as lines of text, compressed with gzip or not. It never fails: if a
+// sitemap is cut short or malformed, it returns what can be read.
 package sitemap
 
 import (

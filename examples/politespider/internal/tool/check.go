@@ -47,8 +47,8 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	return noURL(flags)
 }
 
-// forSites are the flags that only make sense for a crawl of sites. Someone who
-// uses one without a URL or "demo" has probably forgotten the URL.
+// forSites are the flags that only make sense for a crawl of sites. If one is
+// given without a URL or "demo", the URL was probably forgotten.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
 // noURL returns an error if a flag needs a URL to crawl.
@@ -79,8 +79,8 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. It replaces each value that
-// means "no limit" by the one that the crawl uses for it.
+// check returns an error if a flag has a bad value. If 0 means "no limit" or
+// "no delay", check replaces it by the value that the crawl uses for this.
 func (o *options) check() error {
 	switch {
 	case o.userAgent != "" && !named(o.userAgent):

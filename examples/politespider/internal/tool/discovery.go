@@ -10,12 +10,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// discovery queues the URLs that a crawl finds. It is safe for concurrent use.
+// A discovery queues the URLs that a crawl finds. It is safe for concurrent
+// use.
 type discovery struct {
 	frontier keep.Queue
 	inScope  func(*url.URL) bool // whether a link is to be followed
-	maxDepth int                 // links from a start URL to a page at most
-	sitemaps bool                // read the sitemaps that robots.txt names
+	maxDepth int                 // how many links may lead from a start URL to a page
+	sitemaps bool                // whether to read the sitemaps that robots.txt names
 	seeded   sync.Map            // the URLs of the robots.txt files whose sitemaps are queued
 }
 
@@ -27,8 +28,8 @@ func (d *discovery) start(urls []*url.URL) {
 }
 
 // follow queues the links that are new and in scope, and returns how many it
-// queued. The parameter such is the page to queue without its URL: each link
-// gets a copy. If such is deeper than maxDepth, nothing is queued.
+// queued. For each link, it queues a copy of such with the link as its URL. If
+// such is deeper than maxDepth, nothing is queued.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -36,8 +37,8 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 	return d.add(such, links, d.inScope)
 }
 
-// seed queues the sitemaps that robots.txt names. They may be on any host:
-// robots.txt vouches for them.
+// seed queues the sitemaps that robots.txt names, if the crawl reads sitemaps.
+// They may be on any host, because robots.txt vouches for them.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return
@@ -50,7 +51,7 @@ func (d *discovery) seed(decision *robotsmw.Decision) {
 }
 
 // sow queues what a sitemap lists: pages in scope, and further sitemaps on the
-// same host. They count as start URLs.
+// same host. The pages count as start URLs.
 func (d *discovery) sow(from *url.URL, body []byte) int {
 	urls, sitemaps := sitemap.Read(body)
 	here := func(u *url.URL) bool { return u.Host == from.Host }

@@ -35,7 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // the status alone tells a rate limit
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // for a rate limit, the status says it all
 		r.Refusal = &v.says.Refusal
 	}
 	switch {
@@ -63,13 +63,13 @@ func (v *Visit) done(r record.Record) {
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
 }
 
-// fetched handles an answer: what the page says about itself, and the URLs that
-// it leads to.
+// fetched handles an answer that is not put off. It keeps the page, notes what
+// the page says about itself, and queues the URLs that it leads to.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
-		r.Verdict = record.Refused // a wall's page, or the redirect to it
+		r.Verdict = record.Refused // a refusal in the page's place, or a redirect to one
 	}
 	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
@@ -90,7 +90,7 @@ func (v *Visit) fetched(r record.Record) {
 			v.links = []string{r.Location}
 		}
 	}
-	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // else the page itself says nothing
+	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // any other answer is not from the page
 		r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
 	}
 	if r.Verdict == record.Moved && r.NoFollow {
@@ -111,9 +111,10 @@ func (v *Visit) fetched(r record.Record) {
 
 // putOff queues a page again after a 429 or 503, unless it was requested too
 // often. With a Retry-After, its host rests until then. Without one, perhaps
-// only the page is broken. So the page waits by itself, while the host goes on
-// with other pages at the pace that the Limiter sets. If the page fails again
-// while other pages of the host succeed, it is given up.
+// only the page is broken, so only the page waits. The host goes on with other
+// pages at the pace that the Limiter sets. If the page then answers 503 without
+// a Retry-After again, although its host has answered another page meanwhile,
+// it is given up.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -141,15 +142,17 @@ func (v *Visit) putOff(r record.Record) {
 	v.job.frontier.PutBack(p, rest)
 }
 
-// retryAfter returns for how long a response asks to be left alone, at most a
-// day, as in the Limiter. It reports false if the response does not ask.
+// retryAfter returns for how long a response asks to be left alone. Like the
+// Limiter, it returns a day at most. It reports false if the response does not
+// ask.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
 	return min(wait, 24*time.Hour), ok
 }
 
 // patience returns how long a page waits after it was put off for the n-th
-// time: the time that some ten pages of its host take, doubled each time.
+// time. At first, this is the time that ten pages of its host take. It doubles
+// each time.
 func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
@@ -182,7 +185,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 
 // interval returns how long the page's host is left alone after a request, as
 // far as the spider knows. If the Limiter knows of a longer interval, the
-// worker waits there.
+// worker waits in the Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {
@@ -191,8 +194,8 @@ func (v *Visit) interval() time.Duration {
 	return interval
 }
 
-// reason returns the text of an error without the URL, which is printed beside
-// it.
+// reason returns the text of an error without the URL, which the output has
+// anyway.
 func reason(err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

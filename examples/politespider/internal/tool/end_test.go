@@ -33,7 +33,7 @@ func TestPatience(t *testing.T) {
 	}{
 		{time.Second, [...]time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
 		{100 * time.Millisecond, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
-		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // a broken page is not requested all the time
+		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // even without an interval, a page waits
 	} {
 		for i, want := range tt.want {
 			if got := patience(tt.interval, i+1); got != want {

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// demoAgent is the crawler that crawls the demo, whose robots.txt files name
+// demoAgent is the User-Agent for the demo. The demo's robots.txt files name
 // it.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
@@ -29,12 +29,12 @@ type options struct {
 	signing      signing.Signing
 	card         card.Flag
 	scope        scope
-	maxDepth     int // links from a start URL to a page at most
+	maxDepth     int // how many links may lead from a start URL to a page
 	maxPages     int
 	maxTime      time.Duration     // 0: no limit
-	sitemaps     bool              // read the sitemaps that robots.txt names
-	delay        time.Duration     // between requests to a host; negative: none
-	fromEnd      bool              // delays count from the end of a request
+	sitemaps     bool              // whether to read the sitemaps that robots.txt names
+	delay        time.Duration     // least time between requests to a host; negative: none
+	fromEnd      bool              // whether delays count from the end of a request
 	adaptive     float64           // 0: off
 	budget       politeness.Budget // of each host, for a day
 	hosts        int               // how many to crawl at a time
@@ -47,9 +47,9 @@ type options struct {
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place // where the state of the crawl is kept
-	store        string     // directory of robots.txt records; "": none but the one of place
+	store        string     // directory of robots.txt records; "": none besides that of place
 
-	// What finish adds.
+	// finish sets these.
 	what    string // what is crawled, in a few words
 	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed
@@ -97,8 +97,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume and -redis it is kept there")
 }
 
-// dailyBudget returns the daily budget of each host, and the directory in which
-// its use is recorded.
+// dailyBudget returns the daily budget of each host. With -resume, it also has
+// the directory in which its use is recorded.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
 	if o.place.Dir != "" && b != (politeness.Budget{}) {
@@ -107,7 +107,7 @@ func (o *options) dailyBudget() politeness.Budget {
 	return b
 }
 
-// purpose says what is done with the pages.
+// purpose returns in words what is done with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":
@@ -132,7 +132,7 @@ func (o *options) policyToken(text string) error {
 	return nil
 }
 
-// addTerms reads a file of RSL terms.
+// addTerms reads and adds a file of RSL terms.
 func (o *options) addTerms(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *options) addTerms(name string) error {
 	return err
 }
 
-// repeated is a flag that may be given several times.
+// A repeated is a flag that may be given several times.
 type repeated struct {
 	values []string
 	add    func(value string) error

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// health tells a broken page from an overloaded host. The zero value is ready
+// A health tells a broken page from an overloaded host. The zero value is ready
 // to use. It is safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
@@ -13,8 +13,8 @@ type health struct {
 	put      map[string]time.Time // URL → when the page was last put off
 }
 
-// answer notes that the host has answered a page, which is then no longer put
-// off.
+// answer notes that the host has answered a page. The page then no longer
+// counts as put off.
 func (h *health) answer(host, url string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,7 +26,7 @@ func TestHealth(t *testing.T) {
 		putOff("/1", false) // only another host has answered
 		time.Sleep(time.Second)
 		h.answer("a.example", "/3")
-		putOff("/4", false) // for the first time
+		putOff("/4", false) // it is put off for the first time
 		putOff("/1", true)
 		time.Sleep(time.Second)
 		h.answer("a.example", "/2")

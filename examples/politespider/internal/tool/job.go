@@ -19,13 +19,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Job tells a Crawler what to crawl, and with which settings. The exported
+// A Job tells a Crawler what to crawl, and with which settings. The exported
 // fields are read-only. It is safe for concurrent use.
 type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time
-	Delay     time.Duration     // between requests to a host; negative: none
-	FromEnd   bool              // delays count from the end of a request
+	Delay     time.Duration     // least time between requests to a host; negative: none
+	FromEnd   bool              // whether delays count from the end of a request
 	Adaptive  float64           // see politeness.Adaptive; 0: off
 	Budget    politeness.Budget // of each host, for a day
 
@@ -136,7 +136,7 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 }
 
 // failure returns the error that kept the crawl from going on. It is nil if the
-// crawl ended or was stopped.
+// crawl ran to its end or was stopped.
 func (j *Job) failure(ctx context.Context) error {
 	if err := j.frontier.State().Err; err != nil {
 		return err

@@ -32,10 +32,10 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to start with. These are the arguments, or without
-// arguments those of the crawl to be continued. If a crawl is continued, recall
-// also sets each flag that the command line does not set to the value that it
-// had at the start of the crawl.
+// recall returns the URLs to start with. These are the arguments. Without
+// arguments, they are the start URLs of the crawl that is to be continued. If a
+// crawl is continued, recall also sets each flag that the command line does not
+// set to the value that it had when the crawl began.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

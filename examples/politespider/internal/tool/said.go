@@ -56,7 +56,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 }
 
 // linksOf returns the page's links that may be followed, and those that may
-// not. It adds to said what the page says with its links.
+// not. It adds to said what the page says with links: licences, a canonical URL
+// and a refresh.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

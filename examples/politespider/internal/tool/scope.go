@@ -13,9 +13,9 @@ import (
 type scope string
 
 const (
-	sameHost   scope = "host"   // with the port, if there is one
+	sameHost   scope = "host"   // the host, and its port if there is one
 	sameDomain scope = "domain" // the registrable domain (example.co.uk) and all names below it
-	samePrefix scope = "prefix" // host and path, up to the last slash
+	samePrefix scope = "prefix" // the host, and the path up to the last slash
 )
 
 func (s scope) known() bool { return s == sameHost || s == sameDomain || s == samePrefix }
@@ -31,8 +31,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 		return func(u *url.URL) bool { return within[s.key(u)] }
 	}
 	return func(u *url.URL) bool {
-		// Look up each prefix of the URL instead of comparing it with each
-		// start URL: there may be many start URLs.
+		// Look up each prefix of the URL, because comparing it with each start
+		// URL takes long if there are many.
 		for key := s.key(u); ; {
 			if within[key] {
 				return true
@@ -46,8 +46,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	}
 }
 
-// key returns what all URLs of a scope have in common. It does not tell http
-// and https apart.
+// key returns what all URLs of a scope have in common. http and https make no
+// difference.
 func (s scope) key(u *url.URL) string {
 	switch s {
 	case sameDomain:
@@ -55,7 +55,7 @@ func (s scope) key(u *url.URL) string {
 		if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 			return domain
 		}
-		return host // an IP address, or a public suffix itself
+		return host // an IP address, or a name that is a public suffix itself
 	case samePrefix:
 		path := u.EscapedPath()
 		return u.Host + path[:strings.LastIndexByte(path, '/')+1]

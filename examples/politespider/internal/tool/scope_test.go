@@ -18,7 +18,7 @@ func TestScope(t *testing.T) {
 		{sameDomain, "http://www.example.co.uk/docs/a",
 			[]string{"http://example.co.uk/", "https://shop.example.co.uk:8443/", "http://www.example.co.uk/"},
 			[]string{"http://other.co.uk/", "http://co.uk/", "http://example.com/"}},
-		{sameDomain, "http://alice.github.io/", []string{"http://alice.github.io/x"}, []string{"http://bob.github.io/"}}, // a public suffix
+		{sameDomain, "http://alice.github.io/", []string{"http://alice.github.io/x"}, []string{"http://bob.github.io/"}}, // github.io is a public suffix
 		{sameDomain, "http://127.0.0.1/", []string{"http://127.0.0.1:81/"}, []string{"http://127.0.0.2/"}},
 		{samePrefix, "http://a.example/docs/v2/index.html",
 			[]string{"http://a.example/docs/v2/", "https://a.example/docs/v2/x/y?z", "http://a.example/docs/v2/x"},

@@ -1,6 +1,6 @@
-// Package tool is the command around a crawl: its flags, the state it keeps,
-// its output, and its exit status. The crawl itself is a [Crawler], which takes
-// pages from a [Job] and fetches them.
+// Package tool is the command around a crawl: its flags, the state that it
+// keeps, its output, and its exit status. The crawl itself is a [Crawler],
+// which takes pages from a [Job] and fetches them.
 package tool
 
 import (
@@ -22,11 +22,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
-// Crawler fetches the pages of a job until none is left. It returns an error
-// only if it cannot begin. Every other error is reported to the job.
+// A Crawler fetches the pages of a job until none is left or ctx ends. It
+// returns an error only if it cannot begin. Every other error is reported to
+// the job.
 type Crawler func(ctx context.Context, job *Job) error
 
-// The exit statuses of the command.
+// These are the exit statuses of the command.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1
@@ -34,7 +35,7 @@ const (
 	ExitInterrupted = 130 // what a shell reports for a program ended by SIGINT
 )
 
-// Command is the command without the process around it.
+// A Command is the command without the process around it.
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // without the command's name
@@ -45,7 +46,7 @@ type Command struct {
 // Main runs the command with the process's arguments and exits.
 func Main(crawl Crawler) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from now on, a second Ctrl-C kills the process
+	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
 	os.Exit(Command{Crawl: crawl, Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx))
 }
 
@@ -79,7 +80,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	if err := output.CheckReport(o.report); err != nil { // last, because it creates the file
+	if err := output.CheckReport(o.report); err != nil { // after finish, because it creates the file
 		return ExitUsage, err
 	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -116,7 +117,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return ExitFailed, err
 	}
-	defer recorded.Close() // if the crawl did not begin
+	defer recorded.Close() // in case the crawl does not begin
 	return c.crawl(ctx, &o, base, kept, recorded, logger)
 }
 

@@ -25,15 +25,15 @@ func normalize(rawURL string) (*url.URL, error) {
 	return withoutFragment(absolute)
 }
 
-// inFull returns the URL that an incomplete one probably means, or an example
-// if that cannot be told.
+// inFull returns the URL that an incomplete one probably means. If that cannot
+// be told, it returns an example.
 func inFull(text string) string {
 	scheme, rest := "http", text
 	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {
 		scheme, rest = strings.TrimSuffix(before, ":"), after
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if rest == "" || strings.Contains(rest, "://") { // a scheme is not what it lacks
+	if rest == "" || strings.Contains(rest, "://") { // text has another scheme
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest

@@ -28,8 +28,8 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// A URL that is incomplete, such as one typed into a browser's address bar,
-// gets an error that says how to write it here.
+// If a URL is incomplete, as people type it into a browser's address bar, the
+// error says how to write it here.
 func TestNormalize_InFull(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a.example":          "http://a.example",

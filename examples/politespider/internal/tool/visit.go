@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// Visit is one attempt at a page. Only one goroutine at a time may call its
+// A Visit is one attempt at a page. Only one goroutine at a time may call its
 // methods.
 type Visit struct {
 	job        *Job
@@ -24,8 +24,8 @@ type Visit struct {
 	response   *colly.Response // nil: there was none
 	says       robotsmw.Page
 	said       record.Said
-	links      []string // absolute; may be followed
-	left       []string // may not be followed
+	links      []string // absolute URLs that may be followed
+	left       []string // absolute URLs that may not be followed
 	linksError error    // why the links could not be read; nil: they were
 }
 
@@ -52,8 +52,8 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL of the page.
 func (v *Visit) URL() string { return v.page.URL.String() }
 
-// Hear notes a response: what its page says about itself, and what its owner
-// says about its use by the given product tokens.
+// Hear notes a response, with what its page says about itself. It also notes
+// what the page's owner says about its use by robots with these product tokens.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{

@@ -56,10 +56,11 @@ func chromium() string {
 	return ""
 }
 
-// patience is long enough for a busy machine.
+// patience is how long a test waits for the browser. It is enough on a busy
+// machine.
 const patience = 3 * time.Minute
 
-// tab is a report in a browser.
+// A tab is a report in a browser.
 type tab struct {
 	*testing.T
 	context.Context
@@ -164,7 +165,7 @@ func (t tab) wait(expression string) {
 }
 
 // filter runs statements that change the filter, and waits until the page shows
-// it.
+// the result.
 func (t tab) filter(statements string) {
 	t.Helper()
 	before := eval[string](t, "document.documentElement.dataset.settled")
@@ -172,8 +173,8 @@ func (t tab) filter(statements string) {
 	t.wait(fmt.Sprintf("document.documentElement.dataset.settled !== %q", before))
 }
 
-// screenshot saves a picture of the page as the screen shows it, if
-// REPORT_SHOTS is set.
+// screenshot saves a picture of what the screen shows in the directory
+// REPORT_SHOTS, if that is set.
 func (t tab) screenshot(name string) {
 	t.Helper()
 	dir := os.Getenv("REPORT_SHOTS")

@@ -19,8 +19,9 @@ import (
 )
 
 // invented returns an invented crawl of this many hosts with this many pages
-// each. It has everything that a report shows, and is the same each time. It
-// keeps its pace, except for the requests that must come too early.
+// each. It has nearly everything that a report shows, and is the same each
+// time. It keeps its pace, except that as many requests as early says come too
+// early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -155,15 +156,15 @@ func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision 
 	return &d
 }
 
-// smuggled are texts that a site might send to have its own script run.
+// smuggled has texts that a site might send to have its own script run.
 var smuggled = []string{
 	`</script><script>pwned=1</script>`, `<!--<script>`, `"><img src=x onerror=pwned=1>`, `<svg onload=pwned=1>`,
 	`' autofocus onfocus=pwned=1 '`, `javascript:pwned=1`, `<iframe srcdoc="<script>parent.pwned=1</script>">`, `</style><style>*{display:none}`,
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile returns a crawl of sites that have put such a text wherever they
-// could.
+// hostile returns a crawl of sites that have put the smuggled texts wherever
+// they could.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)

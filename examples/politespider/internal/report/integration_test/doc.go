@@ -1,6 +1,6 @@
-// Package integration opens reports in Chromium. It holds only tests and is a
-// module of its own, so that no other module requires the browser's driver.
-// Without Chromium the tests are skipped, with a message.
+// Package integration opens reports in Chromium. It has only tests. It is a
+// module of its own, because no other module is to require the browser's
+// driver. Without Chromium, the tests are skipped with a message.
 //
 //	REPORT_SHOTS=/tmp/shots go test -C examples/politespider/internal/report/integration_test
 //

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The demo's report has a mark for each request in its JSON lines, and for each
-// URL for which nothing was sent.
+// The demo's report has a mark for each request in the crawl's JSON lines, and
+// for each URL for which nothing was sent.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, blocked := make(map[string]int), 0 // marks by host
+	want, blocked := make(map[string]int), 0 // want: how many marks each host must have
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string
@@ -86,8 +86,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A mark shows what it stands for: the place of a mark has the colour of its
-// kind, and red if the mark is early.
+// Each mark has the colour of its kind, or red if its request came too early.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 1)
@@ -205,7 +204,7 @@ func TestSort(t *testing.T) {
 	for _, tt := range []struct {
 		table  string
 		column int
-		value  string // of a row r
+		value  string // the expression for the value in a row r
 	}{
 		{"#host-table", 0, `r.cells[0].textContent`},
 		{"#host-table", 1, `+r.cells[1].textContent`},
@@ -310,7 +309,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
 	}
 
-	// They go from what was blocked to the line that blocked it.
+	// Enter goes from a blocked URL to the line that blocked it.
 	press(kb.Home)
 	for range marks {
 		if strings.Contains(active("ariaValueText"), "blocked") {
@@ -334,7 +333,7 @@ func TestKeyboard(t *testing.T) {
 	if !inSight {
 		t.Error("the line that decided is not in sight")
 	}
-	// In the list of lines they go up and down.
+	// In the list of lines, the arrow keys go up and down.
 	tb.do(`document.querySelector('#rules button').focus()`)
 	for range 2 {
 		press(kb.ArrowDown)
@@ -361,7 +360,7 @@ func TestThemes(t *testing.T) {
 		if pressed := eval[string](tb, `theme.ariaPressed`); pressed != strconv.FormatBool(dark) {
 			t.Errorf("dark is %v, and the button says %s", dark, pressed)
 		}
-		for range 2 { // there and back
+		for range 2 { // switch the theme, and switch it back
 			tb.run(chromedp.Click(chromedp.CSS("#theme")))
 			papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
 		}
@@ -396,8 +395,8 @@ func TestPhone(t *testing.T) {
 	}
 }
 
-// The statuses of the answers fit a phone: the table has no hint that there is
-// more of it beside the screen.
+// On a phone, the table of statuses is not wider than its frame, so nobody has
+// to scroll it sideways.
 func TestPhone_Answers(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 0)
@@ -408,7 +407,7 @@ func TestPhone_Answers(t *testing.T) {
 	}
 }
 
-// Nothing that a site sends is ever run, wherever the reader goes in the page.
+// Nothing that a site sends is ever run, whatever the reader does in the page.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	c, s := hostile(t)
@@ -443,8 +442,8 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// In a report of 200 hosts, the page neither reads nor draws what is not in
-// sight. The test logs how long that takes, but does not judge it.
+// In a report of 200 hosts, the page draws only timelines that are or were in
+// sight. The test logs how long the page takes, but does not judge it.
 func TestBig(t *testing.T) {
 	t.Parallel()
 	pages := 300

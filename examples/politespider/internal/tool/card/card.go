@@ -1,7 +1,7 @@
 // Package card makes the Signature Agent Card of a crawl
-// (draft-meunier-webbotauth-registry-04). It says who crawls, by which rules
-// and at what pace. It is made from the crawl's own Options and Limiter, so it
-// cannot promise anything that the crawl does not do.
+// (draft-meunier-webbotauth-registry-04). The card says who crawls, by which
+// rules and at what pace. It is made from the crawl's own Options and Limiter,
+// so it promises only what they do.
 package card
 
 import (
@@ -25,7 +25,7 @@ type More struct {
 	Purpose string // what is done with the pages
 }
 
-// card has its fields in the order of the draft.
+// A card has its fields in the order of the draft.
 type card struct {
 	ClientID   string     `json:"client_id,omitempty"`
 	ClientName string     `json:"client_name"`
@@ -59,8 +59,8 @@ func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	c.WebBotAuth = webBotAuth{
 		UserAgent:    opts.UserAgent,
 		ProductToken: token,
-		// A crawler that overrides robots.txt, or only reports what it forbids,
-		// does not comply.
+		// If a crawler overrides robots.txt, or only reports what it forbids,
+		// the crawler does not comply.
 		Compliance:      !opts.DryRun && len(opts.Override) == 0,
 		Trigger:         "crawler",
 		Purpose:         more.Purpose,
@@ -92,7 +92,7 @@ func contacts(userAgent string) (about string, uris []string) {
 	return about, uris
 }
 
-// rateControl says which of a site's requests about pace a Limiter obeys.
+// rateControl returns what a Limiter obeys of what sites ask about pace.
 func rateControl(l *politeness.Limiter) string {
 	var obeyed []string
 	switch longest := limitOf(l.MaxCrawlDelay, time.Minute); {
@@ -112,7 +112,7 @@ func rateControl(l *politeness.Limiter) string {
 	return strings.Join(obeyed, "; ")
 }
 
-// rateExpectation says how fast a Limiter sends at most.
+// rateExpectation returns in words how fast a Limiter sends at most.
 func rateExpectation(l *politeness.Limiter) string {
 	var parts []string
 	delay := cmp.Or(l.Delay, time.Second)
@@ -139,6 +139,6 @@ func rateExpectation(l *politeness.Limiter) string {
 	return strings.Join(parts, "; ")
 }
 
-// limitOf returns the limit that a Limiter's field sets, or 0 if it sets none.
-// zero is what the field's zero value means.
+// limitOf returns the limit that a field of a Limiter sets, or 0 if it sets
+// none. zero is the limit that the field's zero value stands for.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// Flag is the value of -card or -card=URL.
+// A Flag is the value of -card or -card=URL.
 type Flag struct {
 	Wanted bool
 	URL    string // where the card will be served; "": not given

@@ -28,8 +28,8 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	return &Kept{
 		Queue:   closing{q, history},
 		History: history,
-		// The Store is used without its locks: no other process is here, and
-		// one that was killed may have left some.
+		// The Store is used without its locks. Only this process uses the
+		// directory, and a process that was killed may have left locks.
 		Store:    struct{ robotsmw.Store }{store},
 		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
 		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",

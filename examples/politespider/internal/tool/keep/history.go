@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// History is a file of JSON lines that holds what has happened in a crawl: for
-// each run, when it began and then its records. It is safe for concurrent use.
+// A History is a file of JSON lines with what has happened in a crawl: for each
+// run, when it began and then its records. It is safe for concurrent use.
 type History struct {
 	file *os.File
 
@@ -25,15 +25,15 @@ type History struct {
 	err   error
 }
 
-// event is a line of the file.
+// An event is a line of the file.
 type event struct {
-	Began time.Time `json:"began,omitzero"` // when a run began; zero: this is a record
+	Began time.Time `json:"began,omitzero"` // when a run began; zero: the line is a record
 	*record.Record
 	Rule *record.Rule `json:"rule,omitempty"` // in place of the Decision
 }
 
 // openHistory opens the history in dir. If a killed process left an incomplete
-// line at the end, it is cut off.
+// line at the end, openHistory cuts it off.
 func openHistory(dir string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 // Options describe the crawl whose state is kept.
 type Options struct {
 	About  frontier.About
-	Max    int           // pages to fetch at most
-	Delay  time.Duration // between requests to a host
+	Max    int           // how many pages to fetch at most
+	Delay  time.Duration // least time between requests to a host
 	Logger *slog.Logger
 }
 
-// Kept is the opened state of a crawl.
+// A Kept is the opened state of a crawl.
 type Kept struct {
 	Queue
 	Store    robotsmw.Store   // of robots.txt records; nil: kept in memory only
-	History  *History         // what has happened in the crawl; nil: not kept
+	History  *History         // what has happened in the crawl; nil: that is not kept
 	Fleet    politeness.Fleet // shares hosts' pace with other processes; nil: there are none
 	GoOn     string           // how to continue the crawl after it was stopped; "": it cannot be continued
-	Complete string           // what to do if no page is left
+	Complete string           // what to say if no page is left
 
 	disconnect func() // nil: there are no connections
 }
@@ -37,7 +37,7 @@ func (k *Kept) Disconnect() {
 	}
 }
 
-// Queue is the part of a frontier that the spider uses. [frontier.Memory]
+// A Queue is the part of a frontier that the spider uses. [frontier.Memory]
 // documents the methods.
 type Queue interface {
 	Add(pages ...*frontier.Page) int

@@ -18,8 +18,8 @@ import (
 
 // Pages keeps pages in a directory. The body of each page is in a file named by
 // the URL's hash, and index.jsonl has a line about the page. A page that is
-// fetched again gets another line; the last one counts. Several processes may
-// share the directory. Pages is safe for concurrent use.
+// fetched again gets another line, and its last line counts. Several processes
+// may share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "": pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined
@@ -28,7 +28,7 @@ type Pages struct {
 	index *os.File // nil: pages are not kept
 }
 
-// line is a line of the index.
+// A line is a line of the index.
 type line struct {
 	URL         string    `json:"url"`
 	File        string    `json:"file"` // in the directory
@@ -61,8 +61,8 @@ func (p *Pages) Close() error {
 	return p.index.Close()
 }
 
-// Keep keeps the response to url if it is a page (2xx) and what it says about
-// itself allows that.
+// Keep keeps the response to url if it is a page (2xx). Unless All is set, it
+// leaves out a page that says noindex or noarchive, or that was not examined.
 func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// Place says where the state of a crawl is kept: in a directory, in Redis, or
+// A Place says where the state of a crawl is kept: in a directory, in Redis, or
 // in memory alone.
 type Place struct {
 	Dir      string // "": not in a directory
@@ -36,12 +36,12 @@ func (p Place) Check() error {
 		if err != nil {
 			return err
 		}
-		return client.Close() // it has not connected yet
+		return client.Close() // the client has not connected yet
 	}
 	return nil
 }
 
-// Open opens the frontier and the store of robots.txt records.
+// Open opens the state of the crawl.
 func (p Place) Open(ctx context.Context, opts Options) (*Kept, error) {
 	switch {
 	case p.Dir != "":

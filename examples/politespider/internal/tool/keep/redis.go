@@ -28,7 +28,7 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 		return nil, err
 	}
 	closeAll := func() { client.Close(); hasty.Close() }
-	opts.About.Flags = nil // they may differ between the processes
+	opts.About.Flags = nil // flags may differ between the processes
 	store, err := redisstore.New(hasty, "politespider:")
 	if err != nil {
 		closeAll()

@@ -29,11 +29,11 @@ type Options struct {
 	JSON      bool            // print JSON lines instead of text
 	Report    string          // the HTML file that WriteReport writes; "": none
 	Before    *record.Summary // the outcome of an earlier crawl to compare with; nil: none
-	History   History         // takes the records of this run and has those of earlier runs; nil: none
+	History   History         // takes this run's records and has those of earlier runs; nil: none
 	Failed    func(error)     // called once if the output cannot be written
 }
 
-// History holds what has happened in a crawl, in this run and in the runs
+// A History holds what has happened in a crawl, in this run and in the runs
 // before.
 type History interface {
 	Past(add func(began time.Time, r record.Record, rule *record.Rule)) error
@@ -41,14 +41,14 @@ type History interface {
 	Add(r record.Record)
 }
 
-// Ledger collects what happens in a crawl and passes it to the printer, one
+// A Ledger collects what happens in a crawl and passes it to the printer, one
 // record at a time. It is safe for concurrent use.
 type Ledger struct {
 	opts   Options
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil: no report is wanted, or it belongs to whole
+	report *report.Crawl // nil: no report is wanted, or the report belongs to whole
 	whole  *Ledger       // adds up all runs of the crawl for the report; nil: this is the only run
 
 	mu       sync.Mutex
@@ -122,8 +122,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later moves the times of a record: a time since its run began becomes a time
-// since the crawl began, which was earlier by that much.
+// later returns a record with its times moved by this much. It is used with the
+// time from the crawl's beginning to that of the record's run. So times that
+// counted from the run's beginning count from the crawl's.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)

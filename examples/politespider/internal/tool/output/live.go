@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// livePrinter is a textPrinter for a terminal. Below the records it keeps a
+// A livePrinter is a textPrinter for a terminal. Below the records it keeps a
 // progress line that says what the crawl is waiting for.
 type livePrinter struct{ *textPrinter }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// printer shows a crawl as it runs. The ledger makes one call at a time.
+// A printer shows a crawl as it runs. The ledger makes one call at a time.
 type printer interface {
 	begin(what, userAgent string)
 	record(record.Record)
 	summary(record.Summary)
 }
 
-// liveness is a printer that also shows, between the records, what the crawl is
-// waiting for.
+// A printer that is also a liveness shows, between the records, what the crawl
+// is waiting for.
 type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }

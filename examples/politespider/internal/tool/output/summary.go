@@ -40,11 +40,11 @@ func (p *textPrinter) summary(s record.Summary) {
 }
 
 // mostHosts and mostListed are how many rows of a table and how many items of a
-// list are printed for people. The JSON lines have them all.
+// list are printed for people at most. The JSON lines have them all.
 const mostHosts, mostListed = 50, 20
 
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
-	if len(hosts) == 0 { // the crawl was complete
+	if len(hosts) == 0 { // this run asked no host
 		return
 	}
 	fmt.Fprintln(p.w)
@@ -88,8 +88,8 @@ func (p *textPrinter) more(n int) {
 	}
 }
 
-// uses prints how many pages allow and deny each use. It names the drafts that
-// define their statements.
+// uses prints how many pages allow and deny each use. It also names the drafts
+// that define the signals.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// textPrinter writes a line for each record, and the summary as tables. It uses
-// colours and styles only on a terminal.
+// A textPrinter writes a line for each record, and the summary as tables. It
+// uses colours and styles only on a terminal.
 type textPrinter struct {
 	w      io.Writer
 	colour bool
@@ -25,7 +25,7 @@ const lineFormat = "%7s  %7s  %s  %4s  %s"
 // line.
 const evidenceIndent = "                     "
 
-// urlWidth is the width of the URL column. Most URLs fit; a longer one pushes
+// urlWidth is the width of the URL column. Most URLs fit. A longer one pushes
 // its note to the right.
 const urlWidth = 42
 

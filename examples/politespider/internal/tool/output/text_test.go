@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// What a person reads in a pipe or a file has no colour, and each line has its
-// verdict.
+// The text output has a line for each record. In a pipe or a file, it is the
+// same without colours.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {
@@ -65,7 +65,7 @@ func TestTextPrinter(t *testing.T) {
 }
 
 // Evidence is below the page that it is about. What robots.txt says is printed
-// once for each host. A page may say anything.
+// once for each host. Control characters are escaped.
 func TestTextPrinter_Evidence(t *testing.T) {
 	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
@@ -105,7 +105,7 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	}
 }
 
-// The table of hosts explains the columns that it has.
+// Notes below the table of hosts explain its columns.
 func TestTextPrinter_Hosts(t *testing.T) {
 	var out bytes.Buffer
 	(&textPrinter{w: &out}).hosts([]record.HostSummary{

@@ -2,7 +2,7 @@ package output
 
 import "io"
 
-// checkedWriter keeps the first error of w. When that error occurs, it calls
+// A checkedWriter keeps the first error of w. When that error occurs, it calls
 // failed.
 type checkedWriter struct {
 	w      io.Writer

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence"
 )
 
-// A Record is the record of a crawl. A nil one records nothing.
+// A Record is the record of a crawl. A nil Record records nothing.
 type Record struct {
 	dir      string
 	recorder *evidence.Recorder
@@ -46,8 +46,8 @@ func (r *Record) Observe(opts *robotsmw.Options) error {
 	return r.recorder.Observe(opts)
 }
 
-// Close ends the record. It returns a sentence that says where the record is,
-// and its last hash, which is worth keeping elsewhere.
+// Close ends the record. It returns a sentence that says where the record is
+// and what its last hash is. The hash is worth keeping elsewhere.
 func (r *Record) Close() (says string, err error) {
 	if r == nil {
 		return "", nil
@@ -56,8 +56,9 @@ func (r *Record) Close() (says string, err error) {
 	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
 }
 
-// Refusals returns for each URL that was left alone the line of the record that
-// says why. from is the file that will link to these lines.
+// Refusals returns the proofs of all refusals in the record, by URL. A proof is
+// the line that says why the URL was left alone. from is the file that will
+// link to these lines.
 func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	if r == nil {
 		return nil, nil

@@ -61,5 +61,5 @@ func (s *Signing) KeysURL() string {
 	if s.transport == nil || !s.Legacy {
 		return s.Agent
 	}
-	return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath // the agent is an origin
+	return strings.TrimSuffix(s.Agent, "/") + webbotauth.DirectoryPath // Agent is an origin
 }

@@ -17,7 +17,7 @@ type asked struct {
 
 type askedFor struct {
 	record.Request
-	next string // where the answer redirects to; "": nowhere
+	next string // the URL to which the answer redirects; "": none
 }
 
 func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
@@ -32,8 +32,8 @@ func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
 	a.requests = append(a.requests, f)
 }
 
-// take removes and returns the requests for the robots.txt at this URL, those
-// for its redirects included.
+// take removes and returns the requests for the robots.txt at this URL, and
+// those to which its redirects led.
 func (a *asked) take(url string) (sent []record.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

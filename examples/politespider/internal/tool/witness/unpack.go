@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// unpack decompresses, while it is read, a body that colly would otherwise
-// decompress after it has counted the bytes. So colly's limit on a page holds
-// for the decompressed bytes, and a few kilobytes cannot become gigabytes.
+// unpack makes resp.Body decompress while it is read, if it is compressed with
+// gzip. Otherwise, colly would count the bytes before it decompresses them. So
+// colly's limit on a page holds for the decompressed bytes, and a few kilobytes
+// cannot become gigabytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||
@@ -24,7 +25,7 @@ func unpack(resp *http.Response) {
 	resp.Uncompressed = true
 }
 
-// gzipBody decompresses a body while it is read.
+// A gzipBody decompresses a body while it is read.
 type gzipBody struct {
 	packed io.ReadCloser
 	plain  *gzip.Reader // nil until the first Read

@@ -1,5 +1,5 @@
-// Package witness records what a crawl really sends, and when. It puts beside
-// each request what Courtesy tells its observers about it.
+// Package witness records what a crawl really sends, and when. Beside each
+// request it records what Courtesy tells its observers about the request.
 package witness
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// Witness is the innermost RoundTripper, and its methods serve as observers of
-// robots.txt and of the pace. What concerns a page goes into the page's Seen.
-// What concerns a robots.txt goes straight into the ledger. New makes one. It
-// is safe for concurrent use.
+// A Witness is the innermost RoundTripper. Its methods also serve as observers
+// of robots.txt and of the pace. What concerns a page goes into the page's
+// Seen. What concerns a robots.txt goes straight into the ledger. New makes
+// one. It is safe for concurrent use.
 type Witness struct {
 	base     http.RoundTripper
 	interval time.Duration // what a host is owed after a request for robots.txt
@@ -30,7 +30,7 @@ type Witness struct {
 	pauses   sync.Map // host → until when, of the pauses that are not yet part of a record
 }
 
-// Seen is what was observed during one attempt at a page. It may be read when
+// A Seen is what was observed during one attempt at a page. It may be read when
 // the attempt is over.
 type Seen struct {
 	Sent     time.Time          // zero: nothing was sent
@@ -88,8 +88,9 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// askedSignature returns which signature a refusal asks for
-// (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3), or "" if none.
+// askedSignature returns in words which signature a refusal asks for
+// (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3). It returns "" if the
+// answer asks for none or is not a 401, 403 or 429.
 func askedSignature(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -105,15 +106,15 @@ func (w *Witness) CloseIdleConnections() {
 	}
 }
 
-// Decided records what robots.txt says about a URL. It is for a
-// robotsmw.Observer.
+// Decided records what robots.txt says about a URL. A robotsmw.Observer calls
+// it.
 func (w *Witness) Decided(_ context.Context, d robotsmw.Decision) {
 	if page := w.page(d.URL.String()); page != nil {
 		page.Decision = &d
 	}
 }
 
-// Fetched records how a robots.txt was fetched. It is for a robotsmw.Observer.
+// Fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
 func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: f.Cause}
 	if u, err := url.Parse(f.URL); err == nil {
@@ -123,15 +124,16 @@ func (w *Witness) Fetched(_ context.Context, f robotsmw.Fetch) {
 	w.ledger.Add(r)
 }
 
-// BackedOff records until when a host is left alone. It is for a
-// politeness.Observer.
+// BackedOff records until when a host is left alone. A politeness.Observer
+// calls it.
 func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
 	w.ledger.Paused(e.Host, e.Until)
 }
 
 // Pause returns until when the host is left alone because of its latest answer,
-// in seconds since the crawl began. It returns 0 if the host is not.
+// in seconds since the crawl began. If there is no such pause, or Pause has
+// returned it before, it returns 0.
 func (w *Witness) Pause(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
