@@ -8,7 +8,7 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz              what many files have in common
 //	robotscheck page https://example.com/a.html                         what a page says about itself
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
-//	robotscheck audit -robots robots.txt access.log                     which robots broke the rules
+//	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
 // A robots.txt is read as RFC 9309 and package robotstxt say. In place of the
 // name of any file, "-" is standard input. Explain, lint and diff also take a
@@ -23,8 +23,8 @@
 //   - 1 for disallowed or problems;
 //   - 2 if there is no answer: the command line is wrong, a file cannot be
 //     read, or the robots.txt is unreachable;
-//   - 3 if the answer is doubtful: the file is cut at 500 KiB, binary, or an
-//     HTML page.
+//   - 3 if the answer is doubtful: the robots.txt is cut at 500 KiB, binary, or
+//     an HTML page, or the page to look at is not text.
 //
 // "robotscheck help explain" describes the command explain: its flags, its JSON
 // and its exit status.

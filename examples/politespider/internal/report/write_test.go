@@ -274,7 +274,8 @@ func TestWrite_Nouns(t *testing.T) {
 	}
 }
 
-// A crawl that could not go on was not stopped by a flag.
+// The report says why a crawl stopped. Only if a flag stopped it, the report
+// says at which flag.
 func TestWrite_Stopped(t *testing.T) {
 	for stopped, want := range map[string]string{
 		"failed": "failed, 3 URLs still queued", "interrupted": "interrupted, 3 URLs still queued",

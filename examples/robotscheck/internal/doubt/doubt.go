@@ -1,5 +1,6 @@
 // Package doubt finds reasons to doubt a verdict: the robots.txt is longer than
-// the 500 KiB that robots read, or it is not a text for robots at all.
+// the 500 KiB that robots read, it is not a text for robots at all, or a page
+// is not text.
 package doubt
 
 import (
@@ -27,8 +28,8 @@ func Of(text []byte) string {
 	return message(text, "too-large", "binary", "utf-16", "html", "html-error-page")
 }
 
-// OfPage returns a sentence that says why a page's text is none, or "". The
-// rules are those by which browsers recognize a type.
+// OfPage returns a sentence that says why a page is not text, or "" if it is
+// text. It recognizes types as browsers do.
 func OfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
 	switch kind := http.DetectContentType(text); {

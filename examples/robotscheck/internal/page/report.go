@@ -30,7 +30,7 @@ type report struct {
 	Doubt        string               `json:"doubt,omitempty"` // why the page or its robots.txt is doubtful
 	Decision     *robotsmw.Decision   `json:"decision,omitempty"`
 
-	doubtful string // what Doubt is about
+	doubtful string // the URL or file that Doubt is about
 }
 
 type license struct {
