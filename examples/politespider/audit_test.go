@@ -57,9 +57,9 @@ http {
 }
 `
 
-// The demo's servers fail now and then here. The crawl is polite even so, by
-// its own record and by the log of the server before the demo. With
-// COURTESY_CHAOS set, it asks for 5,000 pages or more.
+// In this test, the demo's servers fail now and then. The crawl is polite even
+// so, by its own record and by the log of the server before the demo. With
+// COURTESY_CHAOS set, the crawl asks for 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -178,9 +178,8 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx starts an nginx before the demo, which listens at this
-// address. stop ends the nginx and returns the name of its log, which is then
-// complete.
+// startDemoNginx starts an nginx before the demo, whose address is demo. stop
+// ends the nginx and returns the name of its log, which is then complete.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

@@ -111,7 +111,7 @@ func TestDemo_Pace(t *testing.T) {
 }
 
 // In the JSON lines, the spider's conclusions about each page are those that
-// the demo's file has beside the page.
+// the demo's files have beside the page.
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)

@@ -92,8 +92,8 @@
 // by the same command. They fetch robots.txt and keep each host's pace as if
 // they were one process. If one of them dies, the others take over its pages.
 //
-// Both also keep how much of -budget-requests and -budget-bytes is used: a host
-// whose budget is spent is left alone until the next day.
+// -resume and -redis also keep how much of -budget-requests and -budget-bytes
+// is used. A host whose budget is spent is left alone until the next day.
 //
 // The exit status is
 //
@@ -102,6 +102,6 @@
 //     something could not be written: the output, the report, a page, the
 //     record or the state of the crawl;
 //   - 2 if the command line is wrong;
-//   - 130 if Ctrl-C or SIGTERM interrupted it. It still prints its summary and
-//     how to continue.
+//   - 130 if Ctrl-C or SIGTERM interrupted the crawl. The spider still prints
+//     its summary and how to continue.
 package main

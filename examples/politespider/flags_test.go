@@ -189,7 +189,8 @@ func TestCrawl_Adaptive(t *testing.T) {
 	})
 }
 
-// -adaptive reaches the Limiter. The test above shows what it does there.
+// With -adaptive=10, a host that takes 20 ms for each answer rests for 200 ms
+// after it. Here the time is real.
 func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
@@ -255,7 +256,7 @@ func pagesSite() http.Handler {
 	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })
 	mux.HandleFunc("/odd", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Encoding", "br") // cannot be decoded, so its directives are not known
+		w.Header().Set("Content-Encoding", "br") // br cannot be decoded, so the page's directives are unknown
 		fmt.Fprint(w, "????")
 	})
 	return mux

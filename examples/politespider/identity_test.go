@@ -86,7 +86,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			if r.URL.Path == "/fine" {
 				return
 			}
-			if r.URL.Path == "/robots.txt" { // with a 403, this would be a wall's answer
+			if r.URL.Path == "/robots.txt" { // there is no file, so everything is allowed
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}

@@ -121,8 +121,8 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	})
 }
 
-// With -rsl, the terms of an RSL file are among what owners say about uses of a
-// page, in the JSON lines and in the report.
+// With -rsl, the terms of an RSL file are among the statements about use, in
+// the JSON lines and in the report.
 func TestCrawl_Terms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

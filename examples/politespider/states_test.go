@@ -20,8 +20,7 @@ import (
 
 var reports = flag.String("reports", "", "directory in which the reports of TestReport_States are left, to be looked at")
 
-// In whatever state a crawl ended, its report says what there is to say about
-// this state.
+// A report has the sentences that fit the state in which its crawl ended.
 func TestReport_States(t *testing.T) {
 	archive := func(pages int) http.Handler { // each page links to the next ten; some fail
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

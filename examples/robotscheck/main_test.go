@@ -139,8 +139,8 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status command.Sta
 	return status, out.String(), errOut.String()
 }
 
-// Each flag of each command is tried in the command's transcript and mentioned
-// in its help.
+// Each command's transcript tries each flag of the command, and its help
+// mentions them.
 func TestTranscripts_TryEveryFlag(t *testing.T) {
 	for _, c := range commands {
 		transcript, err := os.ReadFile("testdata/transcripts/" + c.Name + ".txt")

@@ -28,9 +28,9 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// advise changes the flags whose values are numbers or times. If such a value
-// cannot be parsed, the error now says what to write, instead of the standard
-// library's "parse error". undo changes the flags back.
+// advise changes the flags whose values are numbers or times. If a text is no
+// such value, the error says what to write, instead of the standard library's
+// "parse error". undo changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -58,8 +58,8 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is a flag's value. If the flag cannot be parsed, the error is the
-// advice.
+// An advised is the value of a flag. If Set gets a text that is no such value,
+// its error is the advice.
 type advised struct {
 	flag.Value
 	advice string

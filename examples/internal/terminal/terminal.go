@@ -19,8 +19,8 @@ func Is(w io.Writer) bool {
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// EraseLine moves the cursor to the beginning of its line and erases the line,
-// if it is printed on a terminal.
+// EraseLine is to be printed on a terminal. It moves the cursor to the
+// beginning of the line and erases the line.
 const EraseLine = "\r\x1b[2K"
 
 // Printable returns s in a form that is safe to print on a terminal. Characters

@@ -31,9 +31,9 @@ import (
 // Front is the URL of the page that leads to all others.
 const Front = "http://town.example/"
 
-// Request is one request as a host logged it.
+// A Request is one request as a host logged it.
 type Request struct {
-	At        time.Time // when its handler began
+	At        time.Time // when the handler began
 	Method    string
 	Host      string // without a port
 	Target    string // path and query, as sent
@@ -161,7 +161,7 @@ func (s *Site) Log() []Request {
 	return log
 }
 
-// statusRecorder remembers the status that a handler wrote.
+// A statusRecorder remembers the status that a handler wrote.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int

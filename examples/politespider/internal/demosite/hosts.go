@@ -48,14 +48,14 @@ type Page struct {
 	Concludes []string
 }
 
-// answer is one response of a host.
+// An answer is one response of a host.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// host answers for one host name.
+// A host answers for one host name.
 type host struct {
 	pages []Page // in the order of the file; each URL is only a target here
 

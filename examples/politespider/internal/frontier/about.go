@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// About says which crawl a frontier belongs to. A frontier that outlives its
-// process keeps it, and does not continue a crawl with another start or scope:
-// the URLs that were outside the first scope would be missing.
+// An About says which crawl a frontier belongs to. A frontier that outlives its
+// process keeps its About. It refuses to continue the crawl with another start
+// or scope, because the URLs outside the first scope would be missing.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed

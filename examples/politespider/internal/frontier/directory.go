@@ -31,7 +31,7 @@ type Directory struct {
 // exist, it is created, readable by its owner alone. If the crawl continues,
 // each host first rests for its own interval or for rest, whichever is longer,
 // because its last request may have been sent just before the last run was
-// killed. A host that is to be left alone for longer rests until then.
+// killed. If a host was to be left alone for longer, it still is.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {

@@ -115,7 +115,7 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
 	for run := 1; ; run++ {
-		d := openDirectory(t, dir, run) // each run may fetch one page
+		d := openDirectory(t, dir, run) // max counts the pages of all runs, so each run fetches one
 		d.Add(newPage(t, pageURL(0)))
 		fetched := crawlSite(t, d)
 		total += len(fetched)

@@ -34,9 +34,9 @@ type Page struct {
 	Due time.Time
 
 	Depth   int  // how many links lead to it from a start URL, on the first way found
-	Sitemap bool // it is a sitemap: the URLs in it count as start URLs, not as links
+	Sitemap bool // the page is a sitemap: the URLs in it count as start URLs, not as links
 
-	Ready time.Time // when it was queued; once it is out, when no other page of its host was
+	Ready time.Time // when it was queued; once it is out, when its host became free for it
 
 	entry string // the ID of its entry in the host's stream; Redis only
 }
@@ -66,7 +66,7 @@ func (e entry) page() (*Page, error) {
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
 }
 
-// State is a summary of a frontier.
+// A State is a summary of a frontier.
 type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl

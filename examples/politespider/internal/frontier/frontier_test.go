@@ -41,7 +41,7 @@ type frontier interface {
 	Close() error
 }
 
-// setting is what a test of all frontiers gets.
+// A setting is what everyFrontier passes to a test.
 type setting struct {
 	*testing.T
 	open func(max int) frontier // returns an empty frontier
@@ -224,8 +224,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// After a page that the host did not answer, the page at the other end of the
-// queue comes next, before pages that waited.
+// After a page that was put off, the page at the other end of the queue comes
+// next, before pages that waited.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)

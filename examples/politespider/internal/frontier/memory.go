@@ -30,9 +30,9 @@ type hostQueue struct {
 	name  string
 	pages []*Page
 	later []*Page   // pages that wait for their own Due, in that order
-	hurt  bool      // the host did not answer the latest page, or not at once
+	hurt  bool      // the latest page was put off at least once
 	busy  bool      // a page of the host is out
-	rest  time.Time // no page is handed out before then; hosts are ordered by it
+	rest  time.Time // no page is handed out before then; it also orders the hosts
 	idle  time.Time // since when no page of the host is out
 	place int       // its index in the heap, or -1 if it is not there
 }
@@ -46,11 +46,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next removes the page to hand out now and returns it. If the host did not
-// answer the page before, the page at the other end of the queue comes first.
-// It is the least similar one, so a host is not asked for one failing page
-// after the other. Otherwise, a page whose own wait is over comes first,
-// because it has been queued for longer.
+// next removes the page to hand out now and returns it. If the page before was
+// put off at least once, the page at the other end of the queue comes first. It
+// is the least similar one, so a host is not asked for one failing page after
+// the other. Otherwise, a page whose own wait is over comes first, because it
+// has been queued for longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -165,8 +165,8 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return host.next(now), nil, 0
 }
 
-// Done reports that a page is finished. Its host was last asked at the time
-// asked, and may be asked again an interval later.
+// Done reports that a page is finished. asked is when its host was last asked.
+// The host may be asked again an interval later.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,7 +272,7 @@ func (m *Memory) signal() {
 	m.changed = make(chan struct{})
 }
 
-// hostHeap orders hosts by when they may be asked.
+// A hostHeap orders hosts by when they may be asked.
 type hostHeap []*hostQueue
 
 func (h hostHeap) Len() int           { return len(h) }

@@ -29,10 +29,10 @@ import (
 // process was killed while it had the page, or was cut off from Redis for a
 // lease.
 //
-// If a process handed out a host's last page, it gets the host's next one
-// first: the others see the host a second later. That process also owns the
-// host in package redislimit, so hosts seldom move. If it is busy with other
-// hosts or dead, another process takes the host after that second.
+// The process that had a host's last page gets its next one first: the other
+// processes see the host a second later. That process also owns the host in
+// package redislimit, so hosts seldom move. If that process is busy with other
+// hosts or dead, another one takes the host after that second.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
 // without the crawl, the crawl ends with an error.
@@ -54,13 +54,13 @@ type Redis struct {
 	ctx     context.Context // ends redisGrace after OpenRedis's context, so pages can still be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
-	turn    chan struct{} // a caller that has put a value in asks Redis for a page; others wait
+	turn    chan struct{} // the caller that has put a value in may ask Redis for a page; others wait
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
 	held  map[string]*Page // by entry and host
 	state State
-	stuck int       // calls that have failed and are being retried
+	stuck int       // how many calls have failed and are being retried
 	away  time.Time // when the first of them failed
 }
 
@@ -282,8 +282,8 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 	r.give(p, "putback", time.Until(until), hurt)
 }
 
-// give gives a page back. hurt says whether the host failed to answer the page,
-// now or before: 1 for yes, 0 for no, -1 to leave the host's state as it was.
+// give gives a page back. hurt says whether the page was put off at least once:
+// 1 for yes, 0 for no, -1 to leave the host's state as it was.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()

@@ -185,7 +185,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	dead.Add(newPage(t, "http://a.example/3"))
 	dead.PutBack(p, time.Now())
-	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the host counts as answering again
+	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // /2 was not put off, so a page that waited comes next
 	mustTake(t, dead, "/1")
 	dead.die()
 	alive := openRedis(t, server, RedisOptions{Lease: lease})
@@ -395,8 +395,8 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// If Redis has lost the crawl, this is an error, and the crawl does not seem to
-// be over.
+// If Redis has lost the crawl, the crawl fails. It does not look as if it were
+// over.
 func TestRedis_Flushed(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -502,8 +502,7 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	}
 }
 
-// If the server refuses a command for good, the crawl does not ask again, but
-// ends.
+// If the server refuses a command, the crawl ends with an error.
 func TestRedis_NoRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

@@ -160,7 +160,7 @@ type UseSummary struct {
 // A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
-	Requests  int     `json:"requests"` // how many, those for robots.txt and repeated ones included
+	Requests  int     `json:"requests"` // to the host, those for robots.txt and repeated ones included
 	Interval  float64 `json:"interval"` // seconds that the host is owed between two pages
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
@@ -169,7 +169,7 @@ type HostSummary struct {
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
 	Closest   float64 `json:"closest,omitempty"` // the least time between the starts of two pages, in seconds
-	Addresses int     `json:"addresses"`         // how many of its origins had robots.txt requested; they share one pace
+	Addresses int     `json:"addresses"`         // how many origins of the host were asked for robots.txt, but at least 1
 	RobotsTxt string  `json:"robots_txt"`        // how robots.txt answered, with the address if the host has several
 }
 

@@ -110,8 +110,7 @@ type rule struct {
 	Count  int    `json:"count"`
 }
 
-// A said is what several pages of a host say about themselves in the same
-// words.
+// A said is what one or several pages of a host say about themselves.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -120,7 +119,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// A saidBy is a page that says this.
+// A saidBy is one of the pages of a said.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow

@@ -10,15 +10,15 @@ import (
 // rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
-// pace says how well the crawl kept to a host's pace.
+// A pace says how well the crawl kept to a host's pace.
 type pace struct {
 	early   []time.Duration // by how much each mark came too early; 0: it did not
 	earlies int
 	sent    int
 
-	// smallest is the gap between the starts of two consecutive requests that
-	// left the least beyond owed, the time that had to pass between them. If
-	// there were no two requests, smallest is -1.
+	// smallest is the tightest gap between the starts of two consecutive
+	// requests. It exceeds the time that was owed by less than any other gap.
+	// owed is that time. If there were no two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 

@@ -32,7 +32,8 @@ func nounFor(n int, noun string) string {
 	return noun + "s"
 }
 
-// seconds writes a time in milliseconds for people: 12 ms, 1.50 s, 1:02:03.
+// seconds writes a time for people: 12 ms, 1.50 s, 1:02:03. ms is the time in
+// milliseconds.
 func seconds(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:

@@ -48,7 +48,7 @@ const maxLost = 10_000
 type overview struct {
 	Hosts []hostOverview `json:"hosts"`
 	Lost  []lost         `json:"lost"`
-	End   int64          `json:"end"` // ms
+	End   int64          `json:"end"` // when the crawl ended, in ms since it began
 }
 
 // A hostOverview is a row of the table of hosts. Times are in milliseconds.

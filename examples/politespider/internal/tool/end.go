@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End reports how the page's request ended, with its error or nil, and gives
-// the page back to the frontier.
+// End reports how the page's request ended, and gives the page back to the
+// frontier. err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	v.unwatch()
 	j, p := v.job, v.page

@@ -49,7 +49,7 @@ type options struct {
 	place        keep.Place // where the state of the crawl is kept
 	store        string     // directory of robots.txt records; "": none besides that of place
 
-	// finish sets these.
+	// finish sets the fields below.
 	what    string // what is crawled, in a few words
 	start   []*url.URL
 	inScope func(*url.URL) bool // whether a link is to be followed

@@ -7,9 +7,9 @@ import (
 )
 
 // network returns the RoundTripper that sends requests to the crawl's sites. If
-// there is a proxy, it is a transport to that. Otherwise it is base or, if base
-// is nil, a transport that reaches the demo or the network. disconnect closes
-// what network has opened.
+// there is a proxy, the RoundTripper uses the proxy. Otherwise it is base or,
+// if base is nil, a transport that reaches the demo or the network. disconnect
+// closes what network has opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

@@ -33,7 +33,7 @@ func inFull(text string) string {
 		scheme, rest = strings.TrimSuffix(before, ":"), after
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if rest == "" || strings.Contains(rest, "://") { // text has another scheme
+	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or text has another scheme
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest

@@ -24,7 +24,7 @@ const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
 	CannotTell Status = 2 // the answer could not be found
-	Doubtful   Status = 3 // there is an answer, but of a file that is cut or no text of its kind
+	Doubtful   Status = 3 // there is an answer, but the file was cut or is of another kind
 )
 
 // A Command is a subcommand.

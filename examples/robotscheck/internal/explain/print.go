@@ -125,8 +125,8 @@ type numberedLine struct {
 	text   string
 }
 
-// linesAround returns the given line, up to around lines before it and after
-// it, and the line whose number is group.
+// linesAround returns the given line, as many lines before and after it as
+// around says, and the line whose number is group.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {

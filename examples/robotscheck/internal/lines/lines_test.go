@@ -26,8 +26,9 @@ func FuzzLineSpans(f *testing.F) {
 	})
 }
 
-// checkLineSpans puts a line with a field before each line, one at a time. It
-// checks that the parser finds the field, with the number that Spans implies.
+// checkLineSpans puts a line "mark: here" before each line, one at a time. It
+// checks that the parser finds the new line where Spans says that the old one
+// begins.
 func checkLineSpans(t *testing.T, text string) {
 	t.Helper()
 	lines := 0

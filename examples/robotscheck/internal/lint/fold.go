@@ -10,10 +10,11 @@ import (
 )
 
 // few is how many problems of one kind are shown in full. If a file has more,
-// only the first is shown, with the line numbers of about mostLines others.
+// only the first is shown, with the line numbers of the others. Of more than
+// mostLines+1 line numbers, the first mostLines are shown.
 const few, mostLines = 3, 12
 
-// kind identifies the problems that are shown together.
+// A kind identifies the problems that are shown together.
 type kind struct {
 	code     lint.Code
 	severity lint.Severity

@@ -1,5 +1,5 @@
 // Package source gets a robots.txt from a file, from standard input, or from a
-// URL, where it is fetched as a crawler would fetch it.
+// URL. From a URL, it fetches the robots.txt as a crawler would.
 package source
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Source is a robots.txt from a file, or the one in force at a URL.
+// A Source is a robots.txt from a file, or the one in force at a URL. There may
+// be no file at the URL.
 type Source struct {
 	Name string // the argument, or the URL of the robots.txt
 	Text []byte // empty if there is no file
@@ -76,9 +77,9 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 }
 
 // Judge returns the verdict on a target. With the dialect RFC9309, it is the
-// verdict that a polite crawler acts on: if another name for an allowed target
-// is disallowed, so is the target. With another dialect, it is what that parser
-// says about the target alone.
+// verdict that a polite crawler acts on. A target is then also disallowed if
+// another name for it is. With another dialect, it is what that parser says
+// about the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// features are the features of a file that are counted, in the order in which
-// they are shown.
+// features are the features of files that the survey counts, in the order in
+// which they are shown.
 var features = []struct {
 	name string
 	has  func(*surveyed) bool
@@ -30,7 +30,7 @@ var features = []struct {
 	{"everything shut to others (*)", func(f *surveyed) bool { return f.front.isShut("*") }},
 }
 
-// patterns are the features of a rule's pattern that are counted.
+// patterns are the features of rules' patterns that the survey counts.
 var patterns = []struct {
 	name string
 	is   func(pattern string) bool
@@ -43,7 +43,7 @@ var patterns = []struct {
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
 
-// surveyed is what is known about a file that the survey counts.
+// A surveyed is what is known about a file that the survey counts.
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
@@ -71,7 +71,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // for most fields, this spelling was seen before
+		if !f.fields[field.Name] { // most spellings are known already
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}

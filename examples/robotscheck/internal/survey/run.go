@@ -13,7 +13,7 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// A survey reads files and has workers count them in parallel.
+// A survey reads files, which workers count in parallel.
 type survey struct {
 	stderr io.Writer
 	live   bool // stderr is a terminal

@@ -29,10 +29,10 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 	for i, g := range groups {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
-			// The name in the line ends at the first byte that no robot's name
-			// can have. A digit or a dot ends it too, unless the robot that
-			// asks has one in its own name: see RFC 9309 §2.2.1 and File.Rules.
-			// So one line may stand for two names.
+			// A line may stand for two names. The name ends at the first byte
+			// that no robot's name can have. A digit or a dot ends the name
+			// too, unless the robot that asks has one in its own name: see RFC
+			// 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
 					f.verdict[i] = unclear // such a line may not be for all robots
@@ -71,7 +71,7 @@ func prefixOf(value string, wide bool) string {
 	return value
 }
 
-// isShut reports whether a robot may not ask for "/". The robot must be one
+// isShut reports whether a robot must not ask for "/". The robot must be one
 // that the file names, or "*".
 func (f *front) isShut(robot string) bool {
 	groups := f.named[strings.ToLower(robot)]

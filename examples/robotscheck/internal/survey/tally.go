@@ -30,7 +30,7 @@ type problemCount struct{ files, times int }
 
 type robotCount struct{ files, shut int }
 
-// mostRobots is how many robots of a file are counted at most.
+// mostRobots is how many robots of each file are counted at most.
 const mostRobots = 1000
 
 func newTally() *tally {

@@ -11,8 +11,8 @@ import (
 
 const host = "https://example.com"
 
-// checked returns a function that returns a Checker's decision on a URL of
-// host. ok is false if there is none.
+// checked returns a function that returns what a Checker decides about a path
+// of host. ok is false if the path would not be sent as it is written.
 func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{

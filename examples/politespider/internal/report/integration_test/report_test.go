@@ -253,7 +253,7 @@ func TestKeyboard(t *testing.T) {
 	for range 120 {
 		press(kb.Tab)
 		if eval[bool](tb, `document.activeElement === document.body`) {
-			break // the end
+			break // all elements were visited
 		}
 		if eval[bool](tb, `getComputedStyle(document.activeElement).outlineStyle === 'none'`) {
 			t.Errorf("nobody sees that the focus is on %s", active("outerHTML"))

@@ -21,7 +21,7 @@ import (
 // More is what the card says in addition to Options.
 type More struct {
 	URL     string // where the card will be served; "": it does not say
-	KeysURL string // "": the crawl does not sign
+	KeysURL string // where the public keys are; "": the crawl does not sign
 	Purpose string // what is done with the pages
 }
 
@@ -92,7 +92,8 @@ func contacts(userAgent string) (about string, uris []string) {
 	return about, uris
 }
 
-// rateControl returns what a Limiter obeys of what sites ask about pace.
+// rateControl returns in words which of a site's requests about pace a Limiter
+// obeys.
 func rateControl(l *politeness.Limiter) string {
 	var obeyed []string
 	switch longest := limitOf(l.MaxCrawlDelay, time.Minute); {

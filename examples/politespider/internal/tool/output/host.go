@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// host is what a Ledger knows about a host. All ports of a host count together,
-// because they share one pace.
+// A host is what a Ledger knows about a host. All ports of a host count
+// together, because they share one pace.
 type host struct {
 	record.HostSummary
 	last    time.Time         // when its latest page was requested

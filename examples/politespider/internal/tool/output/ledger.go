@@ -122,9 +122,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later returns a record with its times moved by this much. It is used with the
-// time from the crawl's beginning to that of the record's run. So times that
-// counted from the run's beginning count from the crawl's.
+// later adds by to the times of a record. The times count from the beginning of
+// the record's run. If by is the time from the beginning of the crawl to that
+// of the run, the new times count from the beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)

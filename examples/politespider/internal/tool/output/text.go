@@ -29,7 +29,7 @@ const evidenceIndent = "                     "
 // its note to the right.
 const urlWidth = 42
 
-// Terminal attributes (ECMA-48 SGR).
+// These are attributes of text on a terminal (ECMA-48 SGR).
 const (
 	bold    = "1"
 	dim     = "2"

@@ -142,7 +142,7 @@ Lost:
   http://a.example/busy                       given up: 503, asked for 4 times
   http://a.example/                           failed: EOF
 `
-	if out.String() != want { // and no table of hosts, because there are none
+	if out.String() != want { // there is no table of hosts, because there are no hosts
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }

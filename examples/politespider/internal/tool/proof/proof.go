@@ -1,5 +1,5 @@
-// Package proof keeps the record of a crawl (package evidence), and finds in it
-// the proofs that URLs were rightly left alone.
+// Package proof keeps the record of a crawl (package evidence). In the record,
+// it finds the proofs of why URLs were left alone.
 package proof
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// asked collects the requests for robots.txt that are not yet part of a record.
-// It is safe for concurrent use.
+// An asked collects the requests for robots.txt that are not yet part of a
+// record. It is safe for concurrent use.
 type asked struct {
 	mu       sync.Mutex
 	requests []askedFor
