@@ -293,7 +293,7 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if g.ends && ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
-	look := g.try(true)
+	look := g.try()
 	if look.started && look.notice == nil {
 		if g.trace != nil || l.Observer != nil {
 			l.granted(ctx, g, 0, "")
@@ -418,7 +418,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant, look *look) error {
 		if ctx.Err() != nil {
 			return l.ended(ctx, g, time.Since(asked), waits.longest(l.now()))
 		}
-		*look = g.try(true)
+		*look = g.try()
 	}
 }
 

@@ -27,8 +27,7 @@ type notice struct {
 // queue of each Limiter up to the first that is not ready, and in no queue
 // after it. Limiters are locked in the order of the chain, and each stays
 // locked while the next is asked, so that all of them start g or none does.
-// With commit false, try looks and starts nothing.
-func (g *Grant) try(commit bool) (v look) {
+func (g *Grant) try() (v look) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +40,7 @@ func (g *Grant) try(commit bool) (v look) {
 		return look{refused: true, wait: g.until - now, why: l.whyDue(g.host, g)}
 	case asking:
 		var in bool
-		if v, in = l.join(g, now, commit); !in {
+		if v, in = l.join(g, now); !in {
 			return v
 		}
 		cut = v.notice
@@ -49,7 +48,7 @@ func (g *Grant) try(commit bool) (v look) {
 	if g.host.line(g).first == g {
 		v = l.opening(g, now)
 		if g.then != nil {
-			v = g.tryThen(v, now, commit)
+			v = g.tryThen(v, now)
 		}
 	} else {
 		v = look{wait: forever, until: g.until, why: whyQueue}
@@ -59,9 +58,7 @@ func (g *Grant) try(commit bool) (v look) {
 	}
 	switch {
 	case v.started:
-		if commit {
-			l.begin(g, now)
-		}
+		l.begin(g, now)
 		return v
 	case !v.refused && g.timed && now >= g.limit:
 		v.refused, v.wait = true, l.comeAgain(g, now)
@@ -84,13 +81,13 @@ func (g *Grant) try(commit bool) (v look) {
 // tryThen asks the next Limiter if this one is ready. If it is not, g leaves
 // the queues of the next Limiters, and the estimate includes the wait for these
 // Limiters.
-func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
+func (g *Grant) tryThen(v look, now time.Duration) look {
 	if !v.started {
 		g.leaveThen() // g's turn there must not hold up requests to other hosts
 		v.until = max(v.until, later(now, g.then.outlook()))
 		return v
 	}
-	inner := g.then.try(commit)
+	inner := g.then.try()
 	if !inner.started {
 		inner.why = g.whyThen(inner.why)
 	}
@@ -100,9 +97,9 @@ func (g *Grant) tryThen(v look, now time.Duration, commit bool) look {
 }
 
 // join puts g at the end of its host's queue. in is false if g is in no queue,
-// because it was refused or started at once. With commit, g starts at once if
-// nobody is before it and nothing makes it wait.
-func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in bool) {
+// because it was refused or started at once. It starts at once if nobody is
+// before it and nothing makes it wait.
+func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 	if wait, yes := l.broke(g); yes {
 		return look{refused: true, wait: wait, why: whyBudget}, false
 	}
@@ -116,7 +113,7 @@ func (l *Limiter) join(g *Grant, now time.Duration, commit bool) (v look, in boo
 	if g.crawl > 0 || h.learnt != nil { // otherwise neither g nor the host has a Crawl-delay
 		v.notice = l.tell(h, g, now)
 	}
-	if commit && h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
+	if h.waiting == 0 && g.decides() && h.inFlight < l.slots(h, g) && l.due(h, g) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g, h, now) {
 		l.engage(h)
 		g.host, g.since = h, now
 		l.start(g, now)

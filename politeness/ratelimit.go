@@ -86,7 +86,7 @@ func (q *quota) addAged(left int64, reset, age, most time.Duration) {
 // false if the fields have a single value or values that cannot be paired.
 func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Duration, h http.Header, now time.Time) bool {
 	var read quota
-	for i := range maxQuotas {
+	for i := 0; ; i++ {
 		left, more := valueAt(lefts, i)
 		reset, ok := valueAt(resets, i)
 		switch {
@@ -95,6 +95,8 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 		case !ok:
 			q.addAll(read)
 			return i > 1
+		case i == maxQuotas:
+			return false
 		}
 		n, isNumber := parseLeft(left)
 		d, isReset := parseReset(reset, h, now)
@@ -103,11 +105,10 @@ func (q *quota) addEach(lefts, resets []string, others int64, age, most time.Dur
 		}
 		read.addAged(n-others, d, age, most)
 	}
-	return false
 }
 
 // maxQuotas bounds the quotas that addEach reads from a field. For a field with
-// as many or more, addEach returns false.
+// more, addEach returns false.
 const maxQuotas = 8
 
 // valueAt returns the value at an index of a list field, without its
