@@ -60,7 +60,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
-		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "/nowhere/at/all.html"},
+		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "-report: open /nowhere/at/all.html"},
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
 		{"negative depth", []string{"-depth=-1"}, "-depth -1: write a positive number, or 0 for no limit"},
 		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
@@ -74,13 +74,14 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a card at no address", []string{agent, "-card=nowhere"}, "write -card, or -card=URL with the https address"},
 		{"terms that are not there", []string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"}, "/nowhere/at/all.xml"},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
-		{"unknown flag", []string{"-fast"}, "-fast"},
+		{"unknown flag", []string{"-fast"}, "-fast (politespider -h lists the flags)"},
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
 		{"a comparison without a report", []string{agent, "-compare=a.jsonl", "http://a.example/"}, "-report"},
-		{"a comparison with nothing", []string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"}, "/nowhere/at/all.jsonl"},
+		{"a comparison with nothing", []string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"}, "-compare: open /nowhere/at/all.jsonl"},
 		{"a comparison with no crawl", []string{agent, "-report=" + os.DevNull, "-compare=main.go", "http://a.example/"}, "no summary"},
 		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
-		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "state"},
+		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "-resume /dev/null/state: "},
+		{"a state that is not there", []string{"-resume=nowhere/at/all"}, "-resume nowhere/at/all: there is no crawl yet, and no URL to begin one with"},
 		{"a crawl of nothing in Redis", []string{"-redis=redis://127.0.0.1:1"}, "no URL to crawl"},
 		{"pages of nothing", []string{"-pages=dir"}, "no URL to crawl"},
 		{"a store for nothing", []string{"-store=dir"}, "no URL to crawl"},
@@ -250,6 +251,9 @@ func TestCrawl_BrokenSites(t *testing.T) {
 		for _, l := range lines {
 			if (l.Verdict == record.Unreachable || l.Verdict == record.Failed) && l.Error == "" {
 				t.Errorf("%s: %s, without saying why", l.URL, l.Verdict)
+			}
+			if l.Verdict == record.Unreachable && !strings.HasPrefix(l.Error, "robots.txt: ") {
+				t.Errorf("%s: %q does not say what is unreachable", l.URL, l.Error)
 			}
 		}
 		if len(summary.Lost) != 2 {

@@ -185,7 +185,7 @@ func TestRun_RedisSecret(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		status := run(ctx, []string{"-redis", rawURL}, &stdout, &stderr)
+		status := run(ctx, []string{"-redis", rawURL, "demo"}, &stdout, &stderr)
 		cancel()
 		if status != tool.ExitFailed && status != tool.ExitUsage || !strings.Contains(stderr.String(), "-redis") {
 			t.Errorf("%s: exit status %d: %s", rawURL, status, stderr.String())

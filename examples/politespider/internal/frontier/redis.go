@@ -137,7 +137,8 @@ func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*
 		return nil, err
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.beating.Go(func() { r.beat(ctx) })
+	r.beating.Go(r.beat)
+	r.beating.Go(func() { r.end(ctx) })
 	return r, nil
 }
 
@@ -315,21 +316,30 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// beat extends the leases of the pages that this process holds. It ends
-// redisGrace after ctx has ended, or when Close is called.
-func (r *Redis) beat(ctx context.Context) {
+// end ends all calls a moment after ctx ends, also those that wait for Redis to
+// come back.
+func (r *Redis) end(ctx context.Context) {
+	select {
+	case <-r.ctx.Done(): // Close was called
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-r.ctx.Done():
+	case <-time.After(redisGrace):
+		r.cancel()
+	}
+}
+
+// beat extends the leases of the pages that this process holds. It ends when
+// calls do.
+func (r *Redis) beat() {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
-	ended := ctx.Done()
-	var grace <-chan time.Time
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
-		case <-ended:
-			ended, grace = nil, time.After(redisGrace)
-		case <-grace:
-			r.cancel()
 		case <-ticker.C:
 			args := []any{r.Lease.Milliseconds()}
 			r.mu.Lock()

@@ -408,7 +408,7 @@ func TestRedis_Flushed(t *testing.T) {
 	if _, ok := r.Take(t.Context()); ok {
 		t.Error("a page out of nowhere")
 	}
-	if err := r.State().Err; err == nil || !strings.Contains(err.Error(), "flushed") {
+	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: it was flushed, or came back without what it knew`) {
 		t.Errorf("%v; want one that says what happened", err)
 	}
 }
@@ -518,7 +518,7 @@ func TestRedis_NobodyThere(t *testing.T) {
 	t.Parallel()
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
 	defer client.Close()
-	if _, err := OpenRedis(t.Context(), client, RedisOptions{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := OpenRedis(t.Context(), client, RedisOptions{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) || !strings.HasPrefix(err.Error(), `join the crawl "crawl" in Redis: `) {
 		t.Errorf("%v", err)
 	}
 }
@@ -543,6 +543,50 @@ func TestRedis_Interrupted(t *testing.T) {
 	if _, ok := second.Take(t.Context()); !ok || time.Since(start) > 5*time.Second {
 		t.Errorf("%t after %v", ok, time.Since(start))
 	}
+}
+
+// Ctrl-C also ends a crawl that waits for Redis.
+func TestRedis_InterruptedWhileAway(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	ctx, ctrlC := context.WithCancel(t.Context())
+	away := make(linesChannel, 1)
+	r, err := OpenRedis(ctx, server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl", Max: 10, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.Add(newPage(t, "http://a.example/"))
+	p, _ := r.Take(ctx)
+	server.kill()
+	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // to the beat, as there are no other calls
+		t.Errorf("the log says %q", line)
+	}
+	ctrlC()
+	ended := make(chan struct{})
+	go func() {
+		r.PutBack(p, time.Now())
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("it still waits for Redis")
+	}
+}
+
+// linesChannel is a log whose first lines can be received.
+type linesChannel chan string
+
+func (c linesChannel) Enabled(context.Context, slog.Level) bool { return true }
+func (c linesChannel) WithAttrs([]slog.Attr) slog.Handler       { return c }
+func (c linesChannel) WithGroup(string) slog.Handler            { return c }
+func (c linesChannel) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case c <- r.Message:
+	default:
+	}
+	return nil
 }
 
 // BenchmarkRedis measures what a page costs: one call each of Add, Take and

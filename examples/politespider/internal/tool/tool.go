@@ -103,6 +103,13 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
+	ctx, cancel := context.WithCancelCause(ctx) // before the state is opened, so that a wait for it ends, too
+	defer cancel(nil)
+	if o.maxTime > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
+		defer stop()
+	}
 	kept, err := o.place.Open(ctx, keep.Options{About: o.about, Max: o.maxPages, Delay: o.delay, Logger: logger})
 	if err != nil {
 		return ExitFailed, err
@@ -118,18 +125,11 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer recorded.Close() // in case the crawl does not begin
-	return c.crawl(ctx, &o, base, kept, recorded, logger)
+	return c.crawl(ctx, cancel, &o, base, kept, recorded, logger)
 }
 
-// crawl runs the crawl, and prints its outcome.
-func (c Command) crawl(ctx context.Context, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if o.maxTime > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
-		defer stop()
-	}
+// crawl runs the crawl, and prints its outcome. cancel ends ctx.
+func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
 	before, err := o.earlier()
 	if err != nil {
 		return ExitUsage, errors.Join(err, kept.Close())
