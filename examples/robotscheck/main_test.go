@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -184,6 +185,14 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%v does not list %s", args, c.Name)
 			}
 		}
+		if *update {
+			if err := os.WriteFile("testdata/help.txt", []byte(stdout), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile("testdata/help.txt"); err != nil || stdout != string(want) {
+			t.Errorf("%v prints otherwise (go test -update writes that into testdata/help.txt): %v\n%s", args, err, stdout)
+		}
 	}
 	for _, args := range [][]string{{}, {"eggsplain"}, {"help", "eggsplain"}} {
 		if status, stdout, stderr := robotscheck(t, "", args...); status != command.CannotTell || stdout != "" || !strings.Contains(stderr, "robotscheck") {
@@ -203,8 +212,30 @@ func TestRun_OutputFails(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(brokenPipe{}), Stderr: &stderr, Base: webtest.Internet()}
-		if status := run(t.Context(), e, args); status != command.CannotTell || !strings.Contains(stderr.String(), "the pipe is broken") {
+		if status := run(t.Context(), e, args); status != command.CannotTell || !strings.HasSuffix(stderr.String(), "robotscheck: write the output: the pipe is broken\n") {
 			t.Errorf("%v: exit status %d, standard error %q", args, status, stderr.String())
+		}
+	}
+}
+
+// Input that cannot be read is no answer.
+func TestRun_InputFails(t *testing.T) {
+	t.Chdir("testdata")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"explain", "-agent=ExampleBot", "-", "/"}, "robotscheck explain: read standard input: the disk is gone\n"},
+		{[]string{"lint", "-"}, "robotscheck lint: read standard input: the disk is gone\n"},
+		{[]string{"page", "-"}, "robotscheck page: read standard input: the disk is gone\n"},
+		{[]string{"batch"}, "robotscheck batch: read the questions: the disk is gone\n"},
+		{[]string{"diff", "robots.txt", "edited.txt", "-urls", "-"}, "robotscheck diff: read <stdin>: the disk is gone\n"},
+		{[]string{"survey", "-"}, "robotscheck survey: read the list <stdin>: the disk is gone\n"},
+	} {
+		var stderr strings.Builder
+		e := command.Env{Stdin: iotest.ErrReader(errors.New("the disk is gone")), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: webtest.Internet()}
+		if status := run(t.Context(), e, tt.args); status != command.CannotTell || stderr.String() != tt.want {
+			t.Errorf("%v: exit status %d, standard error %q, want %q", tt.args, status, stderr.String(), tt.want)
 		}
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
+	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -101,6 +104,59 @@ func TestAudit_NoLog(t *testing.T) {
 	}
 	if !strings.Contains(stdout, "1,000 broken lines or records: not read.") {
 		t.Errorf("it prints %s", stdout)
+	}
+}
+
+// Long lists end with what is left out.
+func TestAudit_LongLists(t *testing.T) {
+	var log strings.Builder
+	for n := range shownRobots + 2 {
+		fmt.Fprintf(&log, "h%d.example:80 %s", n%(shownHosts+3), line("10:00:03", "/private/x", fmt.Sprintf("Bot%d/1", n)))
+	}
+	_, stdout, stderr := try(t, map[string]string{"log": log.String()}, "", "log")
+	for _, want := range []string{"\n… and 2 more robots\n", "\n… and 3 more hosts\n", "\n… and 3 more spans\n"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it says nothing of %q:\n%s%s", want, stdout, stderr)
+		}
+	}
+}
+
+// Each kind of violation says what was wrong.
+func TestWhy(t *testing.T) {
+	at := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		violation audit.Violation
+		want      string
+	}{
+		{audit.Violation{Kind: audit.Disallowed, Line: 2, Rule: "Disallow: /a"}, "line 2, Disallow: /a"},
+		{audit.Violation{Kind: audit.Disallowed}, "robots.txt was a 5xx, which forbids everything"},
+		{audit.Violation{Kind: audit.Stale, Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
+			"line 2, Disallow: /a; last asked for robots.txt at 2026-11-20T10:00:00Z, 3.0 days before"},
+		{audit.Violation{Kind: audit.Gap, Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page of 2026-11-20T10:00:00Z, of 10 s (line 3)"},
+		{audit.Violation{Kind: audit.RetryAfter, Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after 2026-11-20T10:00:00Z, when it was asked to stay away for 2.5 h"},
+		{audit.Violation{Kind: audit.BeforeRobotsTxt}, "without having asked for robots.txt"},
+	} {
+		if got := why(tt.violation); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// The strip of a robot has a cell for each day, which says what was on it.
+func TestStrip(t *testing.T) {
+	first := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
+	robot := &audit.RobotResult{Days: map[string]*audit.Day{
+		"2026-11-20": {Requests: 1200}, "2026-11-21": {Requests: 2, Violations: 1}, "2026-11-23": {Requests: 3, Unaudited: 3},
+	}}
+	want := []cell{
+		{"good", "2026-11-20: 1,200 requests, 0 violations"}, {"bad", "2026-11-21: 2 requests, 1 violation"},
+		{"none", "2026-11-22: not there"}, {"unknown", "2026-11-23: 3 requests, 0 violations, 3 unaudited"},
+	}
+	if got := strip(robot, first, first.AddDate(0, 0, 3)); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if got := strip(robot, first, first.AddDate(0, 0, 2*stripCells-1)); len(got) != stripCells || got[0] != (cell{"bad", "2026-11-20 to 2026-11-21: 1,202 requests, 1 violation"}) {
+		t.Errorf("%d cells for twice as many days: %v", len(got), got[0])
 	}
 }
 

@@ -70,7 +70,7 @@ type cell struct {
 func writePage(name string, r *audit.Result) error {
 	var buf bytes.Buffer
 	if err := page.Execute(&buf, newView(r)); err != nil {
-		return fmt.Errorf("draw the page: %w", err)
+		return err // only a mistake in the template
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }

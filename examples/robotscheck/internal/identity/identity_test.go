@@ -118,6 +118,16 @@ func TestIdentity_JSON(t *testing.T) {
 	}
 }
 
+// A key that has not signed the directory is told from one that has.
+func TestReport_NotSigned(t *testing.T) {
+	var out strings.Builder
+	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).print(&out)
+	const want = "https://bot.example/keys\n  key a, not signed\n  key b, signed until 2026-11-20T10:00:00Z\n  all is well\n"
+	if out.String() != want {
+		t.Errorf("it prints\n%swant\n%s", out.String(), want)
+	}
+}
+
 // The file for nginx has each header field, quoted as nginx reads it.
 func TestIdentity_Nginx(t *testing.T) {
 	got := nginx("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})

@@ -51,7 +51,7 @@ func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, license
 		if len(files) < maxTerms {
 			f.RSL, f.err = fetchRSL(ctx, t, page, l.URL)
 		} else {
-			f.err = fmt.Errorf("not fetched: %d are read for a page", maxTerms)
+			f.err = fmt.Errorf("only %d are read for a page", maxTerms)
 		}
 		files = append(files, f)
 	}
@@ -64,7 +64,7 @@ func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address s
 		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("not fetched: its address is not http or https")
+		return nil, errors.New("its address is not http or https")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

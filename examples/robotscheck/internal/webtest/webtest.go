@@ -3,6 +3,7 @@ package webtest
 
 import (
 	"crypto/ed25519"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -63,6 +64,15 @@ func Internet() *robotstest.Internet {
 		w.WriteHeader(http.StatusPaymentRequired)
 	})
 	web.Handle("terms.example", terms)
+	many := http.NewServeMux()
+	many.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "License: ftp://many.example/0.xml\n")
+		for n := range 4 {
+			fmt.Fprintf(w, "License: https://many.example/%d.xml\n", n+1)
+		}
+	})
+	many.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Front</title>") })
+	web.Handle("many.example", many)
 	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
 	}))
@@ -74,7 +84,7 @@ func Internet() *robotstest.Internet {
 			io.WriteString(w, "User-agent: *\nDisallow:\n")
 			return
 		}
-		io.WriteString(w, "User-agent: *\nDisallow: /\n")
+		io.WriteString(w, "User-agent: *\nDisalow: /\n")
 	}))
 	web.Handle("bot.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
 	web.Handle("copied.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
