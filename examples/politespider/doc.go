@@ -60,8 +60,8 @@
 // was lost. It is written after Ctrl-C too. If -resume continues a crawl, the
 // report covers the whole crawl. With -compare FILE, it also shows what changed
 // since an earlier crawl, whose -json output is in FILE. For the report, the
-// spider keeps up to a million requests and refusals in memory, some 100 bytes
-// each, and only counts the rest.
+// spider keeps in memory each request and each URL that was left alone, some
+// 100 bytes each. After a million of them, it only counts the rest.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check: each request with what allowed it, and each robots.txt as it was seen

@@ -209,7 +209,8 @@ func TestCrawl_Interrupted(t *testing.T) {
 	})
 }
 
-// If the output is lost, the crawl ends, because nobody would know what it did.
+// If the output cannot be written, the crawl ends, because nobody would know
+// what it did.
 func TestCrawl_OutputLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

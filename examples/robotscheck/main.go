@@ -10,12 +10,12 @@
 //	robotscheck identity https://bot.example                            whether servers can tell a crawler by its signatures
 //	robotscheck audit -robots robots.txt access.log   which robots broke the rules
 //
-// A robots.txt is read as RFC 9309 and package robotstxt say. In place of the
-// name of any file, "-" is standard input. Explain, lint and diff also take a
-// URL in place of a robots.txt. They fetch the robots.txt in force at that URL
-// as a crawler does: they follow redirects, and a 404 or a 503 has its meaning
-// in RFC 9309. A path that servers may take for another one, such as
-// /x/../private/, is judged as the other one too.
+// A robots.txt is read as RFC 9309 and package robotstxt say. As an argument,
+// "-" is standard input. Explain, lint and diff also take a URL in place of a
+// robots.txt. They fetch the robots.txt in force at that URL as a crawler does:
+// they follow redirects, and a 404 or a 503 has its meaning in RFC 9309. A path
+// that servers may take for another one, such as /x/../private/, is judged as
+// the other one too.
 //
 // The exit status is
 //

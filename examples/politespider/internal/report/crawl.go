@@ -20,9 +20,9 @@
 // # What is kept
 //
 // While a crawl runs, a Crawl keeps some 100 bytes for each request and each
-// refusal, up to [MaxMarks] of them. It also keeps up to [MaxText] bytes of
-// text: robots.txt files that blocked something, statements, errors. It only
-// counts what comes later, and the page says so.
+// URL that was left alone, up to [MaxMarks] of them. It also keeps up to
+// [MaxText] bytes of text: robots.txt files that blocked something, statements,
+// errors. It only counts what comes later, and the page says so.
 package report
 
 import (
@@ -37,7 +37,7 @@ import (
 
 // MaxMarks and MaxText limit what a Crawl keeps.
 const (
-	MaxMarks = 1_000_000 // requests and refusals
+	MaxMarks = 1_000_000 // requests, and URLs that were left alone
 	MaxText  = 16 << 20  // bytes
 )
 
@@ -60,7 +60,7 @@ type Crawl struct {
 	text  int                 // how many bytes of text may still be added
 	full  bool                // text was left out
 
-	proofs map[string]Proof // proofs of refusals, by URL
+	proofs map[string]Proof // by blocked URL, the line of the record that says why
 }
 
 // A Proof is the line of a crawl's record that says why a URL was blocked.
@@ -89,7 +89,7 @@ type place struct {
 
 // A mark is a request, or a URL for which nothing was sent.
 type mark struct {
-	at     time.Duration // since the crawl began, when the request or the refusal happened
+	at     time.Duration // when it was sent or the URL was left alone, since the crawl began
 	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
 	took   time.Duration // until the answer began; -1: nothing was sent
 	owed   time.Duration // the interval that the host is owed from then on

@@ -208,7 +208,7 @@ func TestWrite_Policy(t *testing.T) {
 	}
 }
 
-// Nothing in the page requests anything outside it.
+// Nothing in the page loads anything from outside.
 func TestWrite_SelfContained(t *testing.T) {
 	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
 	doc.each(func(n *html.Node) {

@@ -175,8 +175,8 @@ func (o *options) sites(rawURLs []string) error {
 	return nil
 }
 
-// namesOf returns the URLs that a crawl begins with as its heading names them:
-// as many as fit a line.
+// namesOf returns the start URLs for the heading: as many as fit into a line,
+// and how many more there are.
 func namesOf(urls []string) string {
 	names := urls[0]
 	for i, u := range urls[1:] {

@@ -20,7 +20,7 @@ import (
 )
 
 // A Job tells a Crawler what to crawl, and with which settings. The exported
-// fields are read-only. It is safe for concurrent use.
+// fields are read-only. A Job is safe for concurrent use.
 type Job struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time

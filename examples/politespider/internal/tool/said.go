@@ -36,8 +36,8 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	return said
 }
 
-// usesOf asks about each use. It returns nil if nothing was said about any of
-// them.
+// usesOf returns what was said about each use, or nil if nothing was said about
+// any of them.
 func usesOf(in preference.Input) (all []record.Use) {
 	said := false
 	for _, use := range uses {

@@ -1,5 +1,5 @@
-// Package diff implements robotscheck diff: which URLs an edit of a robots.txt
-// opens or closes, and for which robots.
+// Package diff implements robotscheck diff, which shows which URLs an edit of a
+// robots.txt opens or closes, and for which robots.
 package diff
 
 import (

@@ -1,5 +1,5 @@
-// Package explain implements robotscheck explain: may a robot fetch a path, and
-// which line of the robots.txt says so.
+// Package explain implements robotscheck explain, which says whether a robot
+// may fetch a path, and which line of the robots.txt decides.
 package explain
 
 import (

@@ -1,5 +1,6 @@
-// Package identity implements robotscheck identity: whether servers can
-// recognise a crawler by its signatures.
+// Package identity implements robotscheck identity. It checks whether servers
+// can recognise a crawler by its signatures, and makes the files that the
+// crawler's own web server serves for this.
 package identity
 
 import (

@@ -1,5 +1,5 @@
-// Package lint implements robotscheck lint: what is wrong with robots.txt
-// files.
+// Package lint implements robotscheck lint, which lists what is wrong with
+// robots.txt files.
 package lint
 
 import (

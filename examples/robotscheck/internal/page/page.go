@@ -1,5 +1,5 @@
-// Package page implements robotscheck page: what a page says about itself, and
-// where.
+// Package page implements robotscheck page, which lists what a page says about
+// itself, and where the page says so.
 package page
 
 import (

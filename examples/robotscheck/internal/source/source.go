@@ -29,7 +29,8 @@ type Source struct {
 	parsed map[robotstxt.Dialect]*robotstxt.File
 }
 
-// Absent reports whether no file could be had from the URL, and why.
+// Absent reports whether there are no rules, because the robots.txt of the URL
+// is missing or cannot be fetched. The Reason says which.
 func (s *Source) Absent() (robotsmw.Reason, bool) {
 	if s.Decision == nil {
 		return 0, false

@@ -373,7 +373,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// On a phone the page is as wide as the screen, whatever it shows.
+// On a phone, the page is not wider than the screen, whatever it shows.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{

@@ -56,9 +56,8 @@ func (r *Record) Close() (says string, err error) {
 	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
 }
 
-// Refusals returns the proofs of all refusals in the record, by URL. A proof is
-// the line that says why the URL was left alone. from is the file that will
-// link to these lines.
+// Refusals returns for each URL that was left alone its proof: the line of the
+// record that says why. from is the file that will link to these lines.
 func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	if r == nil {
 		return nil, nil
@@ -81,7 +80,8 @@ func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	return proofs, nil
 }
 
-// read calls found for each refusal in a segment of a record.
+// read reads one file of a record. It calls found for each URL that was left
+// alone.
 func read(path string, found func(n uint64, url string)) error {
 	f, err := os.Open(path)
 	if err != nil {
