@@ -97,7 +97,7 @@ func TestCrawl_Evidence(t *testing.T) {
 func TestCrawl_FromEnd(t *testing.T) {
 	for _, test := range []struct {
 		args []string
-		want time.Duration // from one page to the next
+		want time.Duration // the time from one page to the next
 	}{
 		{nil, time.Second},
 		{[]string{"-from-end"}, 1600 * time.Millisecond},

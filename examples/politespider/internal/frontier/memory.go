@@ -34,7 +34,7 @@ type hostQueue struct {
 	busy  bool      // a page of the host is out
 	rest  time.Time // no page is handed out before then; it also orders the hosts
 	idle  time.Time // since when no page of the host is out
-	place int       // its index in the heap, or -1 if it is not there
+	place int       // the host's index in the heap, or -1 if the host is not there
 }
 
 // due returns when the next page of the host may be handed out. The queue must

@@ -56,8 +56,8 @@ type Evidence struct {
 	OfSite bool // only robots.txt or an RSL file says so, perhaps for other pages too
 }
 
-// mostLinks is how many links of a page are listed as not followed. The rest
-// are only counted.
+// mostLinks is how many links of a page are listed as not followed at most. The
+// rest are only counted.
 const mostLinks = 3
 
 // Evidence returns what was said, in a line for each place that said something,

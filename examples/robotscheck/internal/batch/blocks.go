@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	blockSize = 64 << 10 // how many bytes are read at a time, unless a line is longer
+	blockSize = 64 << 10 // how many bytes are read at a time at most, unless a line is longer
 	maxLine   = 16 << 20 // how many bytes a line has at most
 )
 

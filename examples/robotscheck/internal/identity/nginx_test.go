@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// A real nginx that includes the file gives answers that pass the check.
+// If a real nginx includes the file that robotscheck identity wrote for it, its
+// answers pass the check.
 func TestIdentity_RealNginx(t *testing.T) {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {

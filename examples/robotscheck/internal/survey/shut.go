@@ -11,7 +11,7 @@ import (
 // robot. In most groups, looking at each rule by itself is enough.
 type front struct {
 	file    *robotstxt.File
-	verdict []verdict        // of each group
+	verdict []verdict        // the verdict of each group
 	named   map[string][]int // the groups of a robot, by its name in lower case
 }
 

@@ -31,7 +31,7 @@ type Pages struct {
 // A line is a line of the index.
 type line struct {
 	URL         string    `json:"url"`
-	File        string    `json:"file"` // in the directory
+	File        string    `json:"file"` // the file's path in the directory
 	Fetched     time.Time `json:"fetched"`
 	ContentType string    `json:"content_type,omitempty"`
 	NoIndex     bool      `json:"noindex,omitempty"`
