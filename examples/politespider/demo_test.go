@@ -176,7 +176,7 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusTooManyRequests:
 				wantPause = 3 // the answer's Retry-After
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
-				wantPause = 1 // the answer's Retry-After too
+				wantPause = 1 // also the answer's Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
 				wantPause = 2 // its robots.txt answers 503: one interval more
 			}
@@ -264,9 +264,9 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for text, want := range map[string]int{
 			"robots.txt, line 2: Content-Signal: search=yes, ai-input=no, ai-train=no": 1, // holds for two pages
-			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // also for two pages
+			"robots.txt, line 3: Content-Usage: /open/ train-ai=y (draft)":             1, // holds for two pages
 			"uses: search unknown, train-ai allow, ai-input unknown":                   3, // on three hosts
-			"train-ai    ":                  1, // the summary
+			"train-ai    ":                  1, // a line of the summary
 			"draft-ietf-aipref-vocab-08":    1,
 			"not examined (br)":             1,
 			"nofollow, examined to 256 KiB": 1,

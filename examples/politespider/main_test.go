@@ -28,7 +28,7 @@ func TestRun_Mistakes(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want string // on standard error
+		want string // what standard error must say
 	}{
 		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
 		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "-user-agent \"My Bot\": begin with your crawler's name, one word that is not a library's, as in \"ExampleBot/1.0 "},

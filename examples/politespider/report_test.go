@@ -45,7 +45,7 @@ func TestCrawl_Report(t *testing.T) {
 	tests := []struct {
 		name  string
 		limit time.Duration
-		want  int // exit status
+		want  int // the exit status
 		says  []string
 	}{
 		{"to its end", time.Hour, tool.ExitOK, []string{"The pace was kept.", "http://a.example/, http://b.example/", "4 requests to 2 hosts", `"urls":["/robots.txt","/"]`}},

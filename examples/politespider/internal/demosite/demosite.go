@@ -36,9 +36,9 @@ type Request struct {
 	At        time.Time // when the handler began
 	Method    string
 	Host      string // without a port
-	Target    string // path and query, as sent
+	Target    string // path and query, as the request has them
 	UserAgent string
-	Status    int // of the answer
+	Status    int // the status of the answer
 }
 
 // A Site is the demo's hosts and their log. [New], [Copies] and [Start] make
@@ -46,7 +46,7 @@ type Request struct {
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
-	addr   string // of the listener
+	addr   string // the address of the listener
 
 	mu  sync.Mutex
 	log []Request

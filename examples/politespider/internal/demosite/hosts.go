@@ -39,7 +39,7 @@ var files embed.FS
 // obeys the site must conclude from it.
 type Page struct {
 	URL     string
-	Purpose string // may be empty
+	Purpose string // what the page shows; may be empty
 
 	// Concludes begins with the verdicts on the URL, one for each attempt: "put
 	// off, fetched", "blocked by line 9" or "never asked for". If the page says

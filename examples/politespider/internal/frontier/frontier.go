@@ -73,7 +73,7 @@ type State struct {
 	Spent  int           // pages for which Done was called, in all runs and by all processes
 	Hosts  int           // hosts with pages queued and none out; with Redis, also some with none queued
 	Next   string        // the host that is due next, if none is due now; "": none, or not known
-	Wait   time.Duration // until Next is due
+	Wait   time.Duration // how long it is until Next is due
 	Err    error         // why no more pages are handed out; nil: nothing has failed
 }
 

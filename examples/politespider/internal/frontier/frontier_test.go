@@ -248,11 +248,11 @@ func TestHurt(t *testing.T) {
 		}
 		putOff(take("/1"))
 		fifth := take("/5")
-		f.PutBack(fifth, time.Now()) // it was not requested
-		f.Refund(take("/5"))         // nor was this one
+		f.PutBack(fifth, time.Now()) // /5 was not requested
+		f.Refund(take("/5"))         // /5 needed no request
 		f.Done(take("/4"), time.Now(), 0)
 		again := take("/1")
-		f.Done(again, time.Now(), 0) // given up
+		f.Done(again, time.Now(), 0) // the page is given up
 		f.Done(take("/3"), time.Now(), 0)
 		putOff(take("/2"))
 		f.Done(take("/2"), time.Now(), 0) // there is no other page

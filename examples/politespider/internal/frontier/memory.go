@@ -16,7 +16,7 @@ type Memory struct {
 
 	mu      sync.Mutex
 	seen    map[string]bool       // every URL ever added
-	hosts   map[string]*hostQueue // by HostKey
+	hosts   map[string]*hostQueue // the queues, by HostKey
 	due     hostHeap              // hosts with pages queued and none out
 	queued  int
 	out     int // pages handed out and not given back
@@ -127,7 +127,7 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 		if changed == nil {
 			return nil, false
 		}
-		var due <-chan time.Time // nil: never
+		var due <-chan time.Time // nil: there is no host to wait for
 		if wait > 0 {
 			due = time.After(wait)
 		}

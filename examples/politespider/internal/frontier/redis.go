@@ -58,7 +58,7 @@ type Redis struct {
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
-	held  map[string]*Page // by entry and host
+	held  map[string]*Page // the pages that this process has, by entry and host
 	state State
 	stuck int       // how many calls have failed and are being retried
 	away  time.Time // when the first of them failed

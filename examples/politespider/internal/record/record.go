@@ -65,14 +65,14 @@ const MaxTries = 4
 // A Record is one thing that happened in a crawl. It is one line of the output,
 // as text or as JSON.
 type Record struct {
-	Seconds   float64 `json:"seconds"` // since the crawl began
+	Seconds   float64 `json:"seconds"` // how long the crawl had run, in seconds
 	Verdict   Verdict `json:"verdict"`
 	URL       string  `json:"url"`
 	Host      string  `json:"host"`           // the host by which the URL is paced
 	From      string  `json:"from,omitempty"` // the page on which the URL was found
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
-	Location  string  `json:"location,omitempty"`   // only if Moved
+	Location  string  `json:"location,omitempty"`   // where the redirect leads, if Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
 	Links     int     `json:"links,omitempty"`      // how many links on the page were new and were queued

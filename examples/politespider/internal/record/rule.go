@@ -11,7 +11,7 @@ type Rule struct {
 	Robots string   `json:"robots"` // the URL of the robots.txt
 	SHA256 string   `json:"sha256"` // the hash of the file
 	Line   int      `json:"line"`
-	Text   string   `json:"text"`            // as in "Disallow: /attic/"
+	Text   string   `json:"text"`            // the rule, such as "Disallow: /attic/"
 	Group  []int    `json:"group,omitempty"` // the line numbers of the group's user-agent lines
 	Lines  []string `json:"lines,omitempty"` // the lines of the file, unless an earlier Rule had them
 }

@@ -38,7 +38,7 @@ import (
 // MaxMarks and MaxText limit what a Crawl keeps.
 const (
 	MaxMarks = 1_000_000 // requests, and URLs that were left alone
-	MaxText  = 16 << 20  // bytes
+	MaxText  = 16 << 20  // bytes of text
 )
 
 // maxExamples is how many URLs at most are listed as examples of pages that say
@@ -58,7 +58,7 @@ type Crawl struct {
 	room  int                 // how many marks may still be added
 	cut   int                 // how many marks were left out
 	text  int                 // how many bytes of text may still be added
-	full  bool                // text was left out
+	full  bool                // whether text was left out
 
 	proofs map[string]Proof // by blocked URL, the line of the record that says why
 }
@@ -96,7 +96,7 @@ type mark struct {
 	url    string
 	note   uint32
 	status uint16
-	letter byte // stands for the verdict
+	letter byte // the letter that stands for the verdict
 }
 
 // A rule is a line of a robots.txt that blocked something.
@@ -104,7 +104,7 @@ type rule struct {
 	Robots string `json:"robots"` // the URL of the robots.txt
 	File   string `json:"file"`   // the hash of the robots.txt
 	Line   int    `json:"line"`
-	Text   string `json:"text"`  // as in "Disallow: /attic/"
+	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
 	Note   uint32 `json:"note"`  // the note of the marks that it blocked
 	Count  int    `json:"count"`

@@ -63,12 +63,12 @@ type hostOverview struct {
 	Tightest int64              `json:"tightest"` // the gap in pace.smallest; -1: there were no two requests
 	Owed     int64              `json:"owed"`     // the time that was owed for this gap
 	Early    int                `json:"early"`
-	Median   int64              `json:"median"` // time until the answer
+	Median   int64              `json:"median"` // the median time until the answer
 	P90      int64              `json:"p90"`
 	P99      int64              `json:"p99"`
 	Slowest  int64              `json:"slowest"`
 	Robots   string             `json:"robots"`
-	Counts   map[string]int     `json:"counts"` // of marks, by letter
+	Counts   map[string]int     `json:"counts"` // how many marks there are, by letter
 	Rules    []*rule            `json:"rules"`
 	Said     []*said            `json:"said"`
 }
@@ -87,7 +87,7 @@ type timeline struct {
 	Pauses   [][2]int64 `json:"pauses"` // a mark, and when the pause that its answer causes ends
 	Early    [][2]int64 `json:"early"`  // a mark, and by how much it came too early
 
-	Proofs map[int]Proof `json:"proofs,omitempty"` // by mark
+	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by mark
 }
 
 // A lost is a URL whose page was not obtained.

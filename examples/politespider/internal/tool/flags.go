@@ -36,7 +36,7 @@ type options struct {
 	delay        time.Duration     // least time between requests to a host; negative: none
 	fromEnd      bool              // whether delays count from the end of a request
 	adaptive     float64           // 0: off
-	budget       politeness.Budget // of each host, for a day
+	budget       politeness.Budget // the budget of each host for a day
 	hosts        int               // how many to crawl at a time
 	proxy        string
 	json         bool

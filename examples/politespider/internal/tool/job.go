@@ -27,7 +27,7 @@ type Job struct {
 	Delay     time.Duration     // least time between requests to a host; negative: none
 	FromEnd   bool              // whether delays count from the end of a request
 	Adaptive  float64           // see politeness.Adaptive; 0: off
-	Budget    politeness.Budget // of each host, for a day
+	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper    // sends the requests of the crawl
 	Observer     *robotsmw.Observer   // must be told what robots.txt says

@@ -38,7 +38,7 @@ const (
 // A Command is the command without the process around it.
 type Command struct {
 	Crawl          Crawler
-	Args           []string          // without the command's name
+	Args           []string          // the arguments, without the command's name
 	Base           http.RoundTripper // sends requests; nil: to the network or the demo
 	Stdout, Stderr io.Writer
 }

@@ -14,24 +14,24 @@ import (
 // the memory, it replaces the old one. A file of the old generation that is
 // asked for joins the young one. A rulesCache is safe for concurrent use.
 type rulesCache struct {
-	half int64 // bytes
+	half int64 // half of the limit, in bytes
 
 	mu       sync.RWMutex
 	young    map[robotsKey]*cachedRobots
 	old      map[robotsKey]*cachedRobots
-	youngFor int64 // bytes that young uses
+	youngFor int64 // how many bytes young uses
 }
 
 // A robotsKey identifies a robots.txt as a question gives it.
 type robotsKey struct {
-	raw    string // a JSON string
+	raw    string // the robots.txt or its path, as JSON
 	isPath bool
 }
 
 type cachedRobots struct {
 	file  *robotstxt.File
-	doubt string                      // see package doubt
-	rules map[string]*robotstxt.Rules // by product token
+	doubt string                      // why the file is doubtful; see package doubt
+	rules map[string]*robotstxt.Rules // the rules, by product token
 	size  int64
 }
 
@@ -71,7 +71,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 			file:  robotstxt.Parse(text),
 			doubt: doubt.Of(text),
 			rules: make(map[string]*robotstxt.Rules),
-			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate
+			size:  int64(len(q.rawRobots)) + 3*int64(len(text)) + perEntry, // an estimate of the bytes that the file uses
 		}
 	}
 	rules = entry.file.Rules(agent)

@@ -30,9 +30,9 @@ const (
 // A Command is a subcommand.
 type Command struct {
 	Name  string
-	Usage string // what follows the name
-	Short string // for the list of commands
-	Help  string // the full text
+	Usage string // what follows the name in the usage line
+	Short string // one line for the list of commands
+	Help  string // the full text of the help
 	// Setup declares the flags. It returns the Action to run after they are
 	// parsed.
 	Setup func(*flag.FlagSet) Action

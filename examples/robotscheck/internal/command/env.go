@@ -13,7 +13,7 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout *bufio.Writer // flush it before writing to Stderr
 	Stderr io.Writer
-	Base   http.RoundTripper // sends requests
+	Base   http.RoundTripper // what sends requests
 }
 
 // ReadFile reads a file, or standard input for "-".

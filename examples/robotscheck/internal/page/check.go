@@ -28,7 +28,7 @@ type check struct {
 	agent  string // "": the report is about what the page tells everybody
 	header http.Header
 	links  bool
-	terms  []string // names of RSL files
+	terms  []string // the names of RSL files
 }
 
 func (p *check) addHeader(line string) error {
@@ -134,7 +134,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	if says.State == robotsmw.PageNotExamined {
 		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, output.Printable(resp.Header.Get("Content-Encoding")))
 	}
-	page := resp.Request.URL // after redirects
+	page := resp.Request.URL // the URL after redirects
 	decision, err := t.Checker().Check(ctx, page)
 	if err != nil {
 		return nil, err

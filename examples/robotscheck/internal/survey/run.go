@@ -16,7 +16,7 @@ import (
 // A survey reads files, which workers count in parallel.
 type survey struct {
 	stderr io.Writer
-	live   bool // stderr is a terminal
+	live   bool // whether stderr is a terminal
 	failed int  // how many files could not be read
 
 	without map[string]int // how many answers are not files, by class, such as "4xx"

@@ -33,8 +33,8 @@ type Witness struct {
 // A Seen is what was observed during one attempt at a page. It may be read when
 // the attempt is over.
 type Seen struct {
-	Sent     time.Time          // zero: nothing was sent
-	Requests []record.Request   // without their Interval
+	Sent     time.Time          // when the request was sent; zero: nothing was sent
+	Requests []record.Request   // the requests, without their Interval
 	Decision *robotsmw.Decision // nil: robots.txt was not consulted
 }
 
