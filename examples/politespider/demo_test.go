@@ -245,6 +245,14 @@ func TestDemo_Text(t *testing.T) {
 		if status := (tool.Command{Crawl: crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
+		for _, want := range []string{
+			"Crawling a demo internet on loopback as ExampleBot/1.0 ", "  200 after 1 redirect\n", "  404: everything allowed\n", "  nothing allowed: status 503 Service Unavailable\n",
+			"\nFetched, but not to be kept (noindex):\n", "\nWhat owners say about use, in pages:\n", "\n  (draft) Content-Usage: draft-ietf-aipref-attach-05, ",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("nothing is printed of %q:\n%s", want, out.String())
+			}
+		}
 		said := make(map[string]string) // by URL: the page's line and those below it
 		url := ""
 		for l := range strings.Lines(out.String()) {

@@ -231,10 +231,13 @@ func TestRun_Store(t *testing.T) {
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for range 2 {
+	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // as the robots.txt of the host
 		var stdout, stderr bytes.Buffer
 		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("it prints nothing of %q:\n%s", want, stdout.String())
 		}
 	}
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /0 /1"; got != want {

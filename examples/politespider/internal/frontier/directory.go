@@ -59,7 +59,7 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 		return err
 	}
 	if dropped > 0 {
-		logger.Info("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", dropped)
+		logger.Warn("the last line of the journal was cut short: what it said is done again", "directory", dir, "bytes", dropped)
 	}
 	d.journal, err = createJournal(dir, r.lines)
 	if err != nil {

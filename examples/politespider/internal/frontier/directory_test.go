@@ -228,7 +228,10 @@ func TestDirectory_Mistakes(t *testing.T) {
 		wantError(t, directoryWith(t, []byte(`{"version":99,"crawl":{}}`+"\n")), About{}, "another version")
 	})
 	t.Run("no URL", func(t *testing.T) {
-		wantError(t, directoryWith(t, []byte(`{"version":1,"crawl":{}}`+"\n"+`{"add":[{"url":"http://a b/"}]}`+"\n")), About{}, "http://a b/")
+		wantError(t, directoryWith(t, []byte(`{"version":1,"crawl":{}}`+"\n"+`{"add":[{"url":"http://a b/"}]}`+"\n")), About{}, "the state of the crawl has an invalid URL: parse \"http://a b/\"")
+	})
+	t.Run("no host", func(t *testing.T) {
+		wantError(t, directoryWith(t, []byte(`{"version":1,"crawl":{}}`+"\n"+`{"add":[{"url":"/a"}]}`+"\n")), About{}, `the state of the crawl has a page without a host: "/a"`)
 	})
 	t.Run("a file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
@@ -262,8 +265,26 @@ func TestDirectory_NoRoom(t *testing.T) {
 	if _, ok := d.Take(t.Context()); ok {
 		t.Error("it goes on")
 	}
-	if err := d.State().Err; err == nil || !strings.Contains(err.Error(), "journal") {
+	if err := d.State().Err; err == nil || !strings.HasPrefix(err.Error(), "write the journal: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who continues a crawl learns that its last line was cut short.
+func TestDirectory_LastLineCutShort(t *testing.T) {
+	dir := t.TempDir()
+	d := openDirectory(t, dir, 1000)
+	d.Add(newPage(t, "http://a.example/"))
+	d.Close()
+	dir = directoryWith(t, append(readFile(t, dir), `{"done":"http://a.ex`...))
+	var log bytes.Buffer
+	d, err := OpenDirectory(dir, About{}, 1000, 0, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	if want := `msg="the last line of the journal was cut short: what it said is done again"`; !strings.Contains(log.String(), want) {
+		t.Errorf("the log says nothing of %s:\n%s", want, log.String())
 	}
 }
 

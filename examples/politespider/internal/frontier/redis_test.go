@@ -545,6 +545,23 @@ func TestRedis_Interrupted(t *testing.T) {
 	}
 }
 
+// A crawl of another version is told from one that is broken.
+func TestRedis_AnotherVersion(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	server.do("hset", "{politespider:crawl}:meta", "epoch", "1", "about", "[]")
+	_, err := OpenRedis(t.Context(), server.client(&redis.UniversalOptions{}), RedisOptions{Crawl: "crawl"})
+	if want := `the crawl "crawl" in Redis is of another version of this program: name another crawl: `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func TestPageOf_Broken(t *testing.T) {
+	if _, err := pageOf([]any{"a.example", "1-0", "{"}); err == nil || !strings.HasPrefix(err.Error(), "read a page of the crawl in Redis: ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Ctrl-C also ends a crawl that waits for Redis.
 func TestRedis_InterruptedWhileAway(t *testing.T) {
 	t.Parallel()

@@ -152,10 +152,11 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		}
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
-	if err := page.Execute(out, data); err != nil {
-		return fmt.Errorf("report: %w", err)
+	err := page.Execute(out, data)
+	if err == nil {
+		err = out.Flush()
 	}
-	if err := out.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil

@@ -274,6 +274,24 @@ func TestWrite_Nouns(t *testing.T) {
 	}
 }
 
+// A mark of a page that was asked for several times says how often.
+func TestNoteOf(t *testing.T) {
+	for _, tt := range []struct {
+		record record.Record
+		want   string
+	}{
+		{record.Record{Verdict: record.PutOff, Status: 503, Tries: 2}, "try 2 of 4"},
+		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 4}, "asked for 4 times"},
+		{record.Record{Verdict: record.Moved, Status: 301, Location: "http://a.example/new"}, "to http://a.example/new"},
+		{record.Record{Verdict: record.RobotsTxt, Status: 200, Redirects: 2}, "after 2 redirects"},
+		{record.Record{Verdict: record.Failed, Error: "EOF"}, "EOF"},
+	} {
+		if got := noteOf(tt.record, nil); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.record.Verdict, got, tt.want)
+		}
+	}
+}
+
 // The report says why a crawl stopped. Only if a flag stopped it, the report
 // says at which flag.
 func TestWrite_Stopped(t *testing.T) {

@@ -79,21 +79,27 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
 	l.File = filepath.Join(hash[:2], hash[2:32])
-	if err := writeWhole(filepath.Join(p.Dir, l.File), r.Body); err != nil {
+	if err := p.write(l, r.Body); err != nil {
 		return fmt.Errorf("keep a page: %w", err)
+	}
+	return nil
+}
+
+// write writes a page and its line of the index.
+func (p *Pages) write(l line, body []byte) error {
+	if err := writeWhole(filepath.Join(p.Dir, l.File), body); err != nil {
+		return err
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(l); err != nil {
-		return fmt.Errorf("keep a page: %w", err)
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, err := p.index.Write(b.Bytes()); err != nil { // in one write, because other processes append too
-		return fmt.Errorf("keep a page: %w", err)
-	}
-	return nil
+	_, err := p.index.Write(b.Bytes()) // in one write, because other processes append too
+	return err
 }
 
 // writeWhole writes a file atomically: others see all of it or nothing.

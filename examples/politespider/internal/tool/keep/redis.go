@@ -41,7 +41,7 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	})
 	if err != nil {
 		closeAll()
-		return nil, fmt.Errorf("-crawl %q: %w", crawl, err)
+		return nil, err // Check has refused what the name may not have
 	}
 	q, err := frontier.OpenRedis(ctx, client, frontier.RedisOptions{Crawl: crawl, About: opts.About, Max: opts.Max, Lease: lease, Logger: opts.Logger})
 	if err != nil {

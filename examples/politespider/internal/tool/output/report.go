@@ -1,6 +1,7 @@
 package output
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -36,12 +37,8 @@ func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	drawn.Prove(proofs)
-	if err := drawn.Write(file, l.ofReport); err != nil {
-		file.Close()
+	if err := errors.Join(drawn.Write(file, l.ofReport), file.Close()); err != nil {
 		return fmt.Errorf("write the report to %s: %w", l.opts.Report, err)
-	}
-	if err := file.Close(); err != nil {
-		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }
