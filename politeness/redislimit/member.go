@@ -238,8 +238,8 @@ func (m *member) consider(p *place) {
 	}
 	switch {
 	case over:
-		p.leaving = p.owned && state != nil
-		p.drop = p.drop || (p.known || p.owned) && !p.leaving
+		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave it
+		p.drop = p.drop || p.known
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
 		m.put(p)
 	case state != nil:
@@ -533,14 +533,14 @@ func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, o
 			add(p, "enter", p.host, p.state, p.keep)
 			continue
 		}
-		if p.drop {
-			add(p, "drop", p.host)
-		}
 		if p.leaving {
 			if m.suspect {
 				continue
 			}
 			add(p, "give", p.host, p.token, p.state, p.keep)
+		}
+		if p.drop { // after the give, which says when the next request may start
+			add(p, "drop", p.host)
 		}
 		if p.owned && p.news {
 			add(p, "keep", p.host, p.token, p.state, p.keep)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -260,5 +261,70 @@ func TestWeather_Suspend(t *testing.T) {
 		if got := f.Trusted(); got != tt.want {
 			t.Errorf("%s: trusted is %t", tt.name, got)
 		}
+	}
+}
+
+// lossy loses the first calls that give a host away.
+type lossy struct {
+	*link
+	lose int
+}
+
+func (l *lossy) call(ctx context.Context, sent *sendings, args []any) ([]any, error) {
+	if l.lose > 0 && slices.Contains(args, any("give")) {
+		l.lose--
+		<-ctx.Done()
+		return nil, errCut
+	}
+	return l.link.call(ctx, sent, args)
+}
+
+// A host whose hand-over is lost on the way is given again with what was learnt
+// about it, even if its last owner has asked for it meanwhile and thought
+// better of it.
+func TestWeather_LostGive(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name        string
+		lost        int           // calls
+		ask, cancel time.Duration // of the last owner's second request
+	}{
+		{"the ask is lost with it", 2, 0, 3500 * ms},
+		{"the ask is not sent", 1, 500 * ms, 1075 * ms}, // between the first and second attempt
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const delay = 10 * time.Second
+				c := &crew{T: t}
+				a, b := c.member(&politeness.Limiter{Delay: delay}), c.member(&politeness.Limiter{Delay: delay})
+				defer a.Close()
+				defer b.Close()
+				a.Fleet.engine = &lossy{a.link, test.lost}
+				keep, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"}) // so that a's session goes on
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer keep.Done(ok200)
+				if _, err := a.ask(t, time.Minute, ok200); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(test.cancel, cancel)
+				go func() {
+					time.Sleep(test.ask)
+					if _, err := a.limiter.Acquire(ctx, &url.URL{Host: "shop.example"}); !errors.Is(err, context.Canceled) {
+						t.Errorf("the second request: %v", err)
+					}
+				}()
+				time.Sleep(10 * ms)
+				if _, err := b.ask(t, time.Minute, ok200); err != nil {
+					t.Fatal(err)
+				}
+				if gap := time.Since(began); gap < delay || gap > delay+3*time.Second {
+					t.Errorf("the next owner started %v after the last", gap)
+				}
+			})
+		})
 	}
 }
