@@ -134,7 +134,7 @@ func TestHeldOriginsFillTheBytes(t *testing.T) {
 }
 
 // An origin in constant use is never dropped.
-func TestHotOriginIsEvicted(t *testing.T) {
+func TestHotOriginIsNeverEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("hot.example", robots(someRules))

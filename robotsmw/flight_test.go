@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -129,6 +132,54 @@ func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
 	})
 }
 
+// A panic in Base counts as a failed fetch, also for the observers and for the
+// stored copy.
+func TestPanicInBaseIsAFailedFetch(t *testing.T) {
+	for name, base := range map[string]roundTripperFunc{
+		"RoundTrip": func(r *http.Request) (*http.Response, error) { panic("boom") },
+		"Body.Read": func(r *http.Request) (*http.Response, error) {
+			resp := answerOf(r, 200, "")
+			resp.Body, resp.ContentLength = io.NopCloser(panicReader{}), -1
+			return resp, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &memoryStore{}
+				ago := time.Now().Add(-25 * time.Hour)
+				s.Put(t.Context(), "http://a.example", stored("http://a.example", someRules, record.Record{Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
+				var asked []string
+				var fetched []Fetch
+				c := newTestTransport(t, base, withStore(s), func(o *Options) {
+					o.Observer = &Observer{
+						Asked: func(_ context.Context, _ string, _ *http.Response, _ []byte, err error) {
+							asked = append(asked, fmt.Sprint(err))
+						},
+						Fetched: func(_ context.Context, f Fetch) { fetched = append(fetched, f) },
+					}
+				}).Checker()
+				if d := decide(t, c, "http://a.example/"); !d.Allowed || !d.Stale {
+					t.Errorf("with a good copy in the Store: %v", d)
+				}
+				if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule {
+					t.Errorf("with a good copy in the Store: %v", d)
+				}
+				synctest.Wait()
+				if !slices.Equal(asked, []string{"panic: boom"}) {
+					t.Errorf("asked: %q", asked)
+				}
+				if len(fetched) != 1 || fetched[0].Cause != "panic: boom" {
+					t.Errorf("fetched: %+v", fetched)
+				}
+			})
+		})
+	}
+}
+
+type panicReader struct{}
+
+func (panicReader) Read([]byte) (int, error) { panic("boom") }
+
 func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -172,7 +223,7 @@ func TestForget(t *testing.T) {
 }
 
 // Check with a context that has ended fetches nothing.
-func TestEndedContextStartsAFetch(t *testing.T) {
+func TestEndedContextStartsNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))

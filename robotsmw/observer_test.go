@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
@@ -215,6 +216,33 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 
 		newTestTransport(t, &web, observed, func(o *Options) { o.Override = map[string]string{"http://c.example": shutRules} })
 		want(fmt.Sprintf("read %.3x: %d bytes", sha256.Sum256([]byte(shutRules)), len(shutRules)))
+	})
+}
+
+// A fetch whose callers give up while it waits for its first slot asks nothing.
+func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(someRules))
+		l := &politeness.Limiter{Logger: quiet()}
+		rest(t, l, "http://a.example/page", time.Minute)
+		c := newTestTransport(t, &web, paced(l), func(o *Options) {
+			o.Observer = &Observer{
+				Asked: func(_ context.Context, robotsURL string, _ *http.Response, _ []byte, err error) {
+					t.Errorf("asked for %s: %v", robotsURL, err)
+				},
+				Fetched: func(_ context.Context, f Fetch) { t.Errorf("fetched %+v", f) },
+			}
+		}).Checker()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(time.Hour)
+		if n := robotsFetches(&web, ""); n != 0 {
+			t.Errorf("%d requests", n)
+		}
 	})
 }
 

@@ -100,7 +100,7 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 }
 
 // A stale good copy serves its own origin and the origins that redirect there.
-func TestStaleTargetServesItsOwnOriginOnly(t *testing.T) {
+func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		var b switchable

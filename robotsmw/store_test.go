@@ -512,7 +512,7 @@ func (s *slowPut) Put(ctx context.Context, key string, v []byte, ttl time.Durati
 }
 
 // If Base panics while this member has the lock, the lock is released.
-func TestPanicKeepsTheStoreLock(t *testing.T) {
+func TestPanicReleasesTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &memoryStore{}
 		bad := roundTripperFunc(func(r *http.Request) (*http.Response, error) { panic("boom") })

@@ -51,7 +51,8 @@ type Question struct {
 	Granted func() error
 
 	// Answered is called at the end with the response, the part of its body
-	// that was read, and the error that Ask returns. The response's Body is
+	// that was read, and the error that Ask returns, or the value with which it
+	// panics as an error. The response's Body is
 	// closed. Without an answer, the response has only its Request. The body is
 	// decoded if the status is 2xx, or 4xx except 429. Otherwise it is as
 	// received. May be nil.
@@ -117,6 +118,10 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 	var short bytes.Buffer
 	if q.Answered != nil {
 		defer func() {
+			p := recover()
+			if p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
 			told := &http.Response{Request: req}
 			if resp != nil {
 				*told = *resp
@@ -126,6 +131,9 @@ func (c *Client) Ask(q Question) (ans Answer, err error) {
 				begin = short.Bytes()
 			}
 			q.Answered(told, begin, err)
+			if p != nil {
+				panic(p)
+			}
 		}()
 	}
 	resp, err = c.Base.RoundTrip(req)

@@ -17,12 +17,15 @@ import (
 
 // ask asks the origin for its robots.txt, follows redirects, and makes the next
 // record from the answer (RFC 9309 §2.3.1). body is the robots.txt if one was
-// fetched now. lock, if not nil, is taken for each request. If there is an
-// error, it is a *politeness.DelayError or [store.ErrElsewhere], and this fetch
-// has no result.
+// fetched now. lock, if not nil, is taken for each request. A panic, such as
+// one in Base, counts as a failed fetch. If there is an error, it is a
+// *politeness.DelayError or [store.ErrElsewhere], and this fetch has no result.
 func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
 	event, start := Fetch{URL: f.RobotsURL}, time.Now()
 	defer func() {
+		if p := recover(); p != nil {
+			rec, body, err = l.panicked(f, prev, p), nil, nil
+		}
 		if rec != nil && (rec.Failure == nil || rec.Failure.Delay == nil) {
 			event.Record, event.Duration = rec, time.Since(start)
 			l.fetched(event)
@@ -93,7 +96,7 @@ func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Reco
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	if l.cfg.Asked != nil {
 		q.Answered = func(resp *http.Response, body []byte, err error) {
-			if !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
+			if err = orDropped(f, err); !isDelay(err) && !errors.Is(err, store.ErrElsewhere) { // otherwise nothing was sent
 				l.cfg.Asked(f.RobotsURL, resp, body, err)
 			}
 		}
@@ -111,12 +114,16 @@ func (l *Loader) put(f *cache.Flight, u *url.URL, host string, prev *record.Reco
 		q.ETag, q.LastModified = src.ETag, src.LastModified
 	}
 	ans, err := l.client.Ask(q)
-	if err != nil {
-		if delay, _ := f.Dropped(); delay != nil {
-			err = delay
-		}
+	return ans, orDropped(f, err)
+}
+
+// orDropped returns the error of a question of f, or f's DelayError if the
+// question failed because f was dropped.
+func orDropped(f *cache.Flight, err error) error {
+	if delay, _ := f.Dropped(); err != nil && delay != nil {
+		return delay
 	}
-	return ans, err
+	return err
 }
 
 func lifetime(ans fetch.Answer, now time.Time) time.Duration {
@@ -174,14 +181,14 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 func (l *Loader) redirected(f *cache.Flight, prev, other *record.Record, hops, status int) *record.Record {
 	now := time.Now()
 	switch {
-	case hops+int(other.Hops) > l.cfg.MaxRedirects:
-		return l.withoutFile(f, status, hops, record.LoopLifetime, now)
-	case other.InForce(now) == record.None:
+	case other.InForce(now) == record.None: // its Hops may be those of an older answer
 		why := other.Failure
 		if why.Delay != nil {
 			return prev.Delayed(f.RobotsURL, now, why.Delay)
 		}
 		return prev.Failed(f.RobotsURL, now, why.Status, why.Cause, why.Retry.Sub(now))
+	case hops+int(other.Hops) > l.cfg.MaxRedirects:
+		return l.withoutFile(f, status, hops, record.LoopLifetime, now)
 	default:
 		rec := *other
 		rec.URL = f.RobotsURL

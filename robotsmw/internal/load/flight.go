@@ -13,8 +13,8 @@ import (
 
 var errEndedEarly = errors.New("robotsmw: the fetch of robots.txt ended without a result")
 
-// launch runs a flight to its end in a goroutine. A panic, such as one in Base,
-// counts as a failed fetch, so the flight always ends.
+// launch runs a flight to its end in a goroutine. The flight ends even after a
+// panic.
 func (l *Loader) launch(f *cache.Flight) {
 	go func() {
 		var rec *record.Record
@@ -22,8 +22,7 @@ func (l *Loader) launch(f *cache.Flight) {
 		keep := func() {}
 		defer func() {
 			if p := recover(); p != nil {
-				l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
-				rec, err = f.Prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0), nil
+				rec, err = l.panicked(f, f.Prev, p), nil
 			}
 			l.cache.End(f, rec, err, time.Now())
 			keep()
@@ -36,6 +35,12 @@ func (l *Loader) launch(f *cache.Flight) {
 		}
 		rec, keep, err = l.obtain(f)
 	}()
+}
+
+// panicked logs a panic during a flight, and returns the record after it.
+func (l *Loader) panicked(f *cache.Flight, prev *record.Record, p any) *record.Record {
+	l.cfg.Logger.Error("robotsmw: panic while fetching robots.txt", "url", f.RobotsURL, "panic", p, "stack", string(debug.Stack()))
+	return prev.Failed(f.RobotsURL, time.Now(), 0, fmt.Sprintf("panic: %v", p), 0)
 }
 
 // refresh begins a fetch that no caller waits for, unless one is under way or
@@ -91,7 +96,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			l.recalled(f, stored)
 			return stored, lock.Release, nil
 		}
-		rec, body, err := l.askLocked(f, prev, lock)
+		rec, body, err := l.ask(f, prev, lock)
 		if errors.Is(err, store.ErrElsewhere) {
 			lock.Release()
 			continue
@@ -109,19 +114,6 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 // another member has the lock when the slot of this fetch comes. After that it
 // fetches even without the lock.
 const maxTries = 3
-
-// askLocked calls ask, and releases the lock if that panics.
-func (l *Loader) askLocked(f *cache.Flight, prev *record.Record, lock *store.Lock) (rec *record.Record, body []byte, err error) {
-	panicked := true
-	defer func() {
-		if panicked {
-			lock.Release()
-		}
-	}()
-	rec, body, err = l.ask(f, prev, lock)
-	panicked = false
-	return rec, body, err
-}
 
 // follow returns the record of another origin, to whose robots.txt f was
 // redirected. The record comes from the cache, or from that origin's own fetch,

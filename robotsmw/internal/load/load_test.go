@@ -190,6 +190,19 @@ func TestRedirectedToARecordThatHasJustExpired(t *testing.T) {
 	l.redirected(f, nil, other, 1, 301)
 }
 
+// The other origin fails now, and its last answer came by as many redirects as
+// are followed. The origin that redirects there is unreachable as well.
+func TestRedirectedToAnOriginThatFails(t *testing.T) {
+	l := newLoader(nil)
+	_, f, _, _ := l.cache.Begin("http://a.example", time.Now(), false)
+	now := time.Now()
+	expired := &record.Record{URL: "http://b.example/robots.txt", State: record.Unavailable, Hops: 5, Status: 404, Fetched: now.Add(-25 * time.Hour), Expires: now.Add(-time.Hour)}
+	other := expired.Failed(expired.URL, now, 503, "status 503 Service Unavailable", 0)
+	if rec := l.redirected(f, nil, other, 1, 301); rec.InForce(now) != record.None {
+		t.Errorf("a missed Disallow: %+v", rec)
+	}
+}
+
 // newLoader returns a Loader over web that logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
