@@ -43,11 +43,11 @@ func TestRun_RedisGone(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
 	site := &chain{pages: 9, at: func(_ *http.Request, n int) {
-		if n == 1 {
+		if n == 0 {
 			server.Kill()
 		}
 	}}
-	out := runThrough(t, site, "-redis", "redis://"+server.Addr, "-max-time=4s")
+	out := runThrough(t, site, "-redis", "redis://"+server.Addr, "-max-time=8s")
 	for _, want := range []string{
 		"Redis does not answer: the crawl waits for it",
 		"politespider: it goes on in its other processes, or when the same command is given again\n",
