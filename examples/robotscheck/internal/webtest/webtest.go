@@ -37,6 +37,11 @@ func Internet() *robotstest.Internet {
 		w.Header().Set("Content-Encoding", "br")
 		page(w, "?")
 	})
+	site.HandleFunc("/broken.html", func(w http.ResponseWriter, _ *http.Request) {
+		page(w, "<title>Half a")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
 	site.HandleFunc("/picture.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "\x89PNG\r\n\x1a\n") })
 	site.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
