@@ -8,11 +8,10 @@
 --   3  the session
 --   4  the number of the call
 --   5  an age that the epoch has at least, by the member's clock, in ms
---   6  1 if the call is a beat, else 0
---   7  how many times the client has sent the call
---   8  the operations, each followed by its arguments
+--   6  how many times the client has sent the call
+--   7  the operations, each followed by its arguments
 local fleet, hosts = KEYS[1], KEYS[2]
-local prefix, epoch, me, number, age, beat = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local prefix, epoch, me, number, age = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease')
@@ -35,22 +34,10 @@ redis.call('HSET', fleet, 'age', age, 's' .. me, number .. ' ' .. age)
 -- CLEAN is 0 if the time of the last request is not known, because an owner may
 -- have ended without giving the host back.
 local OWNER, TOKEN, OFFER, AT, KEEP, CLEAN, STATE, WAITS = 1, 2, 3, 4, 5, 6, 7, 8
-
-local function get(host)
-  local v = redis.call('HGET', hosts, host)
-  return v and cmsgpack.unpack(v)
-end
+local hour = 3600000 -- in ms
 
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
-end
-
-local function token()
-  return redis.call('HINCRBY', fleet, 'token', 1)
-end
-
-local function tell(id, message)
-  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
 end
 
 -- Returns the age that the epoch had when the session was last seen, or false
@@ -65,11 +52,39 @@ local function live(id)
   return at and age - at <= 2500
 end
 
-local function forget(r, id)
-  for i = #r, WAITS, -1 do
-    if r[i] == id then
-      table.remove(r, i)
+-- Returns a host, or nil if nothing is known about it. If the session of its
+-- owner has ended, the host is freed first.
+local function get(host)
+  local v = redis.call('HGET', hosts, host)
+  local r = v and cmsgpack.unpack(v) or nil
+  if r and r[OWNER] ~= 0 and not seen(r[OWNER]) then
+    r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], hour), 0
+    put(host, r)
+  end
+  return r
+end
+
+local function token()
+  return redis.call('HINCRBY', fleet, 'token', 1)
+end
+
+local function tell(id, message)
+  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
+end
+
+-- Returns the index of this session among those that wait for a host, or nil.
+local function position(r)
+  for i = WAITS, #r do
+    if r[i] == me then
+      return i
     end
+  end
+end
+
+local function forget(r)
+  local i = position(r)
+  if i then
+    table.remove(r, i)
   end
 end
 
@@ -103,27 +118,34 @@ local function owned(r)
   return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
 end
 
-local function own(host, r, clean)
+local function own(host, r)
   if r[OFFER] ~= me then
     r[TOKEN] = token()
   end
-  r[OWNER], r[OFFER], r[CLEAN] = me, 0, clean
-  if clean == 0 then
-    r[KEEP] = math.max(r[KEEP], 3600000)
-  end
-  forget(r, me)
+  r[OWNER], r[OFFER] = me, 0
+  forget(r)
   put(host, r)
   return owned(r)
 end
 
 local function free(host, r)
   r[OWNER] = 0
-  forget(r, me)
+  forget(r)
   offer(host, r, me)
   if r[KEEP] == 0 and #r < WAITS and age >= opens then
     redis.call('HDEL', hosts, host)
   else
     put(host, r)
+  end
+end
+
+-- Notes what the owner tells about its host. Returns nil if this session does
+-- not own the host by that token any more.
+local function note(host, held, state, keep)
+  local r = get(host)
+  if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
+    r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+    return r
   end
 end
 
@@ -142,22 +164,16 @@ local operations = {
       if old then
         -- An owner in the previous epoch may have asked the host during the
         -- first Lease of this epoch.
-        return own(host, {0, 0, 0, lease, 0, 1, 0}, 0)
+        return own(host, {0, 0, 0, lease, hour, 0, 0})
       end
-      return own(host, {0, 0, 0, age, 0, 1, 0}, 1)
+      return own(host, {0, 0, 0, age, 0, 1, 0})
     elseif r[OWNER] == me then
       return owned(r)
-    elseif r[OWNER] == 0 and not (r[OFFER] ~= 0 and r[OFFER] ~= me and age - r[AT] <= 1500 and live(r[OFFER])) then
-      return own(host, r, r[CLEAN])
-    elseif r[OWNER] ~= 0 and not seen(r[OWNER]) then
-      r[AT] = age
-      return own(host, r, 0)
+    elseif r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or not live(r[OFFER])) then
+      return own(host, r)
     end
-    local holder, waits = r[OWNER] + r[OFFER], false -- OWNER or OFFER is 0
-    for i = WAITS, #r do
-      waits = waits or r[i] == me
-    end
-    if not waits then
+    local holder = r[OWNER] + r[OFFER] -- OWNER or OFFER is 0
+    if not position(r) then
       r[#r + 1] = me
       put(host, r)
       tell(holder, 'w' .. host)
@@ -167,17 +183,16 @@ local operations = {
   end},
 
   give = {4, function(host, held, state, keep)
-    local r = get(host)
-    if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
-      r[AT], r[KEEP], r[CLEAN], r[STATE] = age, tonumber(keep), 1, state
+    local r = note(host, held, state, keep)
+    if r then
+      r[CLEAN] = 1
       free(host, r)
     end
   end},
 
   keep = {4, function(host, held, state, keep)
-    local r = get(host)
-    if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
-      r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+    local r = note(host, held, state, keep)
+    if r then
       put(host, r)
       return 1
     end
@@ -188,7 +203,7 @@ local operations = {
     if r and r[OWNER] == me then
       return owned(r)
     elseif not r and age < opens then
-      return own(host, {0, 0, 0, age, tonumber(keep), 1, state}, 1)
+      return own(host, {0, 0, 0, age, tonumber(keep), 1, state})
     end
   end},
 
@@ -197,7 +212,7 @@ local operations = {
     if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
       free(host, r)
     elseif r then
-      forget(r, me)
+      forget(r)
       put(host, r)
     end
   end},
@@ -210,9 +225,25 @@ local operations = {
   end},
 
   leave = {0, function() finish(me) end},
+
+  -- Returns all sessions with the numbers of their calls, and the hosts that
+  -- others have asked this session for since its last beat.
+  beat = {0, function()
+    local sessions, all = {}, redis.call('HGETALL', fleet)
+    for at = 1, #all, 2 do
+      local id = string.match(all[at], '^s(%d+)$')
+      if id then
+        sessions[#sessions + 1] = tonumber(id)
+        sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
+      end
+    end
+    local asked = redis.call('HKEYS', prefix .. 'asked' .. me)
+    redis.call('DEL', prefix .. 'asked' .. me)
+    return {sessions, asked}
+  end},
 }
 
-local results, i = {}, 8
+local results, i = {}, 7
 while ARGV[i] do
   local operation = operations[ARGV[i]]
   local n = operation[1]
@@ -220,30 +251,13 @@ while ARGV[i] do
   i = i + 1 + n
 end
 
--- Looks at a few hosts, chosen at random. Frees those whose owner's session has
--- ended, and deletes those that are no longer needed.
-local some = redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64), 'WITHVALUES')
-for at = 1, #some, 2 do
-  local host, r = some[at], some[at] ~= '' and cmsgpack.unpack(some[at + 1])
-  if r and r[OWNER] ~= 0 and not seen(r[OWNER]) then
-    r[OWNER], r[AT], r[KEEP], r[CLEAN] = 0, age, math.max(r[KEEP], 3600000), 0
-    put(host, r)
-  elseif r and r[OWNER] == 0 and age_of(r) > r[KEEP] and age >= opens then
+-- Looks at a few hosts, chosen at random. get frees those whose owner's session
+-- has ended. Those that are no longer needed are deleted. The field '' is none:
+-- it has the epoch.
+for _, host in ipairs(redis.call('HRANDFIELD', hosts, math.min(2 + 2 * #results, 64))) do
+  local r = host ~= '' and get(host)
+  if r and r[OWNER] == 0 and age_of(r) > r[KEEP] and age >= opens then
     redis.call('HDEL', hosts, host)
   end
 end
-
-local sessions, asked = {}, {}
-if beat == '1' then
-  local all = redis.call('HGETALL', fleet)
-  for at = 1, #all, 2 do
-    local id = string.match(all[at], '^s(%d+)$')
-    if id then
-      sessions[#sessions + 1] = tonumber(id)
-      sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
-    end
-  end
-  asked = redis.call('HKEYS', prefix .. 'asked' .. me)
-  redis.call('DEL', prefix .. 'asked' .. me)
-end
-return {'ok', age, lease, results, sessions, asked}
+return {'ok', age, lease, results}

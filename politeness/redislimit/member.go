@@ -48,11 +48,11 @@ type member struct {
 	beaten   time.Time
 	opens    time.Time // when a new epoch begins to give hosts away; zero: it does already
 	sessions map[int64]watched
-	unlisten context.CancelFunc
-	listened time.Time // when the last attempt to listen began
-	deaf     bool      // no hints arrive, so the next success begins to listen
-	enters   bool      // a new epoch may still have to be told of some place
-	suspect  bool      // the connection for hints has ended, and no call has succeeded since
+	unlisten context.CancelFunc // ends the listening to the channel
+	listened time.Time          // when the last attempt to listen began
+	deaf     bool               // no hints arrive, so the next success begins to listen
+	enters   bool               // a new epoch may still have to be told of some place
+	suspect  bool               // the connection for hints has ended, and no call has succeeded since
 
 	answered time.Time // when Redis last answered; before that, when it was first asked
 	failing  error     // why Redis does not answer now; nil: it does
@@ -182,6 +182,17 @@ func (m *member) needed() bool {
 	return false
 }
 
+// place returns the place of a host. If there is none yet, it adds one.
+func (m *member) place(host string) *place {
+	p := m.places[host]
+	if p == nil {
+		p = &place{host: host}
+		m.places[host] = p
+	}
+	return p
+}
+
+// put lets the next call do what p needs.
 func (m *member) put(p *place) {
 	if !p.queued {
 		p.queued = true
@@ -208,24 +219,26 @@ func (m *member) look(h *politeness.Hold, closed bool) {
 		m.consider(p)
 		return
 	case closed:
-		h.Wait(time.Now().Add(far), nil, 0, errClosed)
+		deny(h, errClosed)
 		return
 	case p != nil && p.hold != nil:
-		h.Wait(time.Now().Add(far), nil, 0, errShared)
+		deny(h, errShared)
 		return
 	}
 	if _, _, over := h.Give(false); over {
 		return
 	}
-	if p == nil {
-		p = &place{host: h.Host()}
-		m.places[p.host] = p
-	}
+	p = m.place(h.Host())
 	p.hold, p.known, p.holder, p.offered = h, false, 0, 0
 	if m.told {
 		m.away(p)
 	}
 	m.put(p)
+}
+
+// deny tells a Hold that this Fleet will not get it its host.
+func deny(h *politeness.Hold, why error) {
+	h.Wait(time.Now().Add(far), nil, 0, why)
 }
 
 // consider asks p's Hold whether it ends now. While Redis is away or suspect,
@@ -248,36 +261,27 @@ func (m *member) consider(p *place) {
 	}
 }
 
-// hint handles a message of the channel. It ignores a message for another
-// session: if that belongs to another epoch, tokens mean something else there.
+// hint handles a message. It ignores one that was for an earlier session: in
+// another epoch, tokens mean something else.
 func (m *member) hint(h hint) {
-	s := h.text
-	if h.session != m.id || h.epoch != m.epoch {
+	if h.channel != m.channel() {
 		return
 	}
-	if s == "" {
+	if h.text == "" {
 		m.suspect, m.deaf = true, true
 		if time.Since(m.listened) >= beat {
 			m.beaten = time.Time{} // make a call at once to find out
 		}
 		return
 	}
-	kind, host := s[0], s[1:]
-	token := int64(0)
-	if kind == 'o' {
-		number, after, _ := strings.Cut(host, " ")
-		token, _ = strconv.ParseInt(number, 10, 64)
-		host = after
-	}
-	p := m.places[host]
-	switch {
-	case kind == 'w':
-		m.wanted(p)
+	if host, ok := strings.CutPrefix(h.text, "w"); ok {
+		m.wanted(host)
 		return
-	case p == nil:
-		p = &place{host: host}
-		m.places[host] = p
-		p.drop = true
+	}
+	number, host, _ := strings.Cut(h.text[1:], " ")
+	token, _ := strconv.ParseInt(number, 10, 64)
+	p := m.place(host)
+	switch {
 	case p.owned:
 		return
 	case p.hold == nil:
@@ -289,9 +293,9 @@ func (m *member) hint(h hint) {
 	m.put(p)
 }
 
-// wanted notes that others wait for p.
-func (m *member) wanted(p *place) {
-	if p != nil && p.owned {
+// wanted notes that others wait for a host.
+func (m *member) wanted(host string) {
+	if p := m.places[host]; p != nil && p.owned {
 		p.others = true
 		m.consider(p)
 	}
@@ -396,20 +400,28 @@ func (m *member) succeed(sent time.Time) {
 	m.answered, m.failing, m.failures, m.told, m.lapsed, m.suspect = now, nil, 0, false, false, false
 	m.retry = time.Time{}
 	if m.deaf && now.Sub(m.listened) >= beat/2 {
-		m.deaf, m.listened = false, now
-		m.stopListening()
-		ctx, cancel := context.WithCancel(context.Background())
-		m.unlisten = cancel
-		hear := func(epoch string, session int64) func(string) {
-			return func(text string) { m.hear(hint{epoch, session, text}) }
-		}(m.epoch, m.id)
-		go func(channel string) {
-			m.engine.listen(ctx, channel, hear)
-			if ctx.Err() == nil {
-				hear("")
-			}
-		}(m.prefix + m.epoch + ":" + strconv.FormatInt(m.id, 10))
+		m.listen(now)
 	}
+}
+
+// channel names the channel of the session.
+func (m *member) channel() string {
+	return m.prefix + m.epoch + ":" + strconv.FormatInt(m.id, 10)
+}
+
+// listen begins to listen to the session's channel.
+func (m *member) listen(now time.Time) {
+	m.deaf, m.listened = false, now
+	m.unlisten()
+	ctx, cancel := context.WithCancel(context.Background())
+	m.unlisten = cancel
+	channel := m.channel()
+	go func() {
+		m.engine.listen(ctx, channel, func(text string) { m.hear(hint{channel, text}) })
+		if ctx.Err() == nil {
+			m.hear(hint{channel, ""})
+		}
+	}()
 }
 
 // entering reports whether the epoch still has to be told of a host that this
@@ -426,13 +438,6 @@ func (m *member) entering() bool {
 	}
 	m.enters = false
 	return false
-}
-
-func (m *member) stopListening() {
-	if m.unlisten != nil {
-		m.unlisten()
-		m.unlisten = nil
-	}
 }
 
 // fail notes that a call has failed, because Redis does not answer or not as it
@@ -512,11 +517,7 @@ func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, o
 	if since := now.Sub(m.aged); since <= m.lease { // the slack in call.lua allows for no more
 		age = m.age + since.Milliseconds()
 	}
-	isBeat := 0
-	if due {
-		isBeat = 1
-	}
-	args = []any{m.prefix, m.epoch, m.id, m.number, age, isBeat, sent}
+	args = []any{m.prefix, m.epoch, m.id, m.number, age, sent}
 	add := func(p *place, name string, more ...any) {
 		args = append(append(args, name), more...)
 		operations = append(operations, operation{name, p})
@@ -557,6 +558,9 @@ func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, o
 		}
 	}
 	m.todo = m.todo[n:]
+	if due {
+		add(nil, "beat")
+	}
 	return args, operations
 }
 
@@ -568,7 +572,7 @@ func (m *member) call(now time.Time, due bool) {
 	r := reader(reply)
 	status := r.text(0)
 	if err == nil && status == "ok" {
-		m.heed(r, operations, due)
+		m.heed(r, operations)
 		m.succeed(now)
 		return
 	}
@@ -606,7 +610,7 @@ func refusedBy(err error) bool {
 }
 
 // heed applies the answer to a call.
-func (m *member) heed(r reader, operations []operation, due bool) {
+func (m *member) heed(r reader, operations []operation) {
 	now := time.Now()
 	m.age, m.aged = r.number(1), now
 	m.longest = max(m.lease, time.Duration(r.number(2))*time.Millisecond)
@@ -637,6 +641,13 @@ func (m *member) heed(r reader, operations []operation, due bool) {
 			}
 		case "want":
 			m.answer(p, answer, now)
+		case "beat":
+			m.beaten = now
+			asked := answer.list(1)
+			for i := range asked {
+				m.wanted(asked.text(i))
+			}
+			m.watch(answer.list(0), now)
 		}
 	}
 	for _, o := range operations {
@@ -644,15 +655,6 @@ func (m *member) heed(r reader, operations []operation, due bool) {
 			m.tidy(o.place)
 		}
 	}
-	if !due {
-		return
-	}
-	m.beaten = now
-	asked := r.list(5)
-	for i := range asked {
-		m.wanted(m.places[asked.text(i)])
-	}
-	m.watch(r.list(4), now)
 }
 
 // answer applies Redis's answer to the ask for p.
@@ -716,7 +718,7 @@ func (m *member) close() {
 		case p.owned: // the Hold did not end; the host is free when the session ends
 			m.lose(p)
 		case p.hold != nil:
-			p.hold.Wait(time.Now().Add(far), nil, 0, errClosed)
+			deny(p.hold, errClosed)
 			p.hold, p.drop = nil, p.known
 		}
 		m.put(p)
@@ -748,7 +750,7 @@ func (m *member) end() bool {
 	}
 	m.id = 0
 	m.trust.Store(nil)
-	m.stopListening()
+	m.unlisten()
 	m.failing, m.failures, m.told, m.lapsed = nil, 0, false, false
 	m.answered, m.retry = time.Time{}, time.Time{}
 	clear(m.places)

@@ -103,7 +103,7 @@ func (m *memory) call(args []any) ([]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++
-	prefix, epoch, me, number, beat := args[0].(string), args[1].(string), args[2].(int64), args[3].(int64), args[5].(int)
+	prefix, epoch, me, number := args[0].(string), args[1].(string), args[2].(int64), args[3].(int64)
 	session, ok := m.sessions[me]
 	switch {
 	case m.epoch != epoch || m.began != strconv.Itoa(m.run):
@@ -117,7 +117,7 @@ func (m *memory) call(args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for i := 7; i < len(args); {
+	for i := 6; i < len(args); {
 		text := func(n int) string { return fmt.Sprintf("%s", args[i+n]) }
 		integer := func(n int) int64 { return args[i+n].(int64) }
 		switch args[i] {
@@ -165,6 +165,17 @@ func (m *memory) call(args []any) ([]any, error) {
 			}
 			results = append(results, int64(0))
 			i += 3
+		case "beat":
+			sessions, asked := []any{}, []any{}
+			for id, v := range m.sessions {
+				sessions = append(sessions, id, v.number)
+			}
+			for host := range m.asked[me] {
+				asked = append(asked, host)
+			}
+			delete(m.asked, me)
+			results = append(results, []any{sessions, asked})
+			i++
 		case "leave":
 			s.finish(me)
 			i++
@@ -179,17 +190,7 @@ func (m *memory) call(args []any) ([]any, error) {
 			delete(m.hosts, host)
 		}
 	}
-	sessions, asked := []any{}, []any{}
-	if beat == 1 {
-		for id, v := range m.sessions {
-			sessions = append(sessions, id, v.number)
-		}
-		for host := range m.asked[me] {
-			asked = append(asked, host)
-		}
-		delete(m.asked, me)
-	}
-	return []any{"ok", m.age, m.lease, results, sessions, asked}, nil
+	return []any{"ok", m.age, m.lease, results}, nil
 }
 
 type memoryCall struct {

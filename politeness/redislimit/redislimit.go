@@ -96,7 +96,7 @@ func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
 		opts.Logger = slog.Default()
 	}
 	f := &Fleet{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
-	f.member = member{Fleet: f, places: make(map[string]*place)}
+	f.member = member{Fleet: f, places: make(map[string]*place), unlisten: func() {}}
 	return f, nil
 }
 
@@ -202,11 +202,7 @@ func (f *Fleet) inbox() (holds []*politeness.Hold, hints []hint, closed bool) {
 
 // A hint is a message on the channel of a session. An empty text says that no
 // more will come.
-type hint struct {
-	epoch   string
-	session int64
-	text    string
-}
+type hint struct{ channel, text string }
 
 // hear puts a hint into the inbox.
 func (f *Fleet) hear(message hint) {
