@@ -48,7 +48,7 @@ func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h, _ := l.find("shop.example", 0)
-	h.hold = &Hold{limiter: l, key: h.key, host: h}
+	h.hold = &Hold{limiter: l, host: h}
 	h.learn().crawl, h.learnt.until, h.learnt.level = 7e9, 9e9, 3
 	h.last = 1e9
 	l.openAccount(h.key).taken.requests = 4

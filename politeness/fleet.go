@@ -38,10 +38,9 @@ type Fleet interface {
 // and it must hold no lock that Look or Trusted takes.
 type Hold struct {
 	limiter *Limiter
-	key     string
+	host    *host
 
 	// Guarded by limiter.mu.
-	host   *host
 	owned  bool
 	others bool          // other members wait for the host
 	served bool          // a request has started since the host is owned
@@ -56,7 +55,6 @@ type Hold struct {
 	spent  purse         // what the fleet was last told is taken of the Budget
 	day    int64         // the day of spent
 	timer  *time.Timer   // for the next call of Look
-	alarm  time.Duration // when the timer fires; never: it is not set
 }
 
 const (
@@ -67,7 +65,7 @@ const (
 )
 
 // Host returns the key of the host.
-func (p *Hold) Host() string { return p.key }
+func (p *Hold) Host() string { return p.host.key }
 
 // Own tells the Hold that the host is owned from now on. State is what the last
 // owner left; nil if nothing is known. The state is at least ago old. If clean
@@ -99,7 +97,7 @@ func (p *Hold) Own(state []byte, ago time.Duration, clean bool) {
 	h.pokeHeads()
 	l.mu.Unlock()
 	if o := l.Observer; fresh && o != nil && o.Owned != nil {
-		o.Owned(context.Background(), Event{Host: p.key, Wait: waited})
+		o.Owned(context.Background(), Event{Host: p.host.key, Wait: waited})
 	}
 }
 
@@ -135,7 +133,7 @@ func (p *Hold) Lose() {
 	}
 	l.mu.Unlock()
 	if o := l.Observer; lost && o != nil && o.Lost != nil {
-		o.Lost(context.Background(), Event{Host: p.key})
+		o.Lost(context.Background(), Event{Host: p.host.key})
 	}
 }
 
@@ -163,7 +161,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l.reap(h, now)
 	if wait := l.mayGive(p, now); wait > 0 {
 		if wait != forever {
-			p.lookAfter(wait, now)
+			p.lookAfter(wait)
 		}
 		if owned && p.news() {
 			state, keep = l.leave(h, now, false)
@@ -179,7 +177,7 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 	l.end(p)
 	l.mu.Unlock()
 	if o := l.Observer; handed && o != nil && o.HandedOver != nil {
-		o.HandedOver(context.Background(), Event{Host: p.key})
+		o.HandedOver(context.Background(), Event{Host: p.host.key})
 	}
 	return state, keep, true
 }
@@ -216,20 +214,15 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p again after wait.
-func (p *Hold) lookAfter(wait, now time.Duration) {
-	if wait <= 0 {
+// lookAfter makes the fleet look at p after wait. That replaces an earlier
+// wait, which was found when less was known.
+func (p *Hold) lookAfter(wait time.Duration) {
+	switch {
+	case wait <= 0:
 		p.limiter.Fleet.Look(p)
-		return
-	}
-	at := now + wait
-	if p.alarm != never && p.alarm <= at {
-		return
-	}
-	p.alarm = at
-	if p.timer == nil {
+	case p.timer == nil:
 		p.timer = time.AfterFunc(wait, p.ring)
-	} else {
+	default:
 		p.timer.Reset(wait)
 	}
 }
@@ -238,7 +231,6 @@ func (p *Hold) ring() {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p.alarm = never
 	if p.host.hold == p {
 		l.Fleet.Look(p)
 	}
@@ -250,7 +242,7 @@ func (l *Limiter) want(h *host, now time.Duration) {
 		return
 	}
 	l.engage(h)
-	h.hold = &Hold{limiter: l, key: h.key, host: h, since: now, idle: never, hope: never, until: never, alarm: never,
+	h.hold = &Hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never,
 		kept: learnt{until: never}}
 	l.stats.Unowned++
 	l.Fleet.Look(h.hold)
@@ -316,7 +308,7 @@ func (l *Limiter) review(p *Hold) {
 	}
 	if p.others || !p.owned {
 		if wait := l.mayGive(p, now); wait != forever {
-			p.lookAfter(wait, now)
+			p.lookAfter(wait)
 		}
 	}
 }
@@ -341,7 +333,7 @@ func (l *Limiter) why(key string) error {
 // news reports whether the host has taught something that the fleet does not
 // know and that should survive this member.
 func (p *Hold) news() bool {
-	if a := p.limiter.accountOf(p.key); a != nil && a.claim != (purse{}) {
+	if a := p.limiter.accountOf(p.host.key); a != nil && a.claim != (purse{}) {
 		return true
 	}
 	was := p.kept
@@ -487,7 +479,7 @@ func (p *Hold) Kept() {
 	if p.host.hold != p || !p.owned {
 		return
 	}
-	if a := l.accountOf(p.key); a != nil && a.day == p.day && a.taken.plus(a.claim) == p.spent {
+	if a := l.accountOf(p.host.key); a != nil && a.day == p.day && a.taken.plus(a.claim) == p.spent {
 		a.taken, a.left, a.claim = p.spent, a.left.plus(a.claim), purse{}
 	}
 	p.host.pokeHeads()
@@ -496,7 +488,7 @@ func (p *Hold) Kept() {
 // closeAccount ends this Limiter's use of the Budget of p's host. If told, the
 // fleet knows what was used, and the rest is left for others.
 func (l *Limiter) closeAccount(p *Hold, told bool) {
-	a := l.accountOf(p.key)
+	a := l.accountOf(p.host.key)
 	if a == nil || l.Fleet == nil {
 		return
 	}

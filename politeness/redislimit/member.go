@@ -137,7 +137,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	switch rested := now.Sub(m.unneeded); {
 	case len(m.places) == 0 && !closed && m.id != 0 && m.failing == nil && rested < idleFor:
 		return idleFor - rested, false
-	case len(m.places) == 0, closed && m.failing != nil, m.failing != nil && now.Sub(m.answered) > 2*m.lease && !m.needed():
+	case len(m.places) == 0, closed && (m.id == 0 || m.failing != nil), m.failing != nil && now.Sub(m.answered) > 2*m.lease && !m.needed():
 		return 0, m.end() // hosts that could not be given back are free by now
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
@@ -236,7 +236,7 @@ func (m *member) look(h *politeness.Hold, closed bool) {
 	m.put(p)
 }
 
-// deny tells a Hold that this Fleet will not get it its host.
+// deny tells a Hold that this Fleet gets no host for it.
 func deny(h *politeness.Hold, why error) {
 	h.Wait(time.Now().Add(far), nil, 0, why)
 }
@@ -722,10 +722,6 @@ func (m *member) close() {
 			p.hold, p.drop = nil, p.known
 		}
 		m.put(p)
-	}
-	if m.id == 0 {
-		clear(m.places)
-		m.todo = nil
 	}
 	for _, p := range m.places {
 		m.tidy(p)
