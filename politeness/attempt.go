@@ -39,9 +39,9 @@ type attempt struct {
 	again  bool          // it ended because net/http was about to replay the request
 	done   chan struct{} // nil: Done was not called yet
 	ending *ending       // the functions to call at the end
-	first  struct {      // the first of these functions: net/http registers one
+	first  struct {      // room for the first function: net/http registers just one
 		ending
-		taken bool // stays true once set: a caller may call its stop twice
+		taken bool // the room was used; it is never reused, because stop may be called twice
 	}
 }
 
@@ -51,8 +51,8 @@ type ending struct {
 	next *ending
 }
 
-// Deadline returns when the attempt times out, or the caller's deadline if that
-// is earlier.
+// Deadline returns the earlier of two deadlines: the attempt's own and the
+// caller's. Each of them may be missing.
 func (a *attempt) Deadline() (time.Time, bool) {
 	d, ok := a.Context.Deadline()
 	if a.watch == nil || ok && d.Before(a.deadline) {
@@ -61,8 +61,8 @@ func (a *attempt) Deadline() (time.Time, bool) {
 	return a.deadline, true
 }
 
-// Value returns the trace hooks of a paced attempt for httptrace's key, and the
-// caller's value for any other.
+// Value returns the attempt's trace hooks if the attempt is paced and key is
+// httptrace's. Otherwise it returns the value of the caller's context.
 func (a *attempt) Value(key any) any {
 	if a.wire.attempt != nil && key == clientTraceKey {
 		return &a.wire.trace
@@ -157,7 +157,7 @@ func (a *attempt) isReplay() bool {
 func (a *attempt) timeOut() {
 	a.cancel(context.DeadlineExceeded, true)
 	if a.left != nil {
-		a.left() // the caller's context may live on, and the body never be closed
+		a.left() // or else a long-lived context of the caller keeps the attempt in memory
 	}
 	a.grant.Done(Outcome{})
 }
@@ -185,13 +185,13 @@ func (a *attempt) end(o Outcome) {
 }
 
 // explain returns an error that names AttemptTimeout if that was the cause of
-// err, else err.
+// err. Otherwise it returns err.
 func (a *attempt) explain(err error) error {
 	switch {
 	case a.switched || !a.timedOut():
 		return err
 	case err == context.DeadlineExceeded:
-		return &timeoutError{after: a.timeout} // it says the same as err
+		return &timeoutError{after: a.timeout} // err adds nothing to this text
 	}
 	return &timeoutError{a.timeout, err}
 }
@@ -209,7 +209,7 @@ func (a *attempt) timedOut() bool {
 // wakes a thread.
 type watch struct {
 	mu    sync.Mutex
-	first *attempt // the oldest; attempt.next and prev are a circular list
+	first *attempt // the oldest; next and prev link the attempts into a ring
 	set   bool     // a timer is set, perhaps for an attempt that has ended
 }
 
@@ -278,16 +278,17 @@ func (w *watch) over() (late []*attempt) {
 	return late
 }
 
-// body is a response's body. Its end ends the attempt.
+// body wraps a response's body. The attempt ends when the body is closed, or
+// when a Read returns io.EOF or another error.
 type body struct {
 	io.ReadCloser
 	attempt *attempt
-	ended   atomic.Bool // Read met the end and has ended the attempt
+	ended   atomic.Bool // a Read has ended the attempt
 	clean   bool        // signOf found no refusal in the status and header
 }
 
-// wrap returns a body that reads resp's and ends the attempt when it ends. The
-// body of a 101 (Switching Protocols) stays writable.
+// wrap returns a body that reads resp.Body and ends the attempt. If the body of
+// a 101 (Switching Protocols) is writable, the result is writable too.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
 	b.ReadCloser, b.attempt = resp.Body, a

@@ -21,8 +21,9 @@ type Grant struct {
 	url     *url.URL // of the request; nil in all but the first of the chain
 	then    *Grant   // the Grant of the next Limiter; nil: none
 
-	// Set before it is queued, then constant. The small fields come last,
-	// beside those of the next part, so that a Grant takes less memory.
+	// These are set before the Grant is queued, and then constant. The small
+	// fields come last, next to the small ones of the block below. A Grant then
+	// takes less memory.
 	crawl        time.Duration // the Crawl-delay it was told; 0: none
 	limit        time.Duration // it is too late to start at or after this time
 	trace        *Trace
@@ -44,7 +45,7 @@ type Grant struct {
 	token      *rate.Reservation
 	hold       *holdUp
 	number     uint64 // its number among the Limiter's starts
-	keeps      kept   // what held at its start; only for an Observer
+	keeps      kept   // set at its start, only if there is an Observer
 	status     int    // the response's status; 0: none
 
 	// What the Transport reports about the response.
@@ -53,7 +54,7 @@ type Grant struct {
 	reported bool                    // guarded by limiter.mu
 }
 
-// kept is the pace, Crawl-delay and pause that held when a request started.
+// kept has the pace, Crawl-delay and pause in force when a request started.
 type kept struct {
 	pace, crawl time.Duration
 	paused      time.Duration // the end of the host's latest pause, or never
@@ -124,7 +125,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 }
 
 // answered tells the Limiter about a response whose body has not been read yet.
-// It reports, as signOf does, whether the response is clean.
+// It reports whether signOf found the response clean.
 func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool) {
 	g.response.Store(u)
 	l, limited := g.limiter, tellsQuota(o.Header)
@@ -134,7 +135,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool
 	if g.state != over {
 		event = l.learnFrom(g, o, s, limited)
 		g.status = o.Status
-		g.host.pokeHeads() // an unread body may now be all that holds it up
+		g.host.pokeHeads() // an unread body may now be all that holds up the queue
 	}
 	now := time.Duration(0)
 	if l.Observer != nil {
@@ -170,9 +171,9 @@ func (g *Grant) moves(leaving bool) {
 			h.stamp(l.now(), g.exempt)
 			g.setLeaving(leaving)
 			if !leaving && h.inFlight < l.slots(h, anyone) {
-				h.pokeHeads() // perhaps they waited for nothing else
+				h.pokeHeads() // the next requests may have waited only for this
 			}
-		case expired: // it holds up no other request, but it reaches the host
+		case expired: // its slot is free again, but the request still reaches the host
 			now := l.now()
 			l.recall(g, now)
 			g.host.stamp(now, g.exempt)
@@ -209,7 +210,8 @@ func (g *Grant) isPaced() bool {
 	return false
 }
 
-// keep prolongs the lease of a request whose own timeout is longer.
+// keep prolongs each lease of the chain that is shorter than d, the request's
+// own timeout.
 func (g *Grant) keep(d time.Duration) {
 	for ; g != nil; g = g.then {
 		if d > g.limiter.set.lease {
@@ -266,8 +268,9 @@ func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == flying {
 		l.land(g)
-		// If the interval is new, the time of sending was not watched. It is
-		// taken to be now.
+		// With EndToStart, the interval counts from now. An interval that is
+		// new since the start counts from now too, because nobody noted the
+		// time of sending.
 		if l.EndToStart || !g.paced && l.paces(h, g) {
 			now := l.now()
 			h.stamp(now, g.exempt)

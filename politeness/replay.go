@@ -11,15 +11,16 @@ import (
 	"time"
 )
 
-// A wire watches what net/http does with one attempt: when the request reaches
-// the host, from which the interval counts, and whether net/http sends it
-// twice.
+// A wire watches what net/http does with one attempt. It notes when the request
+// reaches the host, because the interval counts from then. It also notices when
+// net/http is about to send the request again.
 //
 // net/http sends a request again by itself if the server closes a reused
 // connection without an answer or refuses an HTTP/2 stream. It does so at once,
-// which breaks the pace. Waiting in one of its hooks would block other
-// requests, or lose this one with its connection. So a wire ends the attempt
-// before anything is sent, and the Transport tries again under a new grant.
+// which breaks the pace. A wait in one of net/http's hooks would block other
+// requests, or lose this request with its connection. So a wire ends the
+// attempt before the request is sent again, and the Transport makes a new
+// attempt under a new grant.
 type wire struct {
 	attempt *attempt // the attempt that the wire is part of
 	plainH2 bool     // connections without TLS carry HTTP/2
@@ -27,11 +28,12 @@ type wire struct {
 
 	mu      sync.Mutex
 	address string // of the connection that was asked for last
-	wrote   bool   // headers were written to it, and no answer came
+	wrote   bool   // headers were written to that address, and no answer came
 }
 
-// hook sets the hooks of an attempt under ctx. It returns the context to derive
-// the attempt from. That context holds the hooks if the attempt's Value cannot.
+// hook sets the hooks of an attempt. It returns the context to derive the
+// attempt from. This is ctx, unless ctx has a trace of its own or
+// clientTraceKey is not known.
 func (w *wire) hook(ctx context.Context) context.Context {
 	w.trace.GetConn, w.trace.GotConn = w.getConn, w.gotConn
 	w.trace.WroteHeaders, w.trace.GotFirstResponseByte = w.wroteHeaders, w.answered
@@ -41,9 +43,9 @@ func (w *wire) hook(ctx context.Context) context.Context {
 	return ctx
 }
 
-// clientTraceKey is the key that httptrace looks up a trace by. With it the
-// attempt itself can be the context that holds the trace. Another context for
-// each request would cost as much as all four hooks.
+// clientTraceKey is the key under which httptrace looks up a context's trace.
+// Because it is known, an attempt can itself be the context that has the trace.
+// Another context for each request would cost as much as all four hooks.
 var clientTraceKey = func() any {
 	var asked keyOf
 	httptrace.ContextClientTrace(&asked)
@@ -78,9 +80,10 @@ func (w *wire) getConn(address string) {
 	w.attempt.grant.leaves()
 }
 
-// gotConn is called with the connection that the request will be sent on.
-// Before it sends, HTTP/2 looks at the context once more. HTTP/1 does not, so
-// the connection is made to fail: no other request uses it.
+// gotConn is called with the connection that the request will be sent on. If
+// the request was sent before, gotConn ends the attempt. HTTP/2 looks at the
+// context once more before it sends. HTTP/1 does not, so gotConn makes the
+// connection fail. No other request uses that connection.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	again := w.wrote
@@ -101,9 +104,9 @@ func (w *wire) wroteHeaders() {
 	w.attempt.grant.sent()
 }
 
-// answered is called with the first byte of an answer. If Base sends again in
-// the same context after that, it is a request of its own and no replay, such
-// as one with credentials after a 401.
+// answered is called with the first byte of an answer. After an answer, Base
+// may send another request in the same context, for example one with
+// credentials after a 401. That is a new request and no replay.
 func (w *wire) answered() {
 	w.mu.Lock()
 	w.wrote = false
@@ -143,8 +146,8 @@ func replay(req *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// maxReplays is how many times a request is sent again after the server ignored
-// it. net/http tries HTTP/2 as often.
+// maxReplays is how many times a request is sent again if the server closes the
+// connection or refuses the stream. net/http has the same limit for HTTP/2.
 const maxReplays = 6
 
 // replayError says that the server ignored a request again and again.

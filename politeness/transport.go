@@ -15,9 +15,9 @@ import (
 //
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
-// AttemptTimeout ends. So close every body: an open one delays its host. If a
-// request waits only for an open body and nobody reads that for 5 s, the log
-// names the body's URL once.
+// AttemptTimeout ends. So close every body: an open body delays the other
+// requests to its host. If a request waits only for an open body, and nobody
+// reads that body for 5 s, the log names the body's URL once.
 //
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. It must not be copied, nor its fields be changed, after
@@ -32,10 +32,10 @@ type Transport struct {
 
 	// AttemptTimeout limits each request, from the end of its wait to the end
 	// of its body. http.Client.Timeout cannot do that, because it includes the
-	// wait: a client with a short one gets a DelayError for every busy host. 0:
-	// 30 s. Negative: none. A connection that was switched to another protocol
-	// (101) is no longer timed; its slot is freed after this time. A switch
-	// that the request did not ask for with Upgrade is an error.
+	// wait: if it is short, requests to a busy host fail with a DelayError. 0:
+	// 30 s. Negative: none. After a switch to another protocol (101), the
+	// connection may stay open for longer, but its slot is freed after this
+	// time. A switch that the request did not ask for with Upgrade is an error.
 	AttemptTimeout time.Duration
 
 	own     Limiter
@@ -57,8 +57,8 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// CloseIdleConnections calls the method of Base, if it has one.
-// http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections closes the idle connections of Base, if Base can do
+// that. http.Client.CloseIdleConnections calls this method.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -66,14 +66,15 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // RoundTrip waits until the request's host may be asked and makes the request.
-// Its errors are those of [Limiter.Acquire] and of Base. A request without a
-// host goes straight to Base. A request whose target (URL.Opaque, in absolute
-// form) names another host than its URL or its Host header is an error, because
-// it would reach that host at the pace of this one.
+// It returns the errors of [Limiter.Acquire] and of Base, and some of its own.
+// A request without a host goes straight to Base. A request whose target
+// (URL.Opaque, in absolute form) names another host than its URL or its Host
+// header is an error, because it would reach that host at the pace of this one.
 //
-// net/http may send a request a second time by itself, because the server
-// closed a connection or refused an HTTP/2 stream without an answer. RoundTrip
-// treats that as a new request: it waits for its host, and Base makes it anew.
+// If the server closes a connection or refuses an HTTP/2 stream without an
+// answer, net/http may send the request again by itself. If the host's requests
+// have an interval, RoundTrip prevents this and makes a new request instead,
+// which waits for the host. It does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return t.base().RoundTrip(req)
@@ -93,7 +94,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer that was told of the grant has ended it
+		if ctx := req.Context(); ctx.Err() != nil { // a Trace or Observer may end it when told of the grant
 			if sent.Body != nil {
 				sent.Body.Close()
 			}
@@ -128,8 +129,7 @@ func (t *Transport) begin(ctx context.Context, a *attempt) time.Time {
 		t.watched.Do(func() { t.watch = new(watch) })
 		a.watch = t.watch
 	}
-	// An abandoned body must not keep the slot: the end of the context frees
-	// it.
+	// The end of the context frees the slot, even if nobody closes the body.
 	if grant.ends {
 		a.left = context.AfterFunc(ctx, a.leave)
 	}
@@ -151,7 +151,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 	sent := fresh.WithContext(a)
 	resp, err = t.base().RoundTrip(sent)
 	var latency time.Duration
-	if a.grant.limiter.Adaptive.Factor > 0 { // else nothing uses the latency
+	if a.grant.limiter.Adaptive.Factor > 0 { // otherwise nothing uses the latency
 		latency = time.Since(start)
 	}
 	if err != nil {
