@@ -37,11 +37,11 @@ func NewTransport(opts Options) (*Transport, error) {
 }
 
 // NewClient returns an http.Client that obeys robots.txt and paces its
-// requests. It has a NewTransport, with a zero politeness.Limiter if opts has
-// none: one request a second and one at a time for each host, and Crawl-delay
-// and Retry-After are obeyed. The client has no Timeout, because that would
-// count the time spent waiting. Options.AttemptTimeout limits each attempt
-// instead.
+// requests. Its Transport is made by NewTransport. If opts has no Limiter, a
+// zero politeness.Limiter is used. It allows each host one request a second and
+// one at a time, and obeys Crawl-delay and Retry-After. The client has no
+// Timeout, because a Timeout would include the time spent waiting.
+// Options.AttemptTimeout limits each attempt instead.
 func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
 		opts.Limiter = new(politeness.Limiter)
@@ -58,11 +58,12 @@ func (t *Transport) Checker() *Checker { return t.checker }
 
 // RoundTrip sends the request if robots.txt allows it. Besides the errors of
 // Base, it returns *DisallowedError, *IdentityError, and the errors of
-// Checker.Check. A redirect to a host longer than a name can be is an error
-// too.
+// Checker.Check. A redirect to a host that is longer than a name in the DNS can
+// be is an error too.
 //
-// What is sent is what was judged. Host is written as in the request for
-// robots.txt, however the request spells it, and there is one User-Agent.
+// What is sent is what was judged. The Host is spelt as in the request for
+// robots.txt, even if the caller spells it differently. A request has exactly
+// one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, s, err := t.prepare(req)
 	if err != nil {
@@ -130,8 +131,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
-	// The Limiter is also told that there is no Crawl-delay. Otherwise it would
-	// keep the last one.
+	// If the rules have no Crawl-delay, the Limiter is told that too. Otherwise
+	// it would keep the last Crawl-delay.
 	s := &sent{Context: req.Context(), opts: &t.cfg.page, tells: d.Reason.knowsGroup(), crawlDelay: d.CrawlDelay}
 	if o := t.cfg.Observer; o != nil && o.Decided != nil {
 		s.decision = new(d)
@@ -152,7 +153,8 @@ func (t *Transport) prepare(req *http.Request) (*http.Request, *sent, error) {
 }
 
 // identify checks a User-Agent that differs from Options.UserAgent. If it
-// contains none of the product tokens, identify returns an error or logs that.
+// contains none of the product tokens, identify returns an error with
+// Options.StrictIdentity. Otherwise it logs the first such User-Agent.
 func (t *Transport) identify(agent string) error {
 	for _, token := range t.cfg.tokens {
 		if names(agent, token) {
@@ -167,7 +169,8 @@ func (t *Transport) identify(agent string) error {
 	return nil
 }
 
-// CloseIdleConnections closes the idle connections of Base, if it can.
+// CloseIdleConnections closes the idle connections of Base, if Base can do
+// that.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -14,15 +14,15 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn is a connection on which each request is answered by the same
-// response at once, robots.txt by its own. It costs next to nothing, so that
-// what is measured is the client.
+// A cannedConn is a connection that answers each request at once: a request for
+// robots.txt with that file, and any other with the same page. It costs next to
+// nothing, so a benchmark measures only the client.
 type cannedConn struct {
 	net.Conn     // nil: nothing else is called
 	page, robots []byte
 	answers      chan []byte
 	closed       chan struct{}
-	left         []byte // of the answer that is read
+	left         []byte // the unread rest of the current answer
 }
 
 func (c *cannedConn) Write(p []byte) (int, error) {
@@ -56,7 +56,7 @@ func (c *cannedConn) SetDeadline(time.Time) error      { return nil }
 func (c *cannedConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
 
-// cannedTransport is net/http's, over connections that answer with a page.
+// cannedTransport returns an http.Transport whose connections are cannedConns.
 func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	answer := func(kind, body string) []byte {
 		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
@@ -70,8 +70,9 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	return t
 }
 
-// wholeRequests are a bare http.Transport, and others that add to it. The pace
-// is a nanosecond: no request waits, but each is watched as one that is paced.
+// wholeRequests returns a bare http.Transport and three transports around
+// others like it, by name, and their names in order. The pace is a nanosecond.
+// So no request waits, but each is watched like any paced request.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
@@ -97,8 +98,8 @@ func fetchWhole(tb testing.TB, rt http.RoundTripper, req *http.Request, buf []by
 	}
 }
 
-// BenchmarkWhole is a whole request, from RoundTrip to its body's end, over a
-// connection that costs nothing.
+// BenchmarkWhole measures a whole request, from RoundTrip to the body's end,
+// over a connection that costs next to nothing.
 func BenchmarkWhole(b *testing.B) {
 	for _, page := range []struct{ name, kind, body string }{
 		{"text", "text/plain", strings.Repeat("x", 1000)},
@@ -119,9 +120,10 @@ func BenchmarkWhole(b *testing.B) {
 	}
 }
 
-// What robots.txt, the pace and the state of the page add to the allocations of
-// a bare http.Transport. Four of them are for its own watch over a context that
-// can end, which the bare one's cannot.
+// TestAllocationsOfAWholeRequest limits how many allocations robots.txt, the
+// pace and the examination of the page add to those of a bare http.Transport. A
+// paced request's context can end, which the bare request's cannot. Four of the
+// allocations are net/http's own, to watch that context.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has net/http's pools drop what they hold")

@@ -34,8 +34,7 @@ func asSent(URL string) string {
 var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}
 
 // decide returns the error with which robots.txt would refuse a request of c
-// for u, or the error that kept it from finding out. It returns nil if u is
-// allowed.
+// for u, or the error that prevented the check. It returns nil if u is allowed.
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	ctx := c.Context
 	if ctx == nil {

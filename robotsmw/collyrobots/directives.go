@@ -16,9 +16,9 @@ import (
 
 // Directives returns what a page says about itself to this crawler: its
 // X-Robots-Tag and, in HTML, its robots metas. It obeys Options.Page, for
-// example HeadOnly. It takes the body that colly has for the complete page,
-// because it cannot see whether MaxBodySize has cut it. If the answer is not
-// the page but a refusal, such as the challenge of a wall, Refusal says so.
+// example HeadOnly. It treats colly's body as the complete page, because it
+// cannot see whether MaxBodySize has cut that body. If the answer is not the
+// page but a refusal, such as the challenge of a wall, Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	refused, _ := refusal.Of(answerOf(page))
 	if refused.Sure {
@@ -69,7 +69,8 @@ func (x *Extension) Indexable(page *colly.Response) bool {
 	return !said.NoIndex() && !said.Refusal.Sure
 }
 
-// isHTML reports whether page is HTML and has the beginning of its body.
+// isHTML reports whether page is HTML and has a body. A 206 does not count,
+// because its body may not be the beginning of the page.
 func isHTML(page *colly.Response) bool {
 	if len(page.Body) == 0 || page.StatusCode == http.StatusPartialContent {
 		return false
@@ -111,7 +112,7 @@ func first(h http.Header, name string) string {
 // and each link say about following it. It returns no links if the page is not
 // HTML or is surely a refusal. Links with rel="nofollow" may be followed,
 // unless ObeyRelNoFollow is set. Links does not ask robots.txt, because it
-// would have to wait for it. Visit, Follow and Checker ask it.
+// might have to wait for the file. Visit, Follow and Checker ask robots.txt.
 func (x *Extension) Links(page *colly.Response) (*pagelinks.Page, error) {
 	said := x.Directives(page)
 	body := page.Body

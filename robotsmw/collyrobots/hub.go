@@ -20,17 +20,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// ErrBypassed is the error of requests after somebody has set a transport that
-// the extension cannot use: one that dials by itself, although
-// Options.RefuseAddress has to see each address. Nothing is sent then.
+// ErrBypassed is the error of every request after a transport was set that
+// hides addresses from Options.RefuseAddress. Such a transport has a dial
+// function of its own, or is not an *http.Transport. Nothing is sent then.
 var ErrBypassed = errors.New("collyrobots: refused, because the transport that was set after Attach (SetProxy, SetProxyFunc, " +
 	"SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: give it a " +
 	"net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, or the proxy as Options.Proxy")
 
 // A hub handles the requests of a collector and of all its clones, which share
 // one of colly's backends. It keeps its own client in that backend. If a
-// transport is set on one of the collectors later, wherever and whenever, the
-// hub sends by that transport.
+// transport is set on any of the collectors later, the hub sends by that
+// transport.
 type hub struct {
 	backend backend
 	guard   http.RoundTripper // the transport that colly's client gets
@@ -117,7 +117,7 @@ func (h *hub) sync() error {
 	return h.refused
 }
 
-// take makes t the transport that sends.
+// take makes t the transport that sends, unless admit refuses t.
 func (h *hub) take(t http.RoundTripper) {
 	before := h.base.Load()
 	base, err := admit(t, h.opts.limiter, h.opts.refuse)
@@ -168,7 +168,7 @@ func admit(t http.RoundTripper, limiter *politeness.Limiter, refuse func(netip.A
 
 // dials reports whether a transport has a dial function of its own.
 func dials(t *http.Transport) bool {
-	//lint:ignore SA1019 who still uses these is to be noticed
+	//lint:ignore SA1019 a transport that still uses these has to be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }
 
@@ -197,7 +197,8 @@ func (h *hub) timeOf() time.Duration {
 	return h.timeout
 }
 
-// pass is called for each request before colly takes the client.
+// pass is called for each request before colly takes the client. It reports
+// whether one of the rules applies to domain.
 func (h *hub) pass(g *gate, domain string, rules []*colly.LimitRule) bool {
 	h.sync()
 	if len(rules) == 0 {
@@ -230,7 +231,7 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.leaves()
 	}
 	resp, err := (*h.base.Load()).RoundTrip(req)
-	if p != nil { // colly's proxy switchers store there which proxy they chose
+	if p != nil { // colly's proxy switchers note their choice in the context
 		p.proxy, _ = req.Context().Value(colly.ProxyURLKey).(string)
 	}
 	return resp, err
@@ -254,8 +255,8 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return j.CookieJar.Cookies(u)
 }
 
-// same reports whether two transports are the same. Their type may be one that
-// cannot be compared: then the answer is true if both have that type.
+// same reports whether two transports are the same. Values of some types cannot
+// be compared: two transports of one such type count as the same.
 func same(a, b http.RoundTripper) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

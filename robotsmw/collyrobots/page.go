@@ -16,7 +16,7 @@ type page struct {
 	count *counters
 	since time.Time // when the request came to the guard
 	left  bool      // the request has been sent
-	proxy string    // the proxy that it was sent by, as colly's switchers tell
+	proxy string    // the proxy that colly's switcher chose; "": none
 }
 
 type pageKey struct{}

@@ -20,7 +20,7 @@ type guard struct {
 	hub *hub
 }
 
-// sender is what all guards of an Extension share.
+// sender has what all guards of an Extension share.
 type sender struct {
 	inner  *robotsmw.Transport
 	agent  string // Options.UserAgent
@@ -68,7 +68,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	g.tries.succeeded(root)
 	resp.Request = req
-	if p.proxy != "" { // colly looks for it in the request that it made
+	if p.proxy != "" { // colly looks for the proxy in its own request, which is root
 		*root = *root.WithContext(context.WithValue(root.Context(), colly.ProxyURLKey, p.proxy))
 	}
 	g.count.fetched.Add(1)
@@ -80,8 +80,8 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // fail counts why a request failed, and returns the error that colly's users
-// expect. root is the request that colly made. sent reports whether its last
-// hop was sent.
+// expect. root is the request that colly made. sent reports whether the last
+// hop of root was sent.
 func (g *guard) fail(root *http.Request, sent bool, err error) error {
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
 		if errors.Is(err, robotsmw.ErrUnreachable) {
@@ -89,7 +89,7 @@ func (g *guard) fail(root *http.Request, sent bool, err error) error {
 		} else {
 			g.count.disallowed.Add(1)
 		}
-		own := *blocked // its URL is that of the request, which may still change
+		own := *blocked // with a copy of the URL, because the request's URL may still change
 		u := *own.Decision.URL
 		own.Decision.URL = &u
 		err = &blockedError{&own}

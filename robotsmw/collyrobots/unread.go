@@ -34,7 +34,7 @@ const maxAhead = 16 << 20
 // that it waits for them.
 const patience = 100 * time.Millisecond
 
-// keep watches a response until somebody reads its body.
+// keep watches a response until its body is read ahead, read or closed.
 func (u *unread) keep(resp *http.Response) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
@@ -98,13 +98,13 @@ type heldBody struct {
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
-	err   error // what reading returns after ahead
+	err   error // the error that reading returns once ahead is empty
 }
 
 // readAhead reads the body into memory, unless somebody has already begun to
 // read it.
 func (b *heldBody) readAhead() {
-	b.mu.Lock() // before release: a Read that comes next waits for the end
+	b.mu.Lock() // before release, so that a Read waits until all is read ahead
 	defer b.mu.Unlock()
 	if !b.list.release(b) {
 		return

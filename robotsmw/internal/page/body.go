@@ -14,10 +14,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// A Body is the body of an HTML page. It passes the body on as it is read, and
-// keeps a copy of the beginning. Reading costs that copy and, without a content
-// coding, a search for relevant tags. The call that asks for directives does
-// the rest.
+// A Body is the body of an HTML page. It passes the body on to the reader, and
+// keeps a copy of the beginning. Without a content coding, it also searches
+// what is read for relevant tags and, at the end, for marks of bot walls. Says
+// does the rest.
 type Body struct {
 	io.ReadCloser
 	opts   *Options
@@ -39,12 +39,12 @@ type Body struct {
 
 	// The marks of bot walls in the page.
 	refusal *refusal.Refusal // nil: none
-	marked  int              // how many bytes of the page were searched for them
+	marked  int              // how many bytes of the page were searched for marks
 
 	// What was read ahead of the caller.
 	ahead    []byte
 	aheadErr error
-	reading  chan aheadRead // the result of a read that outlasts the time limit
+	reading  chan aheadRead // will have the result of a read that outlasts readAhead
 	closed   bool
 }
 
@@ -57,8 +57,8 @@ const (
 	endedEarly
 )
 
-// maxCoded is the most bytes that coded holds. It is enough for all that is
-// examined, even of a page that could not be compressed.
+// maxCoded is how many bytes coded holds at most. They decode to all that is
+// examined, even if the page could not be compressed.
 const maxCoded = htmlmeta.Window + 4<<10
 
 // Tokens returns the product tokens whose directives are looked for.
@@ -132,7 +132,8 @@ func (b *Body) finish() {
 
 // lookForMarks searches the part of the page that was read for marks of bot
 // walls. A mark found before is dropped if the page turns out to be longer than
-// a wall's page. The copy alone may not show that.
+// a wall's page. The copy may be shorter than the page, so the body's length is
+// used too.
 func (b *Body) lookForMarks() {
 	page := b.scanner.Bytes()
 	page = page[:min(len(page), refusal.Window)]
@@ -142,7 +143,7 @@ func (b *Body) lookForMarks() {
 	b.marked, b.refusal = len(page), nil
 	whole := b.read + max(b.left, 0)
 	if r, ok := refusal.OfPage(&http.Response{StatusCode: b.status, ContentLength: whole}, page); ok {
-		found := r // else r itself would be allocated for every page
+		found := r // a copy; without it, r would be allocated for every page
 		b.refusal = &found
 	}
 }
@@ -165,7 +166,7 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
-	if b.decode != nil || b.ended == notEnded { // else finish has done this, and dropped the copy
+	if b.decode != nil || b.ended == notEnded { // otherwise finish has done this, and dropped the copy
 		b.lookForMarks()
 	}
 	b.found = b.scanner.Directives()
@@ -178,9 +179,9 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	return b.found, b.refusal, b.state
 }
 
-// scanCoded decodes what has been read of the body, from its beginning. The
-// decoder may meet a cut end, which is not an error. It decodes no more than is
-// examined, however much follows.
+// scanCoded decodes and scans what has been read of the body, from the
+// beginning. If the end is missing, that is not an error. It decodes at most
+// htmlmeta.Window bytes, because no more are examined.
 func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return
@@ -204,8 +205,8 @@ func (b *Body) scanCoded() {
 	switch {
 	case b.ended == notEnded:
 	case err == nil:
-		// The coded page has ended, even if the caller stopped here and did not
-		// wait for the end of the body.
+		// The decoded page has ended, or has filled the window. This holds even
+		// if the caller did not wait for the end of the body.
 		b.state = Complete
 	default:
 		b.state = Partial
@@ -227,11 +228,12 @@ type aheadRead struct {
 	err  error
 }
 
-// maxAhead is how many bytes, as sent, are read ahead.
+// maxAhead is how many bytes are read ahead at most. They count as sent, before
+// decoding.
 const maxAhead = 64 << 10
 
 // readAhead reads up to the end of the page's head, within limits of time and
-// size. A read that outlasts the time limit goes on: it ends when data comes or
+// size. A read that outlasts the time limit or ctx goes on until data comes or
 // the caller closes the body. The caller's next Read takes its result.
 func (b *Body) readAhead(ctx context.Context) {
 	timer := time.NewTimer(b.opts.ReadAhead)
@@ -263,7 +265,7 @@ func (b *Body) takeAhead(r aheadRead) {
 }
 
 // readFromAhead serves a Read from what was read ahead: the data, then the
-// error that came after it.
+// error that came after it. ok is false if nothing of these is left.
 func (b *Body) readFromAhead(p []byte) (n int, err error, ok bool) {
 	b.mu.Lock()
 	closed := b.closed

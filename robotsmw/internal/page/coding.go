@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A decodeFunc decodes a content coding.
+// A decodeFunc returns a reader that decodes a body with a content coding.
 type decodeFunc func(io.Reader) (io.Reader, error)
 
 // decoder returns the function that decodes the body, or nil if the body has no
@@ -35,8 +35,9 @@ func (o *Options) decoder(h http.Header) (decode decodeFunc, known bool) {
 	return func(r io.Reader) (io.Reader, error) { return o.Decoder(coding, r) }, true
 }
 
-// inflate decodes "deflate". This is the zlib format (RFC 9110 §8.4.1.2). Some
-// servers send bare deflate data (RFC 1951) instead.
+// inflate decodes the coding "deflate", which is the zlib format (RFC 9110
+// §8.4.1.2). It also decodes bare deflate data (RFC 1951), because some servers
+// send that instead. r must be an io.ReadSeeker.
 func inflate(r io.Reader) (io.Reader, error) {
 	b := r.(io.ReadSeeker)
 	z, err := zlib.NewReader(b)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// hasHTML reports whether resp has an HTML body, or at least its beginning. A
-// body without a type may be HTML.
+// hasHTML reports whether resp has a body that may be HTML. A body without a
+// Content-Type may be HTML. The body of a 206 does not count, because it may
+// not be the beginning of the page.
 func hasHTML(resp *http.Response, method string) bool {
 	switch code := resp.StatusCode; {
 	case code < 200, code == http.StatusNoContent, code == http.StatusPartialContent, code == http.StatusNotModified:
@@ -20,9 +21,9 @@ func hasHTML(resp *http.Response, method string) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(kinds, mayBeHTML)
 }
 
-// mayBeHTML reports whether a Content-Type is HTML or does not say. Browsers
-// take a body of no type, or of an unknown one, for HTML if it looks like HTML
-// (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
+// mayBeHTML reports whether a body with this Content-Type may be HTML. If the
+// type is missing or unknown, browsers treat a body that looks like HTML as
+// HTML (WHATWG MIME Sniffing §7.1). A parameter may follow without a semicolon.
 func mayBeHTML(contentType string) bool {
 	if contentType == "text/html" || strings.HasPrefix(contentType, "text/html;") {
 		return true
@@ -38,8 +39,8 @@ func mayBeHTML(contentType string) bool {
 	return !strings.Contains(kind, "/")
 }
 
-// charset returns the charset if htmlmeta has to know it, which is so for each
-// form of UTF-16. Otherwise it returns "".
+// charset returns the charset of the Content-Type if it is a form of UTF-16.
+// Otherwise it returns "", because htmlmeta has to know no other charset.
 func charset(h http.Header) string {
 	kind := h.Get("Content-Type")
 	if !strings.Contains(kind, "16") {

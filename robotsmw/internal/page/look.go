@@ -7,10 +7,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Look arranges that resp, the answer to a request with the method, is examined
-// while the caller reads it. If it returns a Body, that is now resp.Body. If
-// not, resp is unchanged, and the State is all that can be said about the body.
-// ctx limits reading ahead.
+// Look arranges that resp is examined while the caller reads it. method is the
+// request's method. If Look returns a Body, resp.Body is now that Body. If not,
+// resp is unchanged, and the State is all that can be said about the body. The
+// end of ctx ends reading ahead.
 func Look(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	switch {
 	case resp == nil:

@@ -19,10 +19,10 @@ type Options struct {
 	Decoder   func(coding string, body io.Reader) (io.Reader, error)
 }
 
-// A State says how much of a page its directives were taken from.
+// A State says how much of a page was examined for directives.
 type State uint8
 
-// The states, as robotsmw names and explains them.
+// The states. robotsmw.PageState explains them.
 const (
 	NotExamined State = iota
 	HeaderOnly

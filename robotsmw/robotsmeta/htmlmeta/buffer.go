@@ -2,14 +2,15 @@ package htmlmeta
 
 import "sync"
 
-// sizes are the sizes of the buffers that hold a page's beginning. They are
-// pooled by size, so that a page does not need an allocation of its own size.
+// sizes are the sizes of the buffers that hold a page's beginning. The buffers
+// are pooled by size, so most pages need no new one.
 var sizes = [...]int{32 << 10, 128 << 10, Window}
 
 var pools [len(sizes)]sync.Pool // of *[]byte
 
-// grown returns a buffer with the content of b and room for n bytes in all. If
-// that is another buffer, b goes back into its pool.
+// grown returns a buffer with the content of b and room for n bytes in all, or
+// for Window bytes if n is larger. If that is another buffer than b, it puts b
+// back into its pool.
 func grown(b *[]byte, n int) *[]byte {
 	if b != nil && n <= cap(*b) {
 		return b

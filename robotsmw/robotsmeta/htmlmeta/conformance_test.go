@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// sharedDir returns the directory with cases that are too large for this
-// tree, or skips the test.
+// sharedDir returns the directory with the cases that are too large for this
+// tree. COURTESY_SHARED names it, and a relative path begins at the module's
+// root. If the variable is unset, sharedDir skips the test.
 func sharedDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -58,9 +59,9 @@ func answers(d robotsmeta.Directives) map[string]any {
 	return a
 }
 
-// TestCasesOfOtherImplementations checks the cases of other implementations. If
-// a case has the field Ours, that is what this package should answer. Otherwise
-// it is the field Expect.
+// TestCasesOfOtherImplementations checks the cases of other implementations.
+// This package should answer what the field Ours of a case says or, if that is
+// missing, the field Expect.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// scanSlow tokenizes the whole page. Scan must find the same without that.
+// scanSlow tokenizes the whole page. Scan, which skips most of it, must find
+// the same.
 func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	s.Write(page)

@@ -6,9 +6,9 @@ import (
 )
 
 // TestPiecesOfAHostilePage writes hostile pages in pieces of 16 bytes, and asks
-// for the directives after each piece. Reading a page must not cost the square
-// of its length. In the end the scanner must know what it would know of the
-// page in one piece.
+// for the directives after each piece. The cost of a page must not grow with
+// the square of its length. In the end the scanner must have found what Scan
+// finds in the whole page.
 func TestPiecesOfAHostilePage(t *testing.T) {
 	const last = `--></script>"><meta name="robots" content="nofollow">`
 	pages := map[string]string{
@@ -29,7 +29,7 @@ func TestPiecesOfAHostilePage(t *testing.T) {
 			for p := []byte(whole); len(p) > 0; p = p[min(16, len(p)):] {
 				s.Write(p[:min(16, len(p))])
 				s.Directives()
-				if len(whole) < len(page) { // the longer pages are asked only for directives
+				if len(whole) < len(page) { // a page of full length is asked only for directives
 					s.HeadDone()
 				}
 			}

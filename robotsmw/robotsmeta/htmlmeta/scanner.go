@@ -16,7 +16,7 @@ import (
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: only what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // of the Content-Type; only UTF-16 matters; "": the first bytes tell
+	Charset  string   // the Content-Type's; only UTF-16 matters; "": the page's first bytes tell
 
 	decoder  decoder
 	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
@@ -34,10 +34,10 @@ type Scanner struct {
 	// The work caused by calls of Directives and HeadDone between pieces.
 	rework int // bytes read more than once
 	tried  int // how long buf was when the tokenizer last found an unfinished token
-	until  int // the end that it was asked to reach then
-	retry  int // how long buf must be before the next attempt, once rework is spent
+	until  int // the place that the tokenizer was to reach then
+	retry  int // how long buf must be for the next attempt if rework > maxRework
 
-	// The tokenizer's state, at buf[pos:].
+	// The state of the tokenizer, which goes on at buf[pos:].
 	pos       int
 	line      int // line breaks in buf[:lineAt]
 	lineAt    int
@@ -47,7 +47,8 @@ type Scanner struct {
 }
 
 // Write adds the next piece of the page. It always returns len(p) and no error.
-// What exceeds the window, or comes after Finish, is ignored.
+// It ignores bytes beyond the window, and all pieces once Done reports true or
+// after Finish.
 func (s *Scanner) Write(p []byte) (int, error) {
 	if s.finished || s.Done() {
 		return len(p), nil
@@ -72,8 +73,7 @@ func (s *Scanner) Grow(n int) {
 	}
 }
 
-// Finish ends the page. It releases what is no longer needed of the page;
-// Directives stays correct.
+// Finish ends the page. It drops all of the page that Directives does not need.
 func (s *Scanner) Finish() {
 	if s.finished {
 		return
@@ -125,8 +125,9 @@ func (s *Scanner) Directives() robotsmeta.Directives {
 	return s.found
 }
 
-// maxRework is how many bytes of a page may be read again because Directives or
-// HeadDone is called between pieces.
+// maxRework is how many bytes of a page are read again without restriction when
+// Directives or HeadDone is called between pieces. Beyond that, the page is
+// examined less often.
 const maxRework = 16 * Window
 
 // tokenize reads the tokens of buf[pos:] that begin before end. It leaves pos
@@ -162,7 +163,7 @@ func (s *Scanner) tokenize(end int) {
 			}
 		case html.EndTagToken:
 			s.endTag(z)
-		default: // a text or a comment; the end of buf may cut it short
+		default: // a text, comment or doctype; the end of buf may cut it short
 			if at >= len(s.buf) {
 				return
 			}
@@ -212,7 +213,7 @@ func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw 
 		s.bodyBegins()
 	}
 	if s.foreign > 0 {
-		// In <svg>, even a <title> contains elements.
+		// In <svg> and <math>, even a <title> contains elements.
 		z.NextIsNotRawText()
 		s.bodyBegins()
 		return false
@@ -288,10 +289,11 @@ func (s *Scanner) search() {
 		}
 		budget -= t.i
 		if state == tagCut || budget < 0 {
-			// The tag may still get its end, or be text in a script and hide
-			// another tag. So let the tokenizer read all of buf. Search again
-			// when at least as much again has arrived, so that a tag without an
-			// end is not read over and over.
+			// The tag may get its end in a later piece, or be text in a script
+			// and hide another tag. Or tags overlap too often. In each case
+			// the tokenizer reads all of buf. The next search begins when buf
+			// has grown by as much as it has from the tag on, so that a tag
+			// without an end is not read over and over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

@@ -10,9 +10,9 @@ import (
 // "<" at the end of b counts too, because an "m" may follow in the next piece.
 // If there is none, nextM returns len(b).
 //
-// Nearly all of a page is skipped here. Tags come in clusters, so nextM
-// compares words of eight bytes for a stretch after each "<", and then jumps to
-// the next "<". While these jumps are short, the stretches become longer.
+// nextM skips nearly all of a page. Because tags come in clusters, it compares
+// words of eight bytes for a stretch, jumps to the next "<", and begins another
+// stretch there. While these jumps are short, the stretches become longer.
 func nextM(b []byte, from int) int {
 	stretch := minStretch
 	for i := from; ; {
@@ -52,9 +52,9 @@ func nextM(b []byte, from int) int {
 func isM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
 
 const (
-	minStretch = 64   // bytes that are compared as words in a row
-	maxStretch = 1024 // the most of them
-	near       = 64   // a jump over more bytes is faster than words
+	minStretch = 64   // the shortest stretch, in bytes
+	maxStretch = 1024 // the longest stretch, in bytes
+	near       = 64   // the longest jump, in bytes, that counts as short
 )
 
 const (
@@ -62,10 +62,10 @@ const (
 	highs = 0x80 * ones
 )
 
-// noM compares w[i:i+8] with "<" and w[i+1:i+9] with "m", byte by byte. In the
-// result the high bit of each byte is set where they differ. Bits 5 and 7 do
-// not count: bit 5 turns "m" into "M", and without bit 7 the addition carries
-// nothing into the next byte. So a clear bit is only a place to look at.
+// noM looks for "<m" at the eight places from w[i] on. Each byte of the result
+// stands for one place. Its high bit is set if there is no "<m". If it is
+// clear, there may be one. Bits 5 and 7 are not compared: bit 5 turns "m" into
+// "M", and without bit 7 the addition carries nothing into the next byte.
 func noM(w *[65]byte, i int) uint64 {
 	differ := (binary.LittleEndian.Uint64(w[i:]) ^ '<'*ones) | (binary.LittleEndian.Uint64(w[i+1:]) ^ 'm'*ones)
 	return differ&(0x5f*ones) + 0x7f*ones

@@ -24,8 +24,8 @@ func checkNextM(t *testing.T, b []byte, from int) {
 }
 
 // TestNextM_AtEveryOffset checks that a tag is found at any place among the
-// bytes that are skipped at once. It does so with tags near the beginning, with
-// distant ones, and with none.
+// bytes that are skipped at once. The page begins with no other tag, with one,
+// with a cluster of tags, or with two distant ones.
 func TestNextM_AtEveryOffset(t *testing.T) {
 	for size := range maxStretch {
 		if size > 210 && size < maxStretch-3 {

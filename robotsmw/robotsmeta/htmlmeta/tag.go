@@ -39,8 +39,8 @@ func (t *tagReader) next() (key, value []byte, state tagState) {
 		i++
 	}
 	if i+8 < len(b) {
-		// Bit 6 is set in letters, and in nothing that ends a key. So the bytes
-		// before the first without it belong to the key.
+		// Bit 6 is set in every letter, and in no byte that ends a key. So all
+		// bytes before the first byte without bit 6 belong to the key.
 		if x := ^binary.LittleEndian.Uint64(b[i:]) & (0x40 * ones); x == 0 {
 			i += 8
 		} else {
@@ -102,7 +102,7 @@ func skipSpace(b []byte, from int) int {
 	return from
 }
 
-// classes says for each byte what it ends.
+// classes says of each byte whether it is white space, and what it ends.
 var classes = func() (e [256]uint8) {
 	for _, c := range []byte(" \t\n\r\f") {
 		e[c] = white | endsKey | endsValue
