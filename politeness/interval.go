@@ -192,9 +192,9 @@ func (l *Limiter) retime(h *host, now time.Duration) {
 }
 
 func (l *Limiter) retimeLine(h *host, line *grantRing, now time.Duration) {
-	// Only the first request has to know, unless others heed their estimate or
-	// have to be refused for a long Crawl-delay. So a long queue is seldom
-	// walked.
+	// Usually only the first request needs its new estimate. The others are
+	// walked too in the robots queue, if a request heeds its estimate, or if
+	// requests have to be refused for a long Crawl-delay.
 	all := line == &h.robots || h.heeding > 0 || h.learnt != nil && h.learnt.crawl > l.set.maxCrawl
 	g := line.first
 	if g == nil {

@@ -360,7 +360,7 @@ func (h *host) count(g *Grant, n int32) {
 // changes, or to be refused when the estimate is too late.
 func (g *Grant) heeds() bool { return g.limit != forever || g.trace != nil }
 
-// ahead returns how many requests are before g if it joins its line.
+// ahead returns how many requests would be before g if g joined its line now.
 func (h *host) ahead(g *Grant) int {
 	if g.exempt {
 		return int(h.exempt)

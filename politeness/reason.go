@@ -21,8 +21,8 @@ import "time"
 // There may be more in later versions. "" says that the request did not wait.
 type Reason string
 
-// why is a Reason in one byte, because it lies on the stack of each request
-// that waits.
+// why holds a Reason in one byte, because each request that waits has one on
+// its stack.
 type why uint8
 
 const (

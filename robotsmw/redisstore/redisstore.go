@@ -107,8 +107,8 @@ return 0`)
 // context. A lock that could not be freed expires by itself.
 const unlockTimeout = time.Second
 
-// TryLock takes the lock of the key for ttl, and returns true. If another
-// caller holds the lock, it returns false.
+// TryLock takes the lock of the key for ttl. It returns a function that frees
+// the lock, and true. If another caller holds the lock, it returns false.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

@@ -175,8 +175,9 @@ func (d Directives) union(other Directives) Directives {
 	return u
 }
 
-// smaller returns the stricter of two limits. -1 means no limit. A limit that
-// was not said, as saidA and saidB tell, does not count.
+// smaller returns the stricter of two limits. -1 means no limit. saidA and
+// saidB report whether a and b were said. A limit that was not said does not
+// count.
 func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 	switch {
 	case !saidB:

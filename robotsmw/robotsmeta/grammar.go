@@ -132,8 +132,8 @@ func (r *reader) named(s string, colon int, tokens []string) int {
 		name = rest
 	}
 	// A colon before a digit belongs to a time whose date could not be read. If
-	// the text before it were taken for a name, the rest of the line would go
-	// to a robot named "3 Dec 2025 13".
+	// the text before the colon were taken for a name, the rest of the line
+	// would go to a robot named "3 Dec 2025 13".
 	if r.scopes && isName(name) && (colon+1 == len(s) || !isDigit(s[colon+1])) {
 		if isNearly(name) {
 			r.unknown(name, s[start:colon+1])

@@ -9,11 +9,11 @@ import (
 )
 
 // MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
-// RFC 9309 §2.5 allows as a parser's limit. Of a longer body, [Parse] reads the
-// lines that end within the first MaxSize bytes. So a line cut in half never
-// becomes a shorter rule that matches more. Of a file longer than MaxSize, give
-// Parse at least MaxSize+1 bytes: in a body of exactly MaxSize bytes, Parse
-// takes the last line as whole.
+// RFC 9309 §2.5 allows as a parser's limit. If a body is longer, [Parse] reads
+// only the lines that end within the first MaxSize bytes. So a line cut in half
+// never becomes a shorter rule that matches more. If a file is longer than
+// MaxSize, give Parse at least MaxSize+1 of its bytes: if a body has exactly
+// MaxSize bytes, Parse treats its last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any

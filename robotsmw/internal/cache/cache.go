@@ -207,9 +207,9 @@ func (c *Cache) Size() (origins int, bytes int64) {
 	return origins, c.bytes.Load()
 }
 
-// admit makes room for a new origin. It returns false if it cannot, or if an
-// entry stands for the origin's domain. until is then the time at which that
-// may have changed.
+// admit makes room for a new origin. It returns false if there can be no room,
+// or if an entry stands for the origin's domain. Then until is when the next
+// call may succeed.
 func (s *shard) admit(name string, now time.Time) (until time.Time, ok bool) {
 	s.release(now)
 	if s.folded > 0 {
@@ -320,7 +320,8 @@ func (s *shard) evict(e *entry) {
 	s.forget(e)
 }
 
-// forget removes an entry from the map, after drop has removed it elsewhere.
+// forget removes an entry from the map of entries. drop must have removed it
+// from the list, the heap and the counts before.
 func (s *shard) forget(e *entry) {
 	s.cool(e)
 	delete(s.entries, e.origin)

@@ -6,10 +6,10 @@ import "sync/atomic"
 // target, in a time that hardly depends on how many there are. Each rule is
 // filed in a bucket under the hash of a key. The key of a literal rule is a
 // beginning of its pattern (prefix.go). The key of a rule with wildcards is
-// four bytes of its pattern (gram.go). The buckets are one behind the other in
-// rules, so the index only has to keep where each begins. Before it looks into
-// a bucket, it asks a filter whether anything is filed under the hash. For most
-// targets hardly anything is.
+// four bytes of its pattern (gram.go). The buckets lie one behind the other in
+// rules, so the index only has to keep where each bucket begins. Before the
+// index looks into a bucket, it asks a filter whether a rule may be filed under
+// the hash. For most targets, the answer is nearly always no.
 //
 // Rules without a key stand apart, before the first bucket, and are tried on
 // every target.

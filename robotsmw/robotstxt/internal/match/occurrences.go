@@ -3,8 +3,8 @@ package match
 // occurrences says where a target has each byte and each gram: the first place
 // and the last. A pattern may need a byte or gram that the target lacks, or has
 // only at earlier places than the pattern needs it. Then occurrences shows that
-// the pattern does not match, and the two need not be compared. So a group of
-// such patterns costs little more than reading the patterns.
+// the pattern does not match, and the pattern is not compared with the target.
+// So a group of such patterns costs little more than reading the patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte

@@ -65,7 +65,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
 // the rules first. It also returns how many steps the decision took after that.
-// A first search that was given up as dear is not counted.
+// If a first search was given up because it cost too much, its steps do not
+// count.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -152,9 +153,10 @@ func (s *Set) Compile() {
 	}
 }
 
-// Spent returns how many steps questions have taken so far, at how many steps
-// the rules are compiled, and whether they have been. For compiled rules, steps
-// is 0. A small group is never compiled: done is true and the others are 0.
+// Spent returns how many steps questions have taken so far (steps), at how many
+// steps the rules are compiled (price), and whether they are compiled (done).
+// For compiled rules, steps is 0. A small group is never compiled: its done is
+// true, and its steps and price are 0.
 func (s *Set) Spent() (steps, price int, done bool) {
 	x := s.index.Load()
 	if x == nil {
