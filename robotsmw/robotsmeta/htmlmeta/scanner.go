@@ -292,8 +292,9 @@ func (s *Scanner) search() {
 			// The tag may get its end in a later piece, or be text in a script
 			// and hide another tag. Or tags overlap too often. In each case
 			// the tokenizer reads all of buf. The next search begins when buf
-			// has grown by as much as it has from the tag on, so that a tag
-			// without an end is not read over and over.
+			// has grown by 4096 bytes and by as much as follows the tag's
+			// beginning, so that a tag without an end is not read over and
+			// over.
 			s.looked, s.suspect, s.keep, s.again = i, len(b), len(b), len(b)+max(4096, len(b)-i)
 			s.rework += len(b) - i
 			return

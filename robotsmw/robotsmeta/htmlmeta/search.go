@@ -63,7 +63,7 @@ const (
 )
 
 // noM looks for "<m" at the eight places from w[i] on. Each byte of the result
-// stands for one place. Its high bit is set if there is no "<m". If it is
+// stands for one place. If its high bit is set, there is no "<m". If it is
 // clear, there may be one. Bits 5 and 7 are not compared: bit 5 turns "m" into
 // "M", and without bit 7 the addition carries nothing into the next byte.
 func noM(w *[65]byte, i int) uint64 {
