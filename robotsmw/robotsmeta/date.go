@@ -218,7 +218,7 @@ func (d *dateReader) clock() bool {
 }
 
 // hours reads HH:MM[:SS] and, if basic is set, also HHMM[SS]. "AM" or "PM" may
-// follow, and then a fraction of a second.
+// follow, and a fraction of a second, in either order.
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -249,19 +249,7 @@ func (d *dateReader) hours(basic bool) bool {
 	if d.year != 0 {
 		d.accept()
 	}
-	start := d.i
-	d.spaces()
-	switch noon := strings.ToUpper(d.letters()); {
-	case noon == "AM" && 1 <= d.hour && d.hour <= 12:
-		d.hour %= 12
-	case noon == "PM" && 1 <= d.hour && d.hour <= 12:
-		d.hour = d.hour%12 + 12
-	default:
-		d.i = start
-	}
-	if d.year != 0 {
-		d.accept()
-	}
+	hasHalf := d.half()
 	if c := d.peek(); c == '.' || c == ',' {
 		start := d.i
 		d.i++
@@ -274,6 +262,29 @@ func (d *dateReader) hours(basic bool) bool {
 		if d.i == first || d.i < len(d.s) && isLetter(d.s[d.i]) && d.s[d.i]|0x20 != 'z' {
 			d.i, d.nano = start, 0
 		}
+	}
+	if !hasHalf {
+		d.half()
+	}
+	return true
+}
+
+// half reads which half of the day the hour is in: "AM" or "PM". If there is
+// neither, it reads nothing and returns false.
+func (d *dateReader) half() bool {
+	start := d.i
+	d.spaces()
+	half := strings.ToUpper(d.letters())
+	if half != "AM" && half != "PM" || d.hour < 1 || d.hour > 12 {
+		d.i = start
+		return false
+	}
+	d.hour %= 12
+	if half == "PM" {
+		d.hour += 12
+	}
+	if d.year != 0 {
+		d.accept()
 	}
 	return true
 }

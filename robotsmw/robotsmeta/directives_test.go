@@ -262,3 +262,14 @@ func TestRulesAsJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitKeepsAtMostSoManyBytes checks that what is cut off includes the comma
+// before it, which may be the byte after the limit.
+func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
+	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
+		var r reader
+		if got := r.limit("ab,cd,e", n); got != want || r.Truncated() != (n < 7) {
+			t.Errorf("limit %d: %q, want %q; truncated %v", n, got, want, r.Truncated())
+		}
+	}
+}

@@ -48,14 +48,14 @@ var wide = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// limit cuts s if it has more than n bytes. It keeps only whole items: those up
-// to the last comma among the first n+1 bytes.
+// limit cuts s if it has more than n bytes. It keeps only whole items: those
+// before the last comma among the first n+1 bytes.
 func (r *reader) limit(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	r.flags |= truncated
-	return s[:strings.LastIndexByte(s[:n+1], ',')+1]
+	return s[:max(strings.LastIndexByte(s[:n+1], ','), 0)]
 }
 
 // read reads one text. tokens is an argument because, as a field of r, it would
