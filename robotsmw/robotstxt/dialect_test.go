@@ -91,3 +91,20 @@ func TestGoogleDialect(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestRobotsTxtItself checks that /robots.txt is exempt in the dialects that
+// exempt it, and there only, whatever group the robot has.
+func TestRobotsTxtItself(t *testing.T) {
+	for _, dialect := range []Dialect{RFC9309, Google, Koster1996} {
+		f := dialect.Parse([]byte("user-agent: shut\ndisallow: /\n\nuser-agent: open\ndisallow:\n\nuser-agent: part\ndisallow: /x\n"))
+		for token, google := range map[string]Reason{"shut": ByRule, "open": EmptyGroup, "part": NoMatch, "nobody": NoGroup} {
+			want := IsRobotsTxt
+			if dialect == Google {
+				want = google
+			}
+			if m := f.Rules(token).Match("/robots.txt"); m.Reason != want || m.Allowed != (want != ByRule) {
+				t.Errorf("dialect %d, token %q: %+v, want the reason %v", dialect, token, m, want)
+			}
+		}
+	}
+}

@@ -142,7 +142,8 @@
 // bytes or six bytes more than its pattern has, whichever is greater. They do
 // not keep the file. Only text that [Match] returns as written can add to that:
 // each user-agent line of the robot after the first, and each pattern that is
-// not stored as it is written.
+// not stored as it is written. Such a pattern adds its stored form and eight
+// bytes.
 //
 // The owner of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.

@@ -44,6 +44,46 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAllRules checks the bound in the package doc. It is for groups
+// that take more than those of TestMemoryOfRules.
+func TestMemoryOfAllRules(t *testing.T) {
+	letters := func(i int) string { return string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26)}) }
+	for kind, pattern := range map[string]func(i int) string{
+		"the shortest":    func(i int) string { return "/" },
+		"two bytes":       func(i int) string { return "/" + letters(i)[:1] },
+		"three bytes":     func(i int) string { return "/" + letters(i) },
+		"six bytes":       func(i int) string { return "/" + letters(i) + "xyz" },
+		"seven bytes":     func(i int) string { return "/" + letters(i) + "wxyz" },
+		"short wildcard":  func(i int) string { return "/*" + letters(i) + "$" },
+		"short and long":  func(i int) string { return "/" + letters(i) + strings.Repeat("/long", i%10) },
+		"rewritten":       func(i int) string { return fmt.Sprint("/%7E", i) },
+		"escaped":         func(i int) string { return fmt.Sprint("/\u00e9", i) },
+		"escaped, long":   func(i int) string { return fmt.Sprint(strings.Repeat("/\u00e9", 20), i) },
+		"escaped, with *": func(i int) string { return fmt.Sprint("/\u00e9*", i) },
+	} {
+		for _, n := range []int{1, 8, 9, 20, 32, 33, 34, 60, 1000} {
+			var b strings.Builder
+			b.WriteString("user-agent: *\n")
+			limit := 200
+			for i := range n {
+				p := pattern(i)
+				b.WriteString("disallow: " + p + "\n")
+				limit += max(2*len(p), len(p)+6)
+			}
+			rules := parse(b.String()).Rules()
+			for rule := range rules.set.All() {
+				if rule.Written != rule.Form {
+					limit += len(rule.Form) + 8
+				}
+			}
+			if size := rules.Size(); size > limit {
+				t.Errorf("%s: %d rules take %d bytes, want at most %d", kind, n, size, limit)
+			}
+			checkSize(t, rules)
+		}
+	}
+}
+
 // checkSize checks that Size does not change when rules are compiled, and that
 // they never take more memory. Caches add Size and later subtract it.
 func checkSize(t *testing.T, rules *Rules) {

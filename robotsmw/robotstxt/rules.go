@@ -28,7 +28,9 @@ func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
 	groups, token := f.groupsFor(few[:0], tokens)
 	if len(groups) == 0 {
-		return &Rules{}
+		r := new(Rules)
+		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // the dialect decides about /robots.txt
+		return r
 	}
 	var agents [4]UserAgent
 	named := agents[:0]

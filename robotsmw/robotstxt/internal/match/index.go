@@ -41,9 +41,11 @@ type indexSizes struct {
 	buckets         uint32 // how many buckets there are; their starts take one word more
 }
 
-// memoryBound returns how many bytes of memory a Set and its owner may take.
-// nbytes is how many bytes the patterns take in the file. Only rules with very
-// short patterns, or with patterns that are not stored as written, take more.
+// memoryBound returns into how many bytes of memory an index must fit, together
+// with the rest of its Set and the Set's owner. nbytes is how many bytes the
+// patterns take in the file. If patterns are short, or not stored as written,
+// the rules alone may take more. Then the index is as small as fit makes it, so
+// that the bound in the package doc of robotstxt holds for all rules.
 func memoryBound(nbytes int) int { return 2*nbytes + 200 }
 
 const wordSize, wordBits = 4, 32
