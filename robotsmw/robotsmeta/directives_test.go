@@ -263,8 +263,8 @@ func TestRulesAsJSON(t *testing.T) {
 	}
 }
 
-// TestLimitKeepsAtMostSoManyBytes checks that what is cut off includes the comma
-// before it, which may be the byte after the limit.
+// TestLimitKeepsAtMostSoManyBytes checks that the comma before the part that is
+// cut off goes too. It may be the byte after the limit.
 func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
 	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
 		var r reader

@@ -20,7 +20,7 @@ const (
 	EmptyGroup                // the robot's group has no rule that could match anything: allowed
 	NoMatch                   // none of the rules in the robot's group matches: allowed
 	ByRule                    // a rule decides; Match.Kind says whether it allows
-	IsRobotsTxt               // the target is /robots.txt, which the dialect exempts (RFC 9309 §2.2.2): allowed
+	IsRobotsTxt               // the target is /robots.txt, exempt in the dialect (RFC 9309 §2.2.2): allowed
 	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
 )
 
