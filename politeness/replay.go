@@ -120,11 +120,19 @@ func (w *wire) isHTTP2(c net.Conn) bool {
 	return w.plainH2
 }
 
-// sendsPlainHTTP2 reports whether base sends HTTP/2 without TLS. For a base
-// that wraps another this is unknown, and the result is false.
+// sendsPlainHTTP2 reports whether base, or what it wraps, sends HTTP/2 without
+// TLS.
 func sendsPlainHTTP2(base http.RoundTripper) bool {
-	t, ok := base.(*http.Transport)
-	return ok && t.Protocols != nil && t.Protocols.UnencryptedHTTP2() && !t.Protocols.HTTP1()
+	for {
+		if t, ok := base.(*http.Transport); ok {
+			return t.Protocols != nil && t.Protocols.UnencryptedHTTP2() && !t.Protocols.HTTP1()
+		}
+		w, ok := base.(interface{ Unwrap() http.RoundTripper })
+		if !ok {
+			return false
+		}
+		base = w.Unwrap()
+	}
 }
 
 // canReplay reports whether req can be sent twice.

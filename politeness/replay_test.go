@@ -148,6 +148,53 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 // If a server refuses an HTTP/2 stream, the request is sent again on the same
 // connection, at the host's pace.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
+	plain := func() *http.Transport {
+		base := &http.Transport{Protocols: new(http.Protocols)}
+		base.Protocols.SetUnencryptedHTTP2(true)
+		return base
+	}
+	t.Run("TLS", func(t *testing.T) {
+		srv := httptest.NewUnstartedServer(nil) // for its certificate
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+		base := srv.Client().Transport.(*http.Transport).Clone()
+		config := srv.TLS.Clone()
+		srv.Close()
+		config.NextProtos = []string{"h2"}
+		ln, err := tls.Listen("tcp", "127.0.0.1:0", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuseStreams(t, ln, "https", base, base)
+	})
+	t.Run("without TLS", func(t *testing.T) {
+		base := plain()
+		refuseStreams(t, listen(t), "http", base, base)
+	})
+	t.Run("without TLS, wrapped", func(t *testing.T) {
+		base := plain()
+		refuseStreams(t, listen(t), "http", base, &wrapped{base})
+	})
+}
+
+// wrapped is a transport around another one that says so.
+type wrapped struct{ http.RoundTripper }
+
+func (w *wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln
+}
+
+// refuseStreams serves HTTP/2 and refuses every second stream. It fetches three
+// pages through base, which is dialer or wraps it.
+func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Transport, base http.RoundTripper) {
+	t.Helper()
 	const delay = 150 * time.Millisecond
 	var mu sync.Mutex
 	var seen []time.Time
@@ -184,17 +231,6 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 			}
 		}
 	}
-	srv := httptest.NewUnstartedServer(nil) // for its certificate
-	srv.EnableHTTP2 = true
-	srv.StartTLS()
-	base := srv.Client().Transport.(*http.Transport).Clone()
-	config := srv.TLS.Clone()
-	srv.Close()
-	config.NextProtos = []string{"h2"}
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer ln.Close()
 	var conns []net.Conn
 	var served sync.WaitGroup
@@ -211,10 +247,10 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 		}
 	})
 	defer served.Wait()
-	defer base.CloseIdleConnections()
+	defer dialer.CloseIdleConnections()
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: delay}}
 	for range 3 {
-		if err := fetch(t, tr, newGet(t, "https://"+ln.Addr().String()+"/page")); err != nil {
+		if err := fetch(t, tr, newGet(t, scheme+"://"+ln.Addr().String()+"/page")); err != nil {
 			t.Error(err)
 		}
 	}

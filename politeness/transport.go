@@ -23,7 +23,10 @@ import (
 // the response's Body. It must not be copied, nor its fields be changed, after
 // its first use.
 type Transport struct {
-	// Base makes the requests. nil: http.DefaultTransport.
+	// Base makes the requests. nil: http.DefaultTransport. If Base wraps an
+	// http.Transport that sends HTTP/2 without TLS, it must have a method
+	// Unwrap() http.RoundTripper that returns it. Otherwise requests that
+	// net/http sends again there may fail.
 	Base http.RoundTripper
 
 	// Limiter sets the pace. nil: a zero Limiter that belongs to this

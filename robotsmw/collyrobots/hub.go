@@ -174,12 +174,7 @@ func dials(t *http.Transport) bool {
 
 // build makes the politeness.Transport for the current timeout and base.
 func (h *hub) build() {
-	var base http.RoundTripper = (*outlet)(h)
-	if own := h.base.Load(); own != nil {
-		if t, ok := (*own).(*http.Transport); ok && t.Protocols != nil {
-			base = t // how resent requests are paced depends on its protocols
-		}
-	}
+	base := (*outlet)(h)
 	paced := &politeness.Transport{Base: base, Limiter: h.opts.limiter, AttemptTimeout: h.timeout}
 	if h.limited.Load() {
 		// After its wait for the host, a request waits for the slot of a
@@ -235,6 +230,15 @@ func (o *outlet) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.proxy, _ = req.Context().Value(colly.ProxyURLKey).(string)
 	}
 	return resp, err
+}
+
+// Unwrap returns the transport that sends. How politeness.Transport treats
+// requests that net/http sends again depends on that transport's protocols.
+func (o *outlet) Unwrap() http.RoundTripper {
+	if base := (*hub)(o).base.Load(); base != nil {
+		return *base
+	}
+	return nil
 }
 
 func (o *outlet) CloseIdleConnections() {

@@ -91,6 +91,8 @@ type limited struct {
 	timeout time.Duration // from getting the slot to the end of the body; negative: none
 }
 
+func (l *limited) Unwrap() http.RoundTripper { return l.base }
+
 func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	if pageOf(req.Context()) == nil { // a request for robots.txt, which colly does not limit either
 		return l.base.RoundTrip(req)

@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/proxy"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -51,5 +53,34 @@ func TestOptionsProxy(t *testing.T) {
 	want := []string{"http://site0.example/robots.txt", "http://site0.example/yes", "http://site1.example/robots.txt", "http://site1.example/yes"}
 	if got := seen.sorted(); !slices.Equal(got, want) {
 		t.Errorf("the proxy saw %v, want %v", got, want)
+	}
+}
+
+// A transport that names its protocols is counted, paced and asked for its
+// proxy like any other.
+func TestTransportThatNamesItsProtocols(t *testing.T) {
+	server := httptest.NewServer(robotstest.Site{"/": "<p>"}) // the proxy
+	defer server.Close()
+	switcher, err := proxy.RoundRobinProxySwitcher(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &http.Transport{Proxy: switcher, Protocols: new(http.Protocols)}
+	base.Protocols.SetHTTP1(true)
+	defer base.CloseIdleConnections()
+	c := colly.NewCollector(colly.AllowURLRevisit())
+	ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: base, Limiter: &politeness.Limiter{Delay: 20 * time.Millisecond}})
+	c.OnResponse(func(r *colly.Response) {
+		if r.Request.ProxyURL != server.URL {
+			t.Errorf("%s came through proxy %q", r.Request.URL, r.Request.ProxyURL)
+		}
+	})
+	for range 2 {
+		if err := c.Visit("http://shop.example/"); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := ext.Counts(); n.Pages != 2 || n.LongestWait == 0 {
+		t.Errorf("counts: %+v, want 2 pages that waited", n)
 	}
 }
