@@ -384,6 +384,20 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
+// A line is too long from one bound on, wherever its end is in the buffer.
+func TestLineReader_LongestLine(t *testing.T) {
+	for _, n := range []int{longestLine, longestLine + 1, 2*longestLine - 1, 3 * longestLine} {
+		for _, end := range []string{"", "\n"} {
+			l := newLineReader(strings.NewReader("a\n" + strings.Repeat("x", n) + end))
+			l.next()
+			line, err := l.next()
+			if fits := n <= longestLine; fits && (err != nil || len(line) != n) || !fits && err != errLong || l.number != 2 {
+				t.Errorf("%d bytes and %q: %d bytes, %v, line %d", n, end, len(line), err, l.number)
+			}
+		}
+	}
+}
+
 // Memory grows neither with the length of a log nor with the length of a line.
 func TestRead_Memory(t *testing.T) {
 	line := combined("10:00:00 ExampleBot/1.0 /a\n")

@@ -231,10 +231,6 @@ func (c *chain) take(v *recordLine) {
 			c.judge.session()
 		}
 		c.open = true
-		if v.Broken != "" {
-			c.say(c.file, c.number, fmt.Errorf("the segment before could not be read: %.200s", v.Broken))
-			c.a.result.Cut++
-		}
 	case "close":
 		c.open = false
 	case "loss":

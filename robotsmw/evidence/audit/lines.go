@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// longestLine is how many bytes a line may have. A longer line is broken,
-// unless its end is in the buffer already. Nothing of a broken line is kept.
+// longestLine is how many bytes a line may have, without its newline. A longer
+// line is broken. Nothing of a broken line is kept.
 const longestLine = 1 << 20
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
@@ -36,10 +36,16 @@ func (l *lineReader) next() ([]byte, error) {
 			line := l.buf[l.at : l.at+searched+i]
 			l.at += searched + i + 1
 			l.number++
+			if len(line) > longestLine {
+				return nil, errLong
+			}
 			return bytes.TrimSuffix(line, []byte("\r")), nil
 		}
 		searched = len(l.buf) - l.at
 		switch {
+		case searched > longestLine:
+			l.number++
+			return nil, l.skip()
 		case l.err != nil && searched > 0 && errors.Is(l.err, io.EOF):
 			l.number++
 			line := l.buf[l.at:]
@@ -47,9 +53,6 @@ func (l *lineReader) next() ([]byte, error) {
 			return line, nil
 		case l.err != nil:
 			return nil, l.err
-		case searched > longestLine:
-			l.number++
-			return nil, l.skip()
 		}
 		l.fill()
 	}

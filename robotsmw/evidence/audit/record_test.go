@@ -146,6 +146,39 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 	}
 }
 
+// After 30 days without a robots.txt, a crawler with AllowAfter30Days may fetch
+// pages. The record has to show that the days are over.
+func TestReadRecord_AllowAfter30Days(t *testing.T) {
+	robots := func(day, answer string) string {
+		return fmt.Sprintf(`"event":"robots","time":"2026-%sT10:00:01Z","robots_url":"https://a.example/robots.txt","from":"fetch",%s`, day, answer)
+	}
+	page := func(since string) string {
+		return `"event":"request","time":"2026-12-20T10:00:30Z","limiter":1,"request":2,"url":"https://a.example/b","host":"a.example","start":"2026-12-20T10:00:30Z","interval":1,"delay":1,"decision":{"allowed":true,"decided":"2026-12-20T10:00:30Z","reason":"unreachable","robots_url":"https://a.example/robots.txt","status":503,"cause":"503","failed_since":"2026-` + since + `T10:00:01Z"}`
+	}
+	const down, none, disallowed = `"status":503,"cause":"503"`, `"status":404`, "10:00:30 ExampleBot a.example/b disallowed\n"
+	allows := crawler + `,"allow_after_30_days":true`
+	tests := []struct {
+		name  string
+		lines []string
+		want  string
+	}{
+		{"30 days", []string{allows, robots("11-20", down), robots("12-20", down), page("11-20")}, ""},
+		{"without the option", []string{crawler, robots("11-20", down), robots("12-20", down), page("11-20")}, disallowed},
+		{"29 days", []string{allows, robots("11-21", down), robots("12-20", down), page("11-21")}, disallowed},
+		{"the last try on day 29", []string{allows, robots("11-20", down), robots("12-19", down), page("11-20")}, disallowed},
+		{"since before the record", []string{allows, robots("12-20", down), page("11-20")}, ""},
+		{"an answer on the way", []string{allows, robots("11-20", down), robots("12-01", none), robots("12-02", down), robots("12-20", down), page("11-20")}, disallowed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := readRecord(t, recordOf(append(append([]string{opened, limits, fetchLine("10:00:00")}, tt.lines...), closed)...))
+			if got.String() != tt.want || got.result.Cut != 0 || got.result.Unaudited != 0 {
+				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
+			}
+		})
+	}
+}
+
 // If something in a record is missing or changed, the audit tells this, and in
 // which line.
 func TestReadRecord_NotWhole(t *testing.T) {

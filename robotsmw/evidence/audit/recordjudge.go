@@ -18,6 +18,7 @@ type recordJudge struct {
 	tokens   []string // its product tokens
 	override map[string]string
 	forbid   bool                        // 401 and 403 forbid everything
+	after30  bool                        // a robots.txt that is unreachable for 30 days allows everything
 	partial  bool                        // the beginning of the record is missing
 	files    map[string]*robotstxt.Rules // by hash
 	origins  map[string][]state          // the last few states, by the URL of robots.txt
@@ -32,7 +33,9 @@ type state struct {
 	from, fetched, expires time.Time
 	sha256                 string
 	status                 int
-	failed                 bool // robots.txt could not be fetched
+	failed                 bool      // robots.txt could not be fetched
+	since                  time.Time // if failed: the first line of this series of failures
+	answered               time.Time // the last line before it without a failure; zero: none is known
 }
 
 // A recordHost is the pace of one host.
@@ -70,7 +73,7 @@ func (j *recordJudge) line(v *recordLine) error {
 		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
 			clear(j.files) // they have the rules for another robot
 		}
-		j.tokens, j.forbid, j.override = v.Tokens, v.DisallowForbidden, v.Override
+		j.tokens, j.forbid, j.after30, j.override = v.Tokens, v.DisallowForbidden, v.AllowAfter30Days, v.Override
 		j.name = "unknown"
 		if len(v.Tokens) > 0 {
 			j.name = clip(v.Tokens[0])
@@ -78,8 +81,16 @@ func (j *recordJudge) line(v *recordLine) error {
 	case "limiter":
 		j.limiters[v.Limiter] = v
 	case "robots":
-		s := state{v.Time, v.Fetched, v.Expires, v.SHA256, v.Status, v.Cause != ""}
-		states := append(j.origins[v.URL], s)
+		s := state{from: v.Time, fetched: v.Fetched, expires: v.Expires, sha256: v.SHA256, status: v.Status, failed: v.Cause != "", since: v.Time}
+		states := j.origins[v.URL]
+		if n := len(states); n > 0 && s.failed {
+			if last := states[n-1]; last.failed {
+				s.since, s.answered = last.since, last.answered
+			} else {
+				s.answered = last.from
+			}
+		}
+		states = append(states, s)
 		if len(states) > keptStates {
 			states = slices.Delete(states, 0, 1)
 		}
@@ -288,6 +299,9 @@ func (j *recordJudge) request(v *recordLine) error {
 		j.a.result.Cut++
 		return errFetch
 	}
+	if inForce.sha256 == "" && j.after30 && inForce.unreachableFor30Days(d) {
+		verdict.Allowed = true
+	}
 	switch {
 	case !verdict.Allowed:
 		violation.Kind, violation.Line, violation.Rule = Disallowed, verdict.Line, ruleOf(verdict)
@@ -336,6 +350,18 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 		return false
 	}
 	return !slices.ContainsFunc(known, func(s state) bool { return s.failed && !s.from.After(d.Decided) && !s.from.Before(inForce.from) })
+}
+
+// unreachableFor30Days reports whether robots.txt was unreachable for 30 days
+// up to the last fetch. The failures may have begun before the record did, in
+// an earlier process with the same Store. So the time that the decision d names
+// counts, unless the record has an answer after that time.
+func (s state) unreachableFor30Days(d *recordDecision) bool {
+	since := s.since
+	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
+		since = claimed
+	}
+	return s.failed && s.from.Sub(since) >= 30*24*time.Hour
 }
 
 // verdict returns what a state says about a URL and its other names, as the

@@ -21,11 +21,11 @@ type recordLine struct {
 	Session string     `json:"session"`
 	Why     string     `json:"why"`
 	Cut     *recordCut `json:"cut"`
-	Broken  string     `json:"broken"`
 
 	// robot
 	Tokens            []string          `json:"tokens"`
 	DisallowForbidden bool              `json:"disallow_forbidden"`
+	AllowAfter30Days  bool              `json:"allow_after_30_days"`
 	Override          map[string]string `json:"override"`
 
 	// limiter
@@ -85,6 +85,8 @@ type recordDecision struct {
 	Fetched    time.Time `json:"fetched"`
 	Expires    time.Time `json:"expires"`
 	Stale      bool      `json:"stale"`
+
+	FailedSince time.Time `json:"failed_since"`
 }
 
 // A record has only so many user-agent lines of a group, and only so many bytes
