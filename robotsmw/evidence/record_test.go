@@ -12,6 +12,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -437,6 +438,23 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	robots := " http://a.example/robots.txt"
 	if want := []string{"robot", "limiter", "request" + robots, "robots" + robots, "answer", "pause"}; !slices.Equal(got, want) {
 		t.Errorf("metadata records: %q, want %q", got, want)
+	}
+}
+
+// The header in the WARC file keeps Content-Encoding if the body is as it came,
+// and renames it if the body is decoded.
+func TestExchangeOf_ContentEncoding(t *testing.T) {
+	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 503: false} {
+		x := exchangeOf(&http.Response{
+			StatusCode: status, ContentLength: 9, Header: http.Header{"Content-Encoding": {"gzip"}},
+			Request: httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
+		}, []byte("a body"), nil, time.Now())
+		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
+			t.Errorf("%d: %s", status, x.header)
+		}
+		if got := x.truncated == ""; got != decoded { // the length is that of the coded body
+			t.Errorf("%d: truncated %q", status, x.truncated)
+		}
 	}
 }
 

@@ -76,8 +76,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	// Some fields are no longer true, because the body is decoded and may be
 	// cut. They are written under the names that other crawlers use for this.
 	renamed := map[string]string{"Transfer-Encoding": "X-Crawler-Transfer-Encoding"}
-	coded := len(resp.Header["Content-Encoding"]) > 0
-	if coded && resp.StatusCode < 500 {
+	decoded := len(resp.Header["Content-Encoding"]) > 0 && isDecoded(resp)
+	if decoded {
 		renamed["Content-Encoding"] = "X-Crawler-Content-Encoding"
 	}
 	if resp.Header.Get("Content-Length") != strconv.Itoa(len(body)) {
@@ -92,13 +92,21 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	switch {
 	case err != nil:
 		x.truncated = "disconnect"
-	case !coded && resp.ContentLength > int64(len(body)), len(body) > longestBody:
+	case !decoded && resp.ContentLength > int64(len(body)), len(body) > longestBody:
 		x.truncated = "length"
 	}
 	conditional := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 	x.renewed = resp.StatusCode == http.StatusNotModified && conditional
 	x.whole = resp.StatusCode >= 200 && resp.StatusCode <= 299 && err == nil
 	return x
+}
+
+// isDecoded reports whether the body that was read of a response is without its
+// content coding. robotsmw.Observer.Asked gets the body of any other response
+// as it came.
+func isDecoded(resp *http.Response) bool {
+	status := resp.StatusCode
+	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
 }
 
 // longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize. One
