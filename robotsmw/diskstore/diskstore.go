@@ -211,7 +211,9 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 		case !errors.Is(err, fs.ErrExist):
 			return nil, false, fmt.Errorf("diskstore: locking %q: %w", key, err)
 		}
-		if !s.breakLock(name) {
+		if free, err := s.breakLock(name); err != nil {
+			return nil, false, fmt.Errorf("diskstore: reading the lock of %q: %w", key, err)
+		} else if !free {
 			return nil, false, nil
 		}
 	}
@@ -233,18 +235,21 @@ func (s *Store) create(name string, mark []byte) error {
 }
 
 // breakLock removes a lock that has expired. It reports whether the key may be
-// free now.
-func (s *Store) breakLock(name string) bool {
+// free now. A lock that this user may not read counts as held. Any other error
+// of reading is returned.
+func (s *Store) breakLock(name string) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
-		return ended(mark) && s.take(name, mark)
+		return ended(mark) && s.take(name, mark), nil
 	case errors.Is(err, errOdd): // something else is in the place of the lock
-		return s.take(name, nil)
+		return s.take(name, nil), nil
 	case errors.Is(err, fs.ErrNotExist): // the owner has just freed the lock
-		return true
+		return true, nil
+	case errors.Is(err, fs.ErrPermission):
+		return false, nil
 	}
-	return false
+	return false, err
 }
 
 func (s *Store) unlock(name string, mark []byte) {
