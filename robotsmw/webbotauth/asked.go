@@ -11,8 +11,8 @@ import (
 // 401 or 403 a server asks for a signature, and with a 429 for a fresh one
 // (draft section 5.3).
 //
-// The text is one line of 600 bytes at most. It is printable ASCII, except for
-// a "…" after a name that was cut at 200 bytes.
+// The text is one line of 600 bytes at most, in printable ASCII. A name of more
+// than 200 bytes is cut and ends with "...".
 func Asked(resp *http.Response) string {
 	field := fieldValue(resp.Header, "Accept-Signature")
 	if field == "" {

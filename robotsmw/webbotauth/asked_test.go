@@ -27,6 +27,7 @@ func TestAsked(t *testing.T) {
 			`asks for a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; ours has no "@target-uri", "content-digest", "cache-control"`,
 		},
 		{"two", []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`}, `asks for a Web Bot Auth signature of "@path"; or asks for a signature; ours has no alg="rsa-pss-sha512"`},
+		{"a long name", []string{`a=("` + strings.Repeat("x", 300) + `")`}, `asks for a signature of "` + strings.Repeat("x", 199) + `...; ours has no "` + strings.Repeat("x", 199) + "..."},
 		{"no list", []string{"a=1"}, "asks for a signature without saying of what"},
 		{"no dictionary", []string{"\x1b[2J("}, "asks for a signature, in an Accept-Signature that cannot be read"},
 	}
@@ -46,6 +47,7 @@ func FuzzAsked(f *testing.F) {
 	f.Add(`sig1=("@authority" "signature-agent";key="sig1");created;expires;keyid;nonce="x";tag="web-bot-auth"`)
 	f.Add("a, b=1, c=(x);alg")
 	f.Add("\x1b[2J")
+	f.Add(`a=("` + strings.Repeat("x", 300) + `")`)
 	f.Fuzz(func(t *testing.T, field string) {
 		got := Asked(&http.Response{Header: http.Header{"Accept-Signature": {field}}})
 		if (got == "") != (strings.Trim(field, " \t") == "") {
