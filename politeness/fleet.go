@@ -278,7 +278,8 @@ func (p *Hold) yields(now time.Duration) bool {
 	return p.others && p.served && now >= p.since+turn
 }
 
-// unowned returns what g sees while the fleet does not let it ask its host.
+// unowned returns how long g has to wait, and why, while the fleet does not let
+// this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now time.Duration) look {
 	v := look{wait: forever, until: max(g.until, now), why: whyFleet}
 	if p := g.host.hold; !p.owned && p.until > now {
@@ -330,8 +331,8 @@ func (l *Limiter) why(key string) error {
 	return nil
 }
 
-// news reports whether the host has taught something that the fleet does not
-// know and that should survive this member.
+// news reports whether this member has learnt something about the host that the
+// fleet does not know yet and that should survive this member.
 func (p *Hold) news() bool {
 	if a := p.limiter.accountOf(p.host.key); a != nil && a.claim != (purse{}) {
 		return true

@@ -83,7 +83,8 @@ func read(q *queue, sha256 string, text []byte) {
 	q.put(entry{kind: kindFile, time: now}, b)
 }
 
-// controls counts the bytes of a text for which JSON needs six bytes each.
+// controls counts the bytes of a text that this package writes as six bytes of
+// JSON each.
 func controls(text []byte) (n int) {
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {

@@ -176,7 +176,7 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count, and its host may be asked when it could be before.
+// count, and its host may be asked as early as before the page was taken.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

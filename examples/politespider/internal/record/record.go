@@ -150,7 +150,7 @@ type Summary struct {
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 
-// A UseSummary counts the pages that allow and deny a use.
+// A UseSummary counts the pages that allow a use, and those that deny it.
 type UseSummary struct {
 	Use   preference.Use `json:"use"`
 	Allow int            `json:"allow"`

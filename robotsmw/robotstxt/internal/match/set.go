@@ -145,8 +145,8 @@ func (s *Set) Kept() int {
 // depend on the rules.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
-// Compile makes the index of a large group now. Otherwise the index is made
-// when so many questions have been asked that it pays.
+// Compile makes the index of a large group now. Without Compile, the index is
+// made once the questions have cost as much as making it.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
@@ -252,8 +252,8 @@ func (s *Set) decideCanonical(target string) (rules packed, decides int) {
 	return rules, decides
 }
 
-// decideForm is decide for a target in canonical form, or in the form of the
-// dialect. It also returns how many steps it took.
+// decideForm decides about a target that is already in canonical form, or in
+// the form that the dialect compares. It also returns how many steps it took.
 func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	x := s.index.Load()
 	switch {
