@@ -338,8 +338,9 @@ func (j *recordJudge) refusal(v *recordLine) error {
 }
 
 // isStale reports whether the file that a decision names was too old. The file
-// was too old if another file was in force, or if its lifetime was over
-// although the server could be reached.
+// was too old if another file was in force. It was also too old if its lifetime
+// had been over for more than settles, unless a fetch had failed since, or the
+// decision is marked stale and the file was fetched less than 24 hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
