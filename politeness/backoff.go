@@ -11,7 +11,7 @@ import (
 // learnFrom updates what is known of g's host after a request with outcome o. s
 // is the sign of o, and limited says whether the header of o has quota fields.
 // The event is nil unless a pause began or was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *Event) {
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, s sign, limited bool) (event *Event) {
 	if o.Status == 0 && o.Latency == 0 && o.Err == nil {
 		return nil
 	}
@@ -20,18 +20,18 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 	}
 	switch {
 	case s >= doubtful:
-		event = l.backOff(g, o, s, l.now())
+		event = l.backOff(g, *o, s, l.now())
 	case s == good:
 		g.recovered()
 		if o.Status/100 == 3 {
-			if wait, ok := l.retryAfter(o); ok {
-				event = l.pause(g, o, wait, l.now())
+			if wait, ok := l.retryAfter(*o); ok {
+				event = l.pause(g, *o, wait, l.now())
 			}
 		}
 	}
-	slower := l.Adaptive.Factor > 0 && l.adapt(g, o)
-	if limited && !l.obeysRetryAfter(o, s) {
-		spent, spread := l.heed(g, o, l.now())
+	slower := l.Adaptive.Factor > 0 && l.adapt(g, *o)
+	if limited && !l.obeysRetryAfter(*o, s) {
+		spent, spread := l.heed(g, *o, l.now())
 		if spent != nil {
 			event = spent // spent is non-nil only if its pause is the longer
 		}
@@ -45,7 +45,7 @@ func (l *Limiter) learnFrom(g *Grant, o Outcome, s sign, limited bool) (event *E
 
 // signOf returns what an outcome says about the host. clean says whether the
 // status and header were looked at and are no refusal. signOf needs no lock.
-func signOf(o Outcome) (s sign, clean bool) {
+func signOf(o *Outcome) (s sign, clean bool) {
 	if o.Status == http.StatusTooManyRequests {
 		return plain, false
 	}

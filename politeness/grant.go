@@ -32,26 +32,22 @@ type Grant struct {
 	timed        bool          // MaxWait limits its wait; no context ends at that time
 	ends         bool          // its context may end; if not, it is taken to have no deadline
 
+	reads atomic.Uint32 // how often the response's body was read
+
 	// Guarded by limiter.mu.
+	status     int32 // the response's status; 0: none
 	state      state
 	paced      bool // set at the start: an interval follows, so the time of sending matters
 	leaving    bool // it was granted, and is not sent yet
+	unread     bool // a response with a body has come, and the log has not named it yet
 	host       *host
 	prev, next *Grant
-	ticket     uint64        // its place in the order of all requests of the Limiter
+	number     uint64        // while queued: its number among the queued; then among the started
 	since      time.Duration // when it queued; once started, when it started
-	until      time.Duration // while queued: the estimated start
-	expires    time.Duration // when the lease is over
+	until      time.Duration // while queued: the estimated start; then the end of its lease
 	token      *rate.Reservation
 	hold       *holdUp
-	number     uint64 // its number among the Limiter's starts
-	keeps      kept   // set at its start, only if there is an Observer
-	status     int    // the response's status; 0: none
-
-	// What the Transport reports about the response.
-	response atomic.Pointer[url.URL] // the request's URL, set once a response with a body has come
-	reads    atomic.Uint32           // how often the body was read
-	reported bool                    // guarded by limiter.mu
+	keeps      kept // set at its start, only if there is an Observer
 }
 
 // kept has the pace, Crawl-delay and pause in force when a request started.
@@ -90,21 +86,21 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	l, limited := g.limiter, tellsQuota(o.Header)
-	s, _ := signOf(o)
+	s, _ := signOf(&o)
 	l.mu.Lock()
 	if g.state == over {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, o, s, limited)
+	event := l.learnFrom(g, &o, s, limited)
 	if o.Bytes > 0 && g.host != nil && l.Budget.limits() {
 		l.spend(g, purse{bytes: o.Bytes})
 	}
 	l.release(g)
 	if o.Status != 0 {
-		g.status = o.Status
+		g.status = int32(o.Status)
 	}
-	status, now := g.status, time.Duration(0)
+	status, now := int(g.status), time.Duration(0)
 	watched := l.Observer != nil
 	if watched {
 		now = l.now()
@@ -126,15 +122,14 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 
 // answered tells the Limiter about a response whose body has not been read yet.
 // It reports whether signOf found the response clean.
-func (g *Grant) answered(ctx context.Context, o Outcome, u *url.URL) (clean bool) {
-	g.response.Store(u)
+func (g *Grant) answered(ctx context.Context, o Outcome) (clean bool) {
 	l, limited := g.limiter, tellsQuota(o.Header)
-	s, clean := signOf(o)
+	s, clean := signOf(&o)
 	l.mu.Lock()
 	var event *Event
 	if g.state != over {
-		event = l.learnFrom(g, o, s, limited)
-		g.status = o.Status
+		event = l.learnFrom(g, &o, s, limited)
+		g.status, g.unread = int32(o.Status), true
 		g.host.pokeHeads() // an unread body may now be all that holds up the queue
 	}
 	now := time.Duration(0)
@@ -224,7 +219,7 @@ func (g *Grant) prolong(d time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g.expires = max(g.expires, later(g.since, d))
+	g.until = max(g.until, later(g.since, d))
 }
 
 // begin moves g from the queue into flight.
@@ -243,7 +238,7 @@ func (l *Limiter) start(g *Grant, now time.Duration) {
 	g.state = flying
 	g.hold = nil
 	g.since = now
-	g.expires = later(now, l.set.lease)
+	g.until = later(now, l.set.lease)
 	g.paced = l.paces(h, g)
 	l.starts++
 	g.number = l.starts
@@ -295,10 +290,10 @@ func (l *Limiter) reap(h *host, now time.Duration) {
 	g := h.flight.first
 	for n := h.inFlight; n > 0; n-- {
 		next := g.next
-		if g.expires <= now {
+		if g.until <= now {
 			l.land(g)
 			if l.EndToStart || !g.paced && l.paces(h, g) {
-				h.stamp(g.expires, g.exempt)
+				h.stamp(g.until, g.exempt)
 			}
 			g.state = expired
 		}

@@ -151,7 +151,7 @@ type Limiter struct {
 	idle    hostRing           // hosts that no request needs, least recently used first
 	resting restHeap           // idle hosts that were found to have a wait ahead
 	backed  map[*host]struct{} // hosts in a pause, or in one lately
-	tickets uint64             // requests that have queued
+	queued  uint64             // requests that have queued
 	starts  uint64             // requests that have started
 	reaped  time.Duration      // when all hosts were last searched for expired leases
 	stats   Stats

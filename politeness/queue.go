@@ -131,8 +131,8 @@ func (l *Limiter) join(g *Grant, now time.Duration) (v look, in bool) {
 		return v, false
 	}
 	l.engage(h)
-	l.tickets++
-	g.host, g.state, g.ticket, g.since, g.until = h, queued, l.tickets, now, est
+	l.queued++
+	g.host, g.state, g.number, g.since, g.until = h, queued, l.queued, now, est
 	h.line(g).push(g)
 	h.count(g, 1)
 	l.stats.Waiting++
@@ -293,7 +293,7 @@ func (l *Limiter) yields(g *Grant, now time.Duration) bool {
 	if g.exempt {
 		other = h.queue.first
 	}
-	return other != nil && other.ticket < g.ticket && l.due(h, other) <= now
+	return other != nil && other.number < g.number && l.due(h, other) <= now
 }
 
 // takeToken reserves g's token of GlobalRate and returns how long until it is
@@ -422,10 +422,9 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	v := look{wait: forever, until: g.until, why: whySlot}
 	by := h.flight.first
 	for f, n := by, h.inFlight; n > 0; f, n = f.next, n-1 {
-		v.wait = min(v.wait, f.expires-now)
+		v.wait = min(v.wait, f.until-now)
 	}
-	body := by.response.Load()
-	if body == nil || by.reported || h.leaving > 0 {
+	if !by.unread || h.leaving > 0 {
 		return v
 	}
 	reads := by.reads.Load()
@@ -433,8 +432,8 @@ func (l *Limiter) heldUp(g *Grant, now time.Duration) look {
 	case g.hold == nil || g.hold.by != by || g.hold.reads != reads:
 		g.hold = &holdUp{by, reads, now}
 	case now-g.hold.since >= unreadAfter:
-		by.reported = true
-		v.notice = &notice{unread: body, unreadFor: now - g.hold.since}
+		by.unread = false // the log names it once
+		v.notice = &notice{unread: by.url, unreadFor: now - g.hold.since}
 		return v
 	}
 	v.wait = min(v.wait, g.hold.since+unreadAfter-now)

@@ -59,7 +59,7 @@ func ordinaryPage(size int) []byte {
 // refusal (once, because robotsmw takes over the result) and for a quota. Then
 // it searches the page for the marks of walls, as robotsmw does.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
-	_, clean := signOf(o)
+	_, clean := signOf(&o)
 	limited := tellsQuota(o.Header)
 	_, marked := refusal.OfPage(&http.Response{StatusCode: o.Status, ContentLength: int64(len(page))}, page[:min(len(page), refusal.Window)])
 	return !clean || limited || marked
@@ -71,7 +71,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 	o := Outcome{Status: 200, Header: ordinaryHeader()}
 	b.Run("Header", func(b *testing.B) {
 		for b.Loop() {
-			signOf(o)
+			signOf(&o)
 		}
 	})
 	b.Run("Quota", func(b *testing.B) {

@@ -182,7 +182,7 @@ func (t *Transport) try(a *attempt, req, fresh *http.Request) (resp *http.Respon
 		a.end(outcome)
 		return resp, nil
 	}
-	a.body.clean = a.grant.answered(req.Context(), outcome, req.URL)
+	a.body.clean = a.grant.answered(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
 	return resp, nil
 }
