@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// A host's daily budget holds however often the spider is killed, even though
-// each run continues where the last one stopped.
+// A host's daily budget holds although the spider is killed 20 times and
+// continues each time.
 func TestSpider_BudgetOutlivesKills(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -43,8 +43,9 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 				}
 			}
 			for host, used := range web.used() {
-				// Each kill costs at most one block, a 32nd of the budget. Of
-				// bytes it also costs the page that was being read.
+				// A kill loses at most one block, which is a 32nd of the
+				// budget. With a budget of bytes, the page that was being read
+				// may be lost too.
 				most, least := requests, requests-kills*(requests/32+1)
 				if tt.bytes > 0 {
 					most = requests + 1 + kills
@@ -62,8 +63,8 @@ func TestSpider_BudgetOutlivesKills(t *testing.T) {
 	}
 }
 
-// Eight processes share a host's budget. The budget holds although some of them
-// are killed.
+// Eight processes share the budget of each host. The budget holds although four
+// of them are killed.
 func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Parallel()
 	notAtMidnight(t)
@@ -82,7 +83,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 		web.waitFor((n+1)*6*requests/(kills+2), 30*time.Second)
 		fleet[n].kill(t)
 	}
-	web.waitUntilQuiet(15 * time.Second) // a dead owner's hosts rest for two and a half leases
+	web.waitUntilQuiet(15 * time.Second) // the hosts of a killed process rest for up to 2.5 leases
 	for _, p := range fleet[kills:] {
 		p.kill(t)
 	}
@@ -97,14 +98,15 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 	t.Logf("the last owners are %d of %d processes", len(owners), members)
 }
 
-// notAtMidnight skips a test that would fail if the day changed.
+// notAtMidnight skips the test if a new day, with a new budget, begins within
+// ten minutes.
 func notAtMidnight(t *testing.T) {
 	if now := time.Now().UTC(); now.Add(10*time.Minute).YearDay() != now.YearDay() {
 		t.Skip("SKIPPED: it is midnight in UTC: the day's budget is another one soon")
 	}
 }
 
-// waitUntilQuiet waits until no request has come for so long.
+// waitUntilQuiet waits until no request has come for the time long.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()
@@ -112,8 +114,7 @@ func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	}
 }
 
-// used returns for each host how many requests it got and how many bytes it
-// sent.
+// used returns how many requests each host got and how many bytes it sent.
 func (w *chaosWeb) used() map[string]struct{ requests, bytes int } {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write what users get into testdata/buildlists.txt")
 
-// The modules that a user of a package requires, and their versions, change
-// only on purpose. For each package, go mod tidy runs on a module that imports
-// only that package, as the package's user would run it.
+// The modules that users of a package must require change only on purpose. For
+// each package, the test runs go mod tidy on a module that imports only this
+// package.
 func TestBuildLists(t *testing.T) {
 	const golden = "testdata/buildlists.txt"
 	var got bytes.Buffer
@@ -58,8 +58,8 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// lines are the lines of a build list, in order. A requirement begins with the
-// package that it is for.
+// lines has the lines of a build list, in order. A requirement becomes "PACKAGE
+// requires MODULE VERSION".
 type lines struct {
 	order []string
 	in    map[string]bool
@@ -81,8 +81,8 @@ func linesOf(list string) lines {
 	return l
 }
 
-// requiredBy returns the modules in the tidy go.mod of a user of a package,
-// without ours.
+// requiredBy returns the modules that a module requires if it imports only this
+// package. Our own module is left out.
 func requiredBy(t *testing.T, imported string) []string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -97,7 +97,7 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.mod", fmt.Sprintf("module user.example\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %s => %q\n", goMod(t, ".").Go, module, module, root))
 	write("user.go", fmt.Sprintf("package user\n\nimport _ %q\n", imported))
-	// The checksums are known, so the go command asks no server for them.
+	// The go command finds all checksums here, so it asks no server for them.
 	var sums []byte
 	for _, file := range []string{"../go.sum", "peers/go.sum"} {
 		sum, err := os.ReadFile(file)
@@ -107,8 +107,9 @@ func requiredBy(t *testing.T, imported string) []string {
 		sums = append(sums, sum...)
 	}
 	write("go.sum", string(sums))
-	// The tests of some indirect modules import packages that may be out of
-	// reach. -e ignores them: no go.mod depends on them.
+	// The tests of some indirect dependencies import packages that may be
+	// unavailable. -e ignores these packages, because no go.mod depends on
+	// them.
 	tidy := exec.CommandContext(t.Context(), "go", "mod", "tidy", "-e")
 	tidy.Dir = dir
 	tidy.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

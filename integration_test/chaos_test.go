@@ -24,17 +24,16 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// full says whether the tests that kill crawls do as much as they can, rather
-// than only what takes little time.
+// full makes the tests that kill crawls run longer, with more processes and
+// kills.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
-// A chaosWeb has hosts full of pages behind a proxy on loopback. It sees what
-// becomes of a crawl whose processes are killed. It knows a process by its
-// User-Agent.
+// A chaosWeb is an HTTP proxy that answers for many hosts and logs each
+// request. It tells the processes of a crawl apart by their User-Agents.
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration
-	size         int // the least size of a page
+	size         int // the least size of a page in bytes
 
 	mu  sync.Mutex
 	log []*chaosRequest
@@ -45,11 +44,11 @@ type chaosRequest struct {
 	host         string
 	at           time.Time
 	answered     bool
-	bytes        int // of the body, if all of it was sent
+	bytes        int // size of the body; 0 until it has been written
 }
 
-// ServeHTTP serves page n on host n%hosts. Each page links to three others, and
-// all can be reached from page 0.
+// ServeHTTP answers for all hosts. Page n links to the pages 2n+1, 2n+2 and
+// n/2, so page 0 leads to all others. It also links to a disallowed URL.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry := &chaosRequest{url: r.URL.String(), process: r.UserAgent(), host: r.Host, at: time.Now()}
 	w.mu.Lock()
@@ -80,14 +79,13 @@ func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 func (w *chaosWeb) url(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%w.hosts, n) }
 
-// requests returns how many requests there were so far.
 func (w *chaosWeb) requests() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.log)
 }
 
-// unanswered returns how many pages a process is waiting for.
+// unanswered returns how many pages the process waits for.
 func (w *chaosWeb) unanswered(process string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,19 +98,21 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit checks the log after a crawl of which some processes were killed. Every
-// page must have been fetched, nothing else, and nothing twice without a
-// reason. A process asks a host for one page at a time. It asks for the next
-// one only after it has said that it is done with the last. So for a killed
-// process only the last page that it asked a host for may be fetched again, at
-// no more hosts than it has workers. audit returns how many pages were fetched
-// again, and how many robots.txt there were.
+// audit checks the log after a crawl in which the processes in killed were
+// killed. Each page must have been fetched, and no other URL.
+//
+// A page may be fetched again only if a killed process had it. A process asks a
+// host for its next page only after it has reported the last one as done. So a
+// kill costs at most one page of each host, and at most one for each worker.
+//
+// audit returns how many pages were fetched again, and how many requests for
+// robots.txt there were.
 func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (again, robots int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fetches := make(map[string][]*chaosRequest)
-	last := make(map[[2]string]*chaosRequest) // the last request of a process to a host
+	last := make(map[[2]string]*chaosRequest) // the last request of each {process, host}
 	for _, r := range w.log {
 		if strings.HasSuffix(r.url, "/robots.txt") {
 			robots++
@@ -146,10 +146,10 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 	return again, robots
 }
 
-// robotsOnce checks that a fleet which shares a Store has fetched each
-// robots.txt once, except for those that a process was fetching when it was
-// killed. If a process says that it had to do without the Store, which may
-// happen on a busy machine, nothing is proved.
+// robotsOnce checks that a fleet with a common Store has fetched each
+// robots.txt once. A file may be fetched again if a killed process fetched it
+// before. On a busy machine a process may have to do without the Store. The
+// check is then skipped.
 func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*chaosProcess) {
 	t.Helper()
 	for _, p := range fleet {
@@ -160,7 +160,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fetched := make(map[string]string) // by host: the process that fetched it last
+	fetched := make(map[string]string) // for each host: the last process that fetched its robots.txt
 	for _, r := range w.log {
 		if !strings.HasSuffix(r.url, "/robots.txt") {
 			continue
@@ -172,8 +172,8 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	}
 }
 
-// pace returns the least time between two requests to a host. most is the
-// greatest number of requests in any n delays, less n.
+// pace returns the shortest time between two requests to a host. No host got
+// more than n+most requests within n delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,12 +191,12 @@ func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	return soonest, most
 }
 
-// start starts a spider in this web.
+// start starts a spider that crawls this web.
 func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...string) *chaosProcess {
 	t.Helper()
 	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
 	args := append([]string{"-user-agent", p.name, "-max-pages", "0"}, flags...)
-	for n := range w.hosts { // the spider stays on these hosts
+	for n := range w.hosts { // the spider stays on the hosts of these URLs
 		args = append(args, w.url(n))
 	}
 	p.cmd = exec.CommandContext(t.Context(), binary, args...)
@@ -215,7 +215,7 @@ type chaosProcess struct {
 }
 
 // kill kills the process as kill -9 does. It returns false if the process had
-// ended by itself.
+// already ended.
 func (p *chaosProcess) kill(t *testing.T) bool {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -225,12 +225,12 @@ func (p *chaosProcess) kill(t *testing.T) bool {
 	return exit != nil && !exit.Exited()
 }
 
-// headline begins a summary. There is no table of hosts below it if the process
-// joined so late that no page was left for it.
+// headline matches the first line of a summary. A process that joined too late
+// to get a page prints no table of hosts below this line.
 var headline = regexp.MustCompile(`(?m)^\d+ hosts? in [^:]+: \d+ pages? fetched`)
 
-// wait waits until the process ends by itself, which it must do without an
-// error and with a summary.
+// wait waits until the process ends by itself. It is a test failure if the
+// process ends with an error or without a summary.
 func (p *chaosProcess) wait(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
@@ -241,15 +241,16 @@ func (p *chaosProcess) wait(t *testing.T) {
 	}
 }
 
-// waitFor waits until there were that many requests, or until the time is over.
+// waitFor waits until there have been this many requests, or until the time is
+// over.
 func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// Spiders are killed as by kill -9, and others continue. COURTESY_CHAOS=1 runs
-// the test in full.
+// The test kills spiders as kill -9 does, and others continue their crawls.
+// With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -263,8 +264,8 @@ func TestSpider_Killed(t *testing.T) {
 	})
 }
 
-// A crawl that is killed at random moments and started again fetches what an
-// undisturbed one does. It fetches nothing twice except what was under way.
+// A crawl that is killed at random moments and resumed fetches the same pages
+// as an undisturbed crawl. Only pages in flight at a kill are fetched twice.
 func resumeAfterKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 8, pages: 240, latency: 10 * time.Millisecond}
 	kills := 4
@@ -288,14 +289,14 @@ func resumeAfterKills(t *testing.T, binary string) {
 	start := time.Now()
 	for n := 0; len(underWay) < kills; n++ {
 		p := web.start(t, binary, proxy.URL, fmt.Sprint("run ", n), "-delay", "0", "-resume", dir)
-		if n%4 == 3 { // while it starts, when it reads the journal or rewrites it
+		if n%4 == 3 { // kill it early, while it reads or rewrites the journal
 			time.Sleep(rand.N(60 * time.Millisecond))
 		} else {
 			web.waitFor(web.requests()+1+rand.N(web.pages/kills/2), time.Minute)
 			time.Sleep(rand.N(web.latency))
 		}
 		waiting := web.unanswered(p.name)
-		if !p.kill(t) { // on a machine that kills slowly
+		if !p.kill(t) { // the crawl ended before a slow machine killed it
 			if len(underWay) < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
 			}
@@ -318,13 +319,12 @@ func resumeAfterKills(t *testing.T, binary string) {
 		web.pages, web.hosts, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 }
 
-// Several processes share a crawl. Any of them is killed at any moment, and
-// another is started. The crawl ends complete, and each process that lives at
-// the end ends by itself.
+// Several processes share a crawl. At random moments the test kills one of them
+// and starts another. The others must fetch every page and end by themselves.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5
-	const delay = 200 * time.Millisecond // answers take less than half of it, so Redis keeps no host for the dead
+	const delay = 200 * time.Millisecond
 	if full {
 		web.hosts, web.pages, members, workers, kills = 100, 5000, 4, 32, 20
 	}
@@ -349,7 +349,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.waitFor((n+1)*web.pages/(kills+2)+rand.N(web.pages/(kills+2)), time.Minute)
 		m := rand.N(members)
 		waiting := web.unanswered(fleet[m].name)
-		if !fleet[m].kill(t) { // on a machine that kills slowly
+		if !fleet[m].kill(t) { // the crawl ended before a slow machine killed it
 			if n < kills/2 {
 				t.Fatalf("the crawl was over after %d kills: make it longer", n)
 			}
@@ -369,14 +369,13 @@ func fleetUnderKills(t *testing.T, binary string) {
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
 	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
-	if most > 2 { // n+1 by the pace, and one whose arrival was delayed
+	if most > 2 { // the pace allows n+1 requests, and one may have arrived late
 		t.Errorf("a host was asked n+%d times within n delays", most)
 	}
 }
 
-// The rights that the docs of frontier.Redis, redisstore and redislimit list
-// are enough for a crawl, also on a cluster. The password appears nowhere in
-// the output.
+// A crawl needs only the rights that the docs of frontier.Redis, redisstore and
+// redislimit list, also on a cluster. The output never shows the password.
 func TestSpider_RedisRights(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -437,7 +436,6 @@ func TestSpider_RedisRights(t *testing.T) {
 	}
 }
 
-// tell sends a command to a server.
 func tell(t *testing.T, server *redisserver.Server, command ...any) *redis.Cmd {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})

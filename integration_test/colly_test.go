@@ -25,13 +25,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collySite is a real server. Its pages link to each other and to what its
-// robots.txt disallows, and redirects lead there, too. It logs the requests.
+// A collySite is an HTTP server that logs its requests. Its pages link to each
+// other, to allowed and disallowed URLs, and to redirects to such URLs.
 type collySite struct {
 	*httptest.Server
 	mu    sync.Mutex
-	asked map[string]int // path → how often
-	busy  bool           // answers every third page 503 the first time
+	asked map[string]int // how often each path was requested
+	busy  bool           // answer the first request for every third page with 503
 }
 
 const collyPages = 40
@@ -81,7 +81,7 @@ func collyAllowed(path string) bool {
 	return strings.HasPrefix(path, "/private/open/") || !strings.HasPrefix(path, "/private/") && !strings.HasSuffix(path, ".pdf")
 }
 
-// log returns the requests.
+// log returns the paths that were requested, sorted.
 func (s *collySite) log() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *collySite) log() []string {
 	return paths
 }
 
-// forward is an HTTP proxy.
+// forward starts an HTTP proxy and returns its URL.
 func forward(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := r.Clone(r.Context())
@@ -114,8 +114,8 @@ func forward(t *testing.T) string {
 	return server.URL
 }
 
-// collyShapes are crawlers as people write them. Each calls attach at the point
-// where Attach is to be called, early or late.
+// collyShapes are typical colly crawlers. Each calls attach twice: before it
+// sets up its collector, and again (with late) just before it crawls.
 var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"asynchronous, with proxies": func(t *testing.T, sites []*collySite, attach func(*colly.Collector, bool)) {
 		c := colly.NewCollector(colly.Async())
@@ -230,12 +230,12 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 }
 
 // With Courtesy attached, a crawler requests the same URLs as without it,
-// except for disallowed ones: the sites' own logs say so.
+// except for disallowed ones. The sites' own logs show this.
 func TestColly_ShapesOfCrawlers(t *testing.T) {
 	t.Parallel()
 	for name, shape := range collyShapes {
 		t.Run(name, func(t *testing.T) {
-			var logs [3][]string // of one crawl each: plain, attached early and late
+			var logs [3][]string // of three crawls: plain, attached early, attached late
 			var ran [3]*collyrobots.Extension
 			for i, when := range []string{"plain", "early", "late"} {
 				sites := []*collySite{newCollySite(t), newCollySite(t)}

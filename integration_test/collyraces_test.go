@@ -24,12 +24,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// collyRaceList has the races that were seen, one a line: the program, how
-// colly ran, what raced, and the two functions.
+// collyRaceList has one known race on each line: the program, how colly ran,
+// what raced, and the two functions.
 const collyRaceList = "testdata/collyraces.txt"
 
-// careless are crawlers that set something while other requests are under way.
-// That is a race in plain colly, too, so it shows that the detector sees races.
+// careless are crawlers that change a setting during requests. This is a race
+// in plain colly too, so it shows that the detector finds races.
 var careless = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"sets a proxy while requests are under way": whileUnderWay(func(c *colly.Collector) {
 		c.SetProxyFunc(func(*http.Request) (*url.URL, error) { return nil, nil })
@@ -51,9 +51,10 @@ func whileUnderWay(set func(*colly.Collector)) func(*testing.T, []*collySite, fu
 	}
 }
 
-// Each race that is reported with Courtesy attached is reported without it,
-// too. Each crawler runs as a program of its own under the race detector:
-// plain, and attached early and late. .ci/colly-races runs this.
+// Courtesy adds no race: each race that is reported with Courtesy attached is
+// also reported with plain colly. Each crawler runs as a separate program under
+// the race detector: plain, attached early, and attached late. .ci/colly-races
+// runs this test.
 func TestColly_Races(t *testing.T) {
 	if os.Getenv("COLLY_RACES") == "" {
 		t.Skip("COLLY_RACES is not set: how often each crawler is to run under the race detector")
@@ -125,25 +126,26 @@ func TestColly_RaceProgram(t *testing.T) {
 	fmt.Printf("crawled %d pages\n", len(sites[0].log())+len(sites[1].log()))
 }
 
-// A collyRace is a race that was reported.
+// A collyRace is a race that the detector reported.
 type collyRace struct {
 	program string
-	when    string // plain, or attached early or late
-	what    string // two accesses, each to a setting or by a request
-	places  string // the functions that raced; for the standard library, their packages
+	when    string // when Courtesy was attached: "plain" (never), "early" or "late"
+	what    string // the two accesses, each "a setting" or "a request"
+	places  string // the two functions; for the standard library, their packages
 }
 
 func (r collyRace) String() string {
 	return strings.Join([]string{r.program, r.when, r.what, r.places}, " | ")
 }
 
-// racesOf runs a program and returns the races that the detector reported.
+// racesOf runs a program under the race detector and returns the reported
+// races.
 func racesOf(t *testing.T, program, when string) (races []collyRace) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "race")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestColly_RaceProgram$", "-test.v")
 	cmd.Env = append(os.Environ(), "COLLY_RACE_PROGRAM="+program+"|"+when, "GORACE=halt_on_error=0 exitcode=0 log_path="+log)
-	said, _ := cmd.CombinedOutput() // a race fails the test
+	said, _ := cmd.CombinedOutput() // the error says nothing: a race fails the test
 	if !bytes.Contains(said, []byte("crawled ")) {
 		t.Fatalf("%s, %s: %s", program, when, said)
 	}
@@ -173,8 +175,8 @@ var (
 	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.\(\*hub\)\.`)
 )
 
-// whatOf says whether an access is to a setting, which the program makes or the
-// extension passes on, or by a request that uses it.
+// whatOf tells the two kinds of accesses apart: the program or the extension
+// sets something, or a request uses it.
 func whatOf(access string) string {
 	if f := frame.FindStringSubmatch(access); f != nil && setting.MatchString(f[1]) {
 		return "a setting"
@@ -182,7 +184,8 @@ func whatOf(access string) string {
 	return "a request"
 }
 
-// placeOf returns the function that raced.
+// placeOf returns the function that raced. In the standard library, it returns
+// the package, and skips runtime, sync and sync/atomic.
 func placeOf(access string) string {
 	for _, f := range frame.FindAllStringSubmatch(access, -1) {
 		path, name := "", f[1]
@@ -191,7 +194,7 @@ func placeOf(access string) string {
 		}
 		pkg, _, _ := strings.Cut(name, ".")
 		switch {
-		case strings.Contains(path, "."): // no package of the standard library has a dot there
+		case strings.Contains(path, "."): // import paths of the standard library have no dot
 			return name
 		case pkg != "runtime" && pkg != "atomic" && pkg != "sync":
 			return path + pkg
@@ -200,7 +203,7 @@ func placeOf(access string) string {
 	return strings.TrimSpace(access)
 }
 
-// readRaces returns the comment that the list begins with, and the list.
+// readRaces returns the comment at the top of the list, and the races below it.
 func readRaces(t *testing.T) (head string, listed map[collyRace]bool) {
 	text, err := os.ReadFile(collyRaceList)
 	if err != nil {

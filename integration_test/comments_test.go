@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// A comment on lines of its own ends within 80 columns, with tabs of four. One
-// behind code has 80 characters at most.
+// A comment on lines of its own ends within 80 columns, with tabs of four
+// columns. A comment behind code has at most 80 characters.
 func TestComments_FitIn80Columns(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -38,8 +38,8 @@ func TestComments_FitIn80Columns(t *testing.T) {
 	}
 }
 
-// wideComments returns the places of the comments that are too wide. What an
-// Example prints is as wide as it is.
+// wideComments returns the positions of the comments that are too wide. The
+// output of an Example may have any width.
 func wideComments(t *testing.T, name, text string) (places []string) {
 	t.Helper()
 	files := token.NewFileSet()

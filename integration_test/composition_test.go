@@ -15,16 +15,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// These tests combine Courtesy with what a crawler already has around its
-// http.Client: a cache and retries. From the outside in:
+// These tests combine Courtesy with what a crawler may already have around its
+// http.Client: a cache and retries. The order, from the outside in, is
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// A blocked URL then costs neither a retry nor a slot, a page from the cache
-// costs no slot, and every retry waits its turn.
+// So a blocked URL causes no retry and takes no slot, a page from the cache
+// takes no slot, and every retry waits for its turn.
 //
 // The examples with retries are in peers/retries, because only they need a
-// library for that.
+// library for retries.
 
 func composedWeb() *robotstest.Internet {
 	var web robotstest.Internet
@@ -56,7 +56,7 @@ func TestCacheBetween(t *testing.T) {
 				t.Errorf("visit %d: %q", i, body)
 			}
 		}
-		if took := time.Since(start); took != time.Second { // robots.txt, then one page
+		if took := time.Since(start); took != time.Second { // one interval, between robots.txt and the page
 			t.Errorf("took %v", took)
 		}
 		if _, err := client.Get("https://shop.example/private/kept"); !errors.Is(err, robotsmw.ErrDisallowed) {
@@ -68,7 +68,7 @@ func TestCacheBetween(t *testing.T) {
 	})
 }
 
-// pageCache stands for any caching transport.
+// A pageCache stands for any caching transport.
 type pageCache struct {
 	base  http.RoundTripper
 	mu    sync.Mutex

@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// A decision is what this module does if RFC 9309 or another standard leaves a
-// choice.
+// A decision is what this module does where RFC 9309 or another standard leaves
+// a choice.
 type decision struct {
 	about string
-	doc   string   // the package whose doc tells it, …
-	says  string   // … with these words
-	tests []string // tests that fail if it does not hold: package.Test
+	doc   string   // the package whose doc states the decision
+	says  string   // the words of the doc
+	tests []string // tests that fail if the decision does not hold: package.Test
 }
 
-// decisions has a row for each decision. To change one, change its doc and its
-// tests; for a new one, add a row.
+// decisions has a row for each decision. Whoever changes a decision also
+// changes its doc and its tests.
 var decisions = []decision{
-	// What is asked about.
+	// The URL that is asked about.
 	{"origin", "robotsmw", "An origin is a scheme, a host and a port",
 		[]string{"robotsmw/internal/origin.TestGoogleTableWhereARobotsTxtCounts", "robotsmw.TestOriginsAreIsolated"}},
 	{"a Host that overrides the URL's", "robotsmw", "which makes an origin of its own at the same address",
@@ -46,7 +46,7 @@ var decisions = []decision{
 	{"query and fragment", "robotsmw", "The query is matched as it is sent",
 		[]string{"robotsmw.TestQueryIsMatchedAsSent", "robotsmw.TestTargetIsWhatIsSent"}},
 
-	// What an answer to robots.txt means.
+	// Answers to a request for robots.txt.
 	{"2xx", "robotsmw", "Successful (2xx): the file's rules are obeyed, whatever its type",
 		[]string{"robotsmw.TestStatusMatrix"}},
 	{"a wall's answer", "robotsmw", "A wall is a service that answers in the site's place",
@@ -82,7 +82,7 @@ var decisions = []decision{
 	{"concurrent first requests", "robotsmw", "it is fetched once",
 		[]string{"robotsmw.TestTenThousandCallersOnAColdOriginFetchOnce", "robotsmw.TestLeaderThatGivesUpLeavesTheFetchToTheOthers"}},
 
-	// What a file says.
+	// Lines of a file.
 	{"which group", "robotstxt", "A robot obeys all groups that name it, taken together",
 		[]string{"robotsmw/robotstxt.TestGoogleTable_WhichGroup", "robotsmw/robotstxt.TestGoogleTable_Groups"}},
 	{"user-agent values with a version", "robotstxt", `one for "ExampleBot/1.0" is`,
@@ -110,7 +110,7 @@ var decisions = []decision{
 	{"a comment, white space and line ends", "robotstxt", "Lines end with LF, CR LF or CR",
 		[]string{"robotsmw/robotstxt.TestLinesAreCountedByEachLineEnd", "robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
 
-	// What a page says.
+	// Directives of a page.
 	{"restrictions add up", "robotsmeta", "index never lifts a noindex",
 		[]string{"robotsmw/robotsmeta.TestUnionTakesTheMoreRestrictive"}},
 	{"scopes in X-Robots-Tag", "robotsmeta", "A name is told from a directive by knowing the directives",
@@ -120,7 +120,7 @@ var decisions = []decision{
 	{"a page that was not examined", "robotsmw", "PageNotExamined",
 		[]string{"robotsmw.TestPageStates", "robotsmw.TestPageClosedEarlyIsPartial"}},
 
-	// The order, and the pace.
+	// Order of composition, and pace.
 	{"order of composition", "robotsmw", "This package's Transport is outermost",
 		[]string{"integration_test.TestCacheBetween", "robotsmw.TestCrawlDelayReachesTheLimiterBelow"}},
 	{"the slot of a host", "politeness", "A request holds its slot to the end of its response's body",
@@ -145,7 +145,7 @@ var decisions = []decision{
 	{"a refusal in a page's place", "robotsmw", "as Page.Refusal, that a response is no page",
 		[]string{"robotsmw.TestRefusalsOfPages", "robotsmw.TestARefusalIsHandedOnAndNotTriedAgain"}},
 
-	// colly.
+	// Integration with colly.
 	{"a transport or proxy that is set after Attach", "collyrobots", "becomes what the extension sends by, whoever sets it and when",
 		[]string{"robotsmw/collyrobots.TestNothingIsSentPastTheGuard", "robotsmw/collyrobots.TestOnRequestHeadersOfABareClone"}},
 	{"the user's own client", "collyrobots", "A client is copied and not changed",
@@ -161,7 +161,7 @@ var decisions = []decision{
 	{"nofollow of a page", "collyrobots", "another page that links there too leads there",
 		[]string{"robotsmw/collyrobots.TestNoFollow", "robotsmw/collyrobots.TestNoFollowLeavesTheUsersContextAlone"}},
 
-	// A fleet.
+	// Fleets.
 	{"one owner per host", "redislimit", "A host has one owner at a time",
 		[]string{"politeness.TestFleet_WaitsForTheHost", "politeness.TestFleet_StateIsHandedOver"}},
 	{"a session and its trust", "redislimit", "The member trusts its session for Lease after it sent the last renewal",
@@ -172,7 +172,7 @@ var decisions = []decision{
 		[]string{"integration_test.TestRedisLimitChaos"}},
 }
 
-// decisionDocs are the packages that hold decisions.
+// decisionDocs maps each package whose doc states decisions to its directory.
 var decisionDocs = map[string]string{
 	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta",
 	"collyrobots": "robotsmw/collyrobots", "politeness": "politeness", "redislimit": "politeness/redislimit",

@@ -1,4 +1,4 @@
-// Package integration tests Courtesy from outside: which package imports which,
-// whether the README is true, and whole crawls of real servers whose own logs
-// are the witnesses. It contains only tests.
+// Package integration tests Courtesy from outside. It checks which package
+// imports which, and whether the README is true. It runs whole crawls of real
+// servers, and their logs show what was requested. It contains only tests.
 package integration

@@ -19,15 +19,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditResult is what robotscheck audit -json prints.
+// auditResult has the exit status and the output of robotscheck audit -json.
 type auditResult struct {
 	status                                  int
-	violations                              []string // "ExampleBot /private/plan.html disallowed"
+	violations                              []string // such as "ExampleBot /private/plan.html disallowed"
 	Requests, Violations, Robots, Unaudited int
 	Broken, Cut                             int
 }
 
-// audit runs robotscheck audit.
 func audit(t *testing.T, args ...string) (r auditResult) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), build(t, "robotscheck"), append([]string{"audit", "-json"}, args...)...)
@@ -58,7 +57,7 @@ func audit(t *testing.T, args ...string) (r auditResult) {
 	return r
 }
 
-// By the server's log and by the crawler's own record, a crawl was polite.
+// By the server's log and by the crawler's own record, a crawl broke no rule.
 func TestNginx_Audit(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -98,11 +97,11 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// What a record says of decisions follows again, however odd the robots.txt and
-// the URL are.
+// An audit follows each decision in a record and agrees with it, however odd
+// the robots.txt and the URL are.
 func TestAuditOfOddDecisions(t *testing.T) {
 	t.Parallel()
-	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // more than the record names
+	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // more lines than the record keeps of a group
 	web := new(robotstest.Internet)
 	for host, text := range map[string]string{
 		"many.example":   agents + "Disallow: /private\nAllow: /private/open\n",
@@ -126,7 +125,7 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	hosts := []string{"many", "merged", "latin1", "long", "star", "nobody", "empty", "html", "none", "down", "moved", "mine"}
 	web.Handle("mine.example", robotstest.Site{"/open": "a page"})
 	record := filepath.Join(t.TempDir(), "record")
-	for range 2 { // and a second session, in which it is all the same
+	for range 2 { // the second session asks for the same URLs
 		rec, err := evidence.Open(record, evidence.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +158,8 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	}
 }
 
-// A crawl of many pages, from a server that fails now and then.
+// Audits of a long crawl find no broken rule, though the server answers some
+// requests with 404 and one with 503.
 func TestNginx_AuditOfMany(t *testing.T) {
 	t.Parallel()
 	pages := 500
@@ -183,10 +183,10 @@ func TestNginx_AuditOfMany(t *testing.T) {
 	}
 	defer client.CloseIdleConnections()
 	for i := range pages {
-		path := fmt.Sprintf("/page/%d", i) // a 404
+		path := fmt.Sprintf("/page/%d", i) // does not exist: 404
 		switch {
 		case i == pages/2:
-			path = "/busy" // a 503, with a Retry-After of a second
+			path = "/busy" // answers 503, with a Retry-After of one second
 		case i%5 == 0:
 			path = fmt.Sprintf("/?%d", i)
 		case i%7 == 0:
@@ -215,8 +215,7 @@ func TestNginx_AuditOfMany(t *testing.T) {
 	}
 }
 
-// A crawler obeys nothing. The log names each of its requests that broke a
-// rule.
+// The audit of a server's log names each request that broke a rule.
 func TestNginx_AuditOfARudeCrawler(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -242,7 +241,7 @@ func TestNginx_AuditOfARudeCrawler(t *testing.T) {
 	get("SwiftBot/2", "/private/plan.html")
 	get("Mozilla/5.0 (compatible; GreedyBot/1.0)", "/robots.txt")
 	get("Mozilla/5.0 (compatible; GreedyBot/1.0)", "/docs/?a=\"b")
-	get("Mozilla/5.0 (X11; Linux x86_64)", "/private/plan.html") // a browser
+	get("Mozilla/5.0 (X11; Linux x86_64)", "/private/plan.html") // a browser, which need not obey robots.txt
 	nginx.stop(t)
 	r := audit(t, "-robots", robots, nginx.auditLog())
 	want := []string{"SwiftBot / before-robots-txt", "SwiftBot /private/plan.html disallowed", "GreedyBot /docs/?a=\"b disallowed"}

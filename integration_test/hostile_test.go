@@ -26,20 +26,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer answers a connection as it likes. It gets the head of the
-// client's first request, and ends when stop is closed.
+// A hostileServer misbehaves in one way. answer gets the path of each request,
+// and returns at the latest when stop is closed.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
 }
 
-// respond writes a complete answer.
 func respond(conn net.Conn, status string, body []byte, header ...string) {
 	conn.Write(answer(status, body, header...))
 }
 
-// answer returns a complete answer. Large answers are made once, so that the
-// servers use little memory themselves.
+// answer returns a complete response. hostileServers makes large responses
+// once, so that the servers use little memory.
 func answer(status string, body []byte, header ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\nContent-Length: %d\r\n", status, len(body))
@@ -51,8 +50,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text over and over, one piece at each interval, until stop is
-// closed or the client has gone.
+// drip writes text again and again, at intervals of every. It returns when stop
+// is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -74,7 +73,8 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// hostileServers returns the kinds of servers that are malicious or careless.
+// hostileServers returns one server for each way of being malicious or
+// careless.
 func hostileServers() []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
@@ -210,8 +210,7 @@ func hostileServers() []hostileServer {
 	}
 }
 
-// A hostileWeb has malicious servers and, between them, honest ones that keep a
-// log.
+// A hostileWeb runs malicious servers, and honest ones that log their requests.
 type hostileWeb struct {
 	stop    chan struct{}
 	served  sync.WaitGroup
@@ -222,13 +221,13 @@ type hostileWeb struct {
 
 	mu       sync.Mutex
 	open     map[net.Conn]bool
-	starts   map[string][]time.Time // of an honest server
+	starts   map[string][]time.Time // when each honest server got requests
 	breaches []string
-	asked    atomic.Int64 // of all servers
+	asked    atomic.Int64 // requests to all servers
 }
 
-// listen starts a server on an address that no other server has, so that it is
-// a separate host.
+// listen starts a server on its own IP address, because each address is a host
+// of its own.
 func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path string)) string {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.2.%d.%d:0", n/200, 1+n%200))
 	if err != nil {
@@ -258,7 +257,7 @@ func (w *hostileWeb) listen(t *testing.T, n int, handle func(conn net.Conn, path
 	return ln.Addr().String()
 }
 
-// serve reads only the heads of requests.
+// serve expects requests without bodies.
 func (w *hostileWeb) serve(conn net.Conn, handle func(conn net.Conn, path string)) {
 	var head []byte
 	buf := make([]byte, 4096)
@@ -322,15 +321,15 @@ func (w *hostileWeb) close() {
 	w.served.Wait()
 }
 
-// house says what a process uses.
+// house has what the process uses now.
 type house struct {
 	heap        uint64
 	goroutines  int
-	descriptors int // -1: this system does not say
+	descriptors int // -1 if the system does not tell
 }
 
 func lookAtHouse() house {
-	for range 3 { // the second run frees what finalizers and pools keep
+	for range 3 { // one run does not free what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -342,12 +341,12 @@ func lookAtHouse() house {
 	return h
 }
 
-// After a crawl among 200 malicious servers, the process has the heap,
-// goroutines and descriptors that it began with. Honest sites get no request
-// that they forbid, and none sooner than their pace allows. No request that
-// they allow is refused.
+// The test crawls 200 malicious and 20 honest servers. Afterwards the process
+// has no more goroutines and descriptors than before, and little more memory.
+// Honest servers get no disallowed request, and none sooner than their pace
+// allows. No allowed request to them is refused.
 //
-// The test takes some seconds, or as long as COURTESY_SOAK=30m says.
+// The test takes some seconds, or as long as COURTESY_SOAK says, such as 30m.
 func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: a crawl among hostile servers takes some seconds")
@@ -382,8 +381,8 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// late are the honest servers whose robots.txt came too late because the
-	// machine was busy: they count as unreachable for a while, as they should.
+	// late has the honest servers that sent their robots.txt too late because
+	// the machine was busy. They rightly count as unreachable for a while.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {
@@ -438,7 +437,7 @@ func TestHostileServers(t *testing.T) {
 			}
 		})
 	}
-	// most is what the process uses during the crawl.
+	// most is the most that the process uses during the crawl.
 	var most house
 	workers.Go(func() {
 		for tick := time.NewTicker(max(soak/20, time.Second)); ; {
@@ -468,7 +467,7 @@ func TestHostileServers(t *testing.T) {
 	sooner := 0
 	for addr, starts := range web.starts {
 		slices.SortFunc(starts, time.Time.Compare)
-		for i := 10; i < len(starts); i++ { // a busy machine may see one request late, but not ten
+		for i := 10; i < len(starts); i++ { // on a busy machine one request may be logged late, but not ten
 			if starts[i].Sub(starts[i-10]) < 9*delay {
 				sooner++
 				t.Logf("%s saw 11 requests in %v", addr, starts[i].Sub(starts[i-10]))
@@ -483,7 +482,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after house
-	for range 100 { // fetches of robots.txt for which nobody waits end by their timeouts
+	for range 100 { // fetches of robots.txt that nobody waits for end by their timeouts
 		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}

@@ -14,12 +14,11 @@ import (
 const module = "github.com/goodbots/courtesy"
 
 // arrows says what each package imports besides the standard library, and why.
-// The test fails if a package has no row, imports something that is not in its
-// row, or has something in its row that it does not import. Whoever adds an
-// import decides what every user of the package will have in their go.mod and
-// binary.
+// The test fails if a package has no row, or if its imports differ from its
+// row. An import decides what every user of the package gets in go.mod and in
+// the binary.
 var arrows = map[string]struct {
-	imports []string // in alphabetical order; packages of this module are written relative to it
+	imports []string // sorted; packages of this module without the module's path
 	because string
 }{
 	"robotsmw": {
@@ -77,7 +76,8 @@ var arrows = map[string]struct {
 	},
 }
 
-// free may import anything, and nothing may import them.
+// Packages below these directories may import anything. No other package may
+// import them.
 var free = []string{"examples", "integration_test"}
 
 // goPackage is the part of a go list -json record that the test reads.
@@ -140,9 +140,9 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImports bounds what a package imports itself. This test bounds what its
-// users get through it, even if our dependencies come to depend on more.
-// TestBuildLists has the versions.
+// TestImports checks the imports of each package itself. This test checks what
+// its users get through them, even if our dependencies change. TestBuildLists
+// checks the versions.
 func TestImportsOfAUser(t *testing.T) {
 	tests := []struct {
 		imports string
@@ -178,7 +178,7 @@ func isFree(name string) bool {
 	return slices.Contains(free, top)
 }
 
-// goList runs go list -json in the module's root and returns its records.
+// goList runs go list -json in the module's root.
 func goList(t *testing.T, args ...string) []goPackage {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...)

@@ -28,11 +28,11 @@ import (
 
 const (
 	crawler    = "ExampleBot/1.0 (+https://example.com/bot)"
-	crawlDelay = 200 * time.Millisecond // between requests, in these tests
+	crawlDelay = 200 * time.Millisecond // the interval between requests in these tests
 )
 
-// The site's robots.txt is like those of real sites: several groups, with ours
-// the last but one.
+// The site's robots.txt has several groups, like those of real sites. The
+// second is for the crawler of the tests.
 const nginxRobots = `# nginx.example
 User-agent: *
 Disallow: /
@@ -51,8 +51,8 @@ User-agent: SwiftBot
 Disallow: /private/
 `
 
-// nginxFiles are the files of the site, with their links. It has the disallowed
-// files, too: the log has to show that nobody asked for them.
+// nginxFiles are the files of the site, with their links. Some are disallowed,
+// and the log must show that nobody requests these.
 var nginxFiles = map[string]string{
 	"index.html": `<!doctype html><title>Front</title>
 		<a href="/docs/">docs</a> <a href="/private/plan.html">plan</a> <a href="/private/press/news.html">press</a>
@@ -71,7 +71,7 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages has every request that a polite crawl of the site makes, and how
+// nginxPages has each request that a polite crawl of the site makes, and how
 // often.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
@@ -83,7 +83,7 @@ var nginxPages = map[string]int{
 	"GET /moved":                   1,
 	"GET /moved-away":              1,
 	"GET /hidden.html":             1,
-	"GET /busy":                    4, // 503: three more tries, and no more
+	"GET /busy":                    4, // 503: the spider tries three more times, then gives up
 	"GET /gone.html":               1, // 404
 	"GET /report.pdf":              1,
 }
@@ -163,8 +163,8 @@ func TestNginx_Spider(t *testing.T) {
 	}
 }
 
-// A crawler of twenty lines around a plain http.Client follows redirects by
-// itself and tries every method.
+// A small crawler around an http.Client obeys robots.txt for each redirect and
+// for every method. The client follows redirects by itself.
 func TestNginx_Client(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -227,15 +227,15 @@ func TestNginx_Client(t *testing.T) {
 
 	log := nginx.stop(t)
 	want := maps.Clone(nginxPages)
-	want["GET /busy"] = 1                  // this crawler does not come back
-	want["GET /docs/"] = 2                 // nor does it know where a redirect led it
-	want["GET /only-from-hidden.html"] = 1 // requested by name, which no directive forbids
-	delete(want, "GET /docs/page.html")    // a relative link: not found by this crawler
+	want["GET /busy"] = 1                  // this crawler does not try again
+	want["GET /docs/"] = 2                 // once by the link, once by the redirect of /moved
+	want["GET /only-from-hidden.html"] = 1 // in the queue from the start, and not disallowed
+	delete(want, "GET /docs/page.html")    // this crawler does not find relative links
 	auditNginx(t, log, want)
 	auditPace(t, log, crawlDelay)
 }
 
-// The example in the README, as a user runs it.
+// The README's example with an http.Client obeys robots.txt.
 func TestNginx_HTTPClientExample(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -252,7 +252,7 @@ func TestNginx_HTTPClientExample(t *testing.T) {
 	auditNginx(t, nginx.stop(t), map[string]int{"GET /robots.txt": 1, "GET /docs/": 1})
 }
 
-// nginxServer is a running nginx with a site of its own.
+// nginxServer is a running nginx that serves the test site.
 type nginxServer struct {
 	url  string
 	log  string // path of the access log
@@ -260,7 +260,7 @@ type nginxServer struct {
 	gone chan error
 }
 
-// auditLog is the path of the log that robotscheck audit reads.
+// auditLog returns the path of the log for robotscheck audit.
 func (s *nginxServer) auditLog() string { return s.log + ".audit" }
 
 // nginxRequest is a line of the access log.
@@ -311,7 +311,8 @@ func startNginx(t *testing.T) *nginxServer {
 	return nil
 }
 
-// answers waits until something accepts connections, or nginx has ended.
+// answers waits until nginx accepts connections. It returns false if nginx or
+// the test ends first.
 func (s *nginxServer) answers(t *testing.T) bool {
 	for {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -330,8 +331,8 @@ func (s *nginxServer) answers(t *testing.T) bool {
 	}
 }
 
-// stop ends nginx, which then flushes its log, and returns the requests in the
-// log.
+// stop ends nginx, which then writes the rest of its log. It returns the
+// requests in the log, ordered by their starts.
 func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
@@ -359,7 +360,7 @@ func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	return log
 }
 
-// auditNginx compares the log with what may be in it.
+// auditNginx compares the requests in the log with the expected ones.
 func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	t.Helper()
 	got := make(map[string]int)
@@ -381,16 +382,16 @@ func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	}
 }
 
-// paced returns a Limiter whose intervals a server's log shows in full. If
-// intervals ran from start to start, a request that was slow to arrive would be
-// followed too soon by one that was fast.
+// paced returns a Limiter that counts intervals from the end of a request. If
+// they counted from the start, a slow request and then a fast one could reach
+// the server too close together.
 func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }
 
-// auditPace checks that every request came an interval after the one before.
-// The log's clock has milliseconds. The crawler must count from the end of a
-// request: see paced.
+// auditPace checks that every request came at least an interval after the one
+// before, less 2 ms, because the log's clock has milliseconds. The crawler must
+// count intervals from the end of a request: see paced.
 func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {
 	t.Helper()
 	for i := 1; i < len(log); i++ {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A program pasted from the README compiles. Each one is built as a package of
+// Each Go program in the README compiles. The test builds it as a package of
 // this module that exists only in an overlay.
 func TestReadme_ProgramsCompile(t *testing.T) {
 	programs := readmePrograms(t)
@@ -53,7 +53,7 @@ func TestReadme_ProgramsCompile(t *testing.T) {
 	}
 }
 
-// The README shows the examples as they are.
+// The README shows two of the examples exactly as they are.
 func TestReadme_ShowsTheExamples(t *testing.T) {
 	programs := readmePrograms(t)
 	for _, example := range []string{"httpclient", "colly"} {
@@ -103,7 +103,7 @@ func TestReadme_ListsThePackages(t *testing.T) {
 	}
 }
 
-// What the README shows of a terminal is what the examples print on standard
+// Each terminal session in the README shows what the example prints on standard
 // output.
 func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,8 @@ func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// wholeProgram makes a program of statements, with the imports that they need.
+// wholeProgram makes a program from statements, with the imports that they
+// need.
 func wholeProgram(statements string) string {
 	imports := ""
 	for _, path := range []string{"fmt", "log", module + "/robotsmw"} {
@@ -152,8 +153,8 @@ func wholeProgram(statements string) string {
 	return "package main\n" + imports + "func main() {\n" + statements + "}\n"
 }
 
-// readmePrograms returns the Go code blocks of the README, except the one that
-// integration_test/peers/prometheus tries.
+// readmePrograms returns the Go code blocks of the README. It leaves out the
+// program that integration_test/peers/prometheus tests.
 func readmePrograms(t *testing.T) []string {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")

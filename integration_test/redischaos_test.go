@@ -31,21 +31,21 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// chaos is what a member of the fleet is told through its environment.
+// chaos configures a member of the fleet, through its environment.
 type chaos struct {
 	Member   int
 	Hosts    int
 	Interval time.Duration
 	Lease    time.Duration
-	Redis    string   // a file with the address of Redis, as a name service would give it
-	Cluster  []string // nodes, instead of Redis
-	Sentinel []string // sentinels, instead of Redis
+	Redis    string   // the path of a file with the address of Redis
+	Cluster  []string // addresses of cluster nodes, instead of Redis
+	Sentinel []string // addresses of sentinels, instead of Redis
 }
 
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // what matters comes back as an error
+	redis.SetLogger(silent{}) // all failures that matter come back as errors
 	if told := os.Getenv(chaosEnv); told != "" {
 		var c chaos
 		if err := json.Unmarshal([]byte(told), &c); err != nil {
@@ -64,8 +64,9 @@ func TestMain(m *testing.M) {
 	os.Exit(runWithPrograms(m))
 }
 
-// crawl is a process of the fleet. It asks every host for page after page, as
-// fast as it may. It reports each request on its output, until its input ends.
+// crawl runs a member of the fleet in a process of its own. For each host, the
+// member starts one request after another, as fast as the Limiter allows. It
+// prints each start, until its standard input ends.
 func (c chaos) crawl() error {
 	opts := &redis.UniversalOptions{Addrs: []string{"by-name"}, DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
 	switch {
@@ -93,8 +94,8 @@ func (c chaos) crawl() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
-		// If the machine lets this goroutine run late, its report is late. The
-		// Limiter's decision is not.
+		// On a busy machine the report may be late. The time in it is not: the
+		// Limiter has set it.
 		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 			fmt.Printf("%d %d\n", host, at.UnixNano())
 		}})
@@ -122,21 +123,22 @@ func chaosHost(i int) *url.URL {
 
 var ok200 = politeness.Outcome{Status: 200}
 
-// chaosStart is a request, as the member and the observer saw it.
+// A chaosStart is a request: when the member decided to start it, and when its
+// report arrived at the test.
 type chaosStart struct {
 	host, member     int
-	decided, arrived int64 // ns, by the machine's one clock
+	decided, arrived int64 // Unix time in ns; all processes have the same clock
 }
 
-// chaosFleet has the processes of a fleet, and the observer of what they do.
+// chaosFleet has the processes of a fleet, and the starts that they report.
 type chaosFleet struct {
 	*testing.T
 	config  chaos
 	server  *redisserver.Server
-	others  []*redisserver.Server // replicas, nodes
+	others  []*redisserver.Server // replicas or cluster nodes
 	members []*chaosMember
 	stalls  *metronome
-	clock   string // a file with how far the server's clock is ahead; "": none
+	clock   string // the path of a file that sets the server's clock; "": a right clock
 
 	mu     sync.Mutex
 	starts []chaosStart
@@ -156,7 +158,6 @@ func newChaosFleet(t *testing.T) *chaosFleet {
 	return f
 }
 
-// start adds a member.
 func (f *chaosFleet) start() *chaosMember {
 	f.Helper()
 	c := f.config
@@ -191,7 +192,7 @@ func (f *chaosFleet) start() *chaosMember {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			s := chaosStart{member: c.Member, arrived: time.Now().UnixNano()}
 			if _, err := fmt.Sscan(lines.Text(), &s.host, &s.decided); err != nil {
-				continue // the last line of a member that was killed
+				continue // the last line of a killed member may be incomplete
 			}
 			f.mu.Lock()
 			f.starts = append(f.starts, s)
@@ -204,8 +205,8 @@ func (f *chaosFleet) start() *chaosMember {
 
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
-// end ends a member by a signal. If sig is nil, the member gives back what it
-// owns.
+// end sends a member the signal sig and waits for its end. If sig is nil, the
+// member gives its hosts back and ends.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -218,13 +219,13 @@ func (m *chaosMember) end(sig os.Signal) {
 	m.cmd.Wait()
 }
 
-// A metronome notes when the machine did not let this process run.
+// A metronome records when this process could not run.
 type metronome struct {
 	mu     sync.Mutex
-	stalls [][2]int64 // the latest
+	stalls [][2]int64 // begin and end of each stall, in Unix ns; the oldest are dropped
 }
 
-// maxStalls is how many stalls are kept: those of some minutes.
+// maxStalls is how many stalls a metronome keeps. They cover some minutes.
 const maxStalls = 1 << 16
 
 func startMetronome(t testing.TB) *metronome {
@@ -248,7 +249,7 @@ func startMetronome(t testing.TB) *metronome {
 	return m
 }
 
-// explain returns how long the process stood still between from and to.
+// explain returns how long the process could not run between from and to.
 func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -260,21 +261,21 @@ func (m *metronome) explain(from, to int64) (stood time.Duration) {
 	return stood
 }
 
-// busy reports whether the process stood still for so much of the time between
-// from and to that what did not happen proves nothing.
+// busy reports whether the process could not run for more than a quarter of the
+// time between from and to. Too few requests in this time then prove nothing.
 func (m *metronome) busy(from, to int64) bool {
 	return int64(m.explain(from, to)) > (to-from)/4
 }
 
-// A proxy stands between a member and Redis.
+// A proxy passes bytes between a member and Redis, and can make trouble.
 type proxy struct {
 	addr string
 
 	mu     sync.Mutex
 	target string
-	delay  time.Duration // one way
-	drop   float64       // the share of answers in whose place the connection is closed
-	cut    bool          // nothing goes through, and neither side is told
+	delay  time.Duration // of each direction
+	drop   float64       // the probability that an answer is lost and the connection closed
+	cut    bool          // discard all bytes, and keep the connections open
 	conns  map[net.Conn]bool
 }
 
@@ -306,7 +307,6 @@ func (p *proxy) set(change func(*proxy)) {
 	change(p)
 }
 
-// reset closes all connections.
 func (p *proxy) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -365,14 +365,15 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// A chaosScene is a kind of trouble, and what a fleet must achieve in it.
+// A chaosScene is a kind of trouble, and what a fleet must achieve in spite of
+// it.
 type chaosScene struct {
 	name    string
-	server  func(f *chaosFleet)               // starts what the fleet connects to; nil: one server
-	prepare func(f *chaosFleet)               // nil: none
-	play    func(f *chaosFleet, scale int)    // scale: 1 in short, 3 in full
-	share   float64                           // the least share of the ideal number of requests
-	silence func(lease time.Duration) float64 // how many leases a host may rest at most, besides a second; nil: any number
+	server  func(f *chaosFleet)               // starts the servers; nil: one Redis server
+	prepare func(f *chaosFleet)               // runs before the scene; nil: nothing to prepare
+	play    func(f *chaosFleet, scale int)    // scale is 3 in a full run, 1 otherwise
+	share   float64                           // the least number of starts, as a share of the ideal number
+	silence func(lease time.Duration) float64 // how many seconds a host may rest, besides 2 s; nil: 0
 }
 
 func leases(n float64) func(time.Duration) float64 {
@@ -445,7 +446,7 @@ var chaosScenes = []chaosScene{
 			redisCommand(f.T, replica, "replicaof", "127.0.0.1", port)
 			rest(2)
 			redisCommand(f.T, replica, "replicaof", "no", "one")
-			rest(2) // the replica does not hear what is decided now
+			rest(2) // the replica does not get the changes of this time
 			for _, m := range f.members {
 				m.proxy.set(func(p *proxy) { p.target = replica.Addr })
 			}
@@ -465,7 +466,7 @@ var chaosScenes = []chaosScene{
 		for range 2 * scale {
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "1")
 			admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
-			admin.Set(f.Context(), "other", "x", 0) // everything there is deleted, and it is still too much
+			admin.Set(f.Context(), "other", "x", 0) // Redis evicts all keys, and is still above its limit
 			redisCommand(f.T, f.server, "config", "set", "maxmemory", "0")
 			rest(5)
 		}
@@ -491,7 +492,7 @@ var chaosScenes = []chaosScene{
 	}, share: 0.3, silence: leases(2.5)},
 	{name: "a failover by Sentinel, to a replica that lags", server: startSentinel, play: func(f *chaosFleet, scale int) {
 		f.others[0].Signal(sigstop)
-		rest(2) // the replica does not hear what is decided now
+		rest(2) // the replica does not get the changes of this time
 		f.server.Kill()
 		f.others[0].Signal(sigcont)
 		rest(float64(15 * scale))
@@ -523,15 +524,14 @@ var chaosScenes = []chaosScene{
 	}, share: 0.3, silence: leases(2.5)},
 }
 
-// TestRedisLimitChaos runs fleets of real processes through what can happen to
-// them and to Redis, and checks when requests started. By default it is small
-// and short. COURTESY_CHAOS=1 makes it 8 processes and three times as long.
+// TestRedisLimitChaos runs fleets of real processes while their members or
+// Redis fail, and checks when requests start. By default a fleet has 3 members.
+// With COURTESY_CHAOS=1 it has 8, and the test takes three times as long.
 //
-// A start is the time that a member's Limiter decided, by the machine's one
-// clock. On a busy machine a process may run late: then its report is late, and
-// the next one is in time. The test also checks the arrivals at the observer.
-// It allows for what the observer's own metronome and the lateness of a report
-// explain.
+// A start is the time at which a member's Limiter decided. The test also checks
+// when reports arrive. On a busy machine a report may be late, and the next one
+// in time. So the test allows for late reports, and for times in which it could
+// not run itself.
 func TestRedisLimitChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -562,7 +562,7 @@ func TestRedisLimitChaos(t *testing.T) {
 	}
 }
 
-// play plays the scene and judges it. It returns a row of the table.
+// play runs the scene and checks the result. It returns a row of the table.
 func (f *chaosFleet) play(scene chaosScene) string {
 	f.Helper()
 	members, scale := 3, 1
@@ -615,8 +615,8 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				if gap < interval-int64(time.Millisecond) {
 					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds())
 				}
-				// Allow for the lateness of the report before, and for the time
-				// that the observer stood still.
+				// Allow for a late report of the request before, and for times
+				// in which the test could not run.
 				gap = s.arrived - before.arrived + max(before.arrived-before.decided-int64(5*time.Millisecond), 0)
 				gap += int64(f.stalls.explain(before.decided, s.arrived))
 				arrivals = min(arrivals, gap)
@@ -638,7 +638,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	if share < scene.share && !f.stalls.busy(from, to) {
 		f.Errorf("%d starts are %.2f of the ideal, want %.2f", starts, share, scene.share)
 	}
-	most := 2 + f.stalls.explain(from, to).Seconds() // allow for a busy machine
+	most := 2 + f.stalls.explain(from, to).Seconds() // allow for times in which the test could not run
 	if scene.silence != nil {
 		most += scene.silence(f.config.Lease)
 	}
@@ -679,7 +679,8 @@ func startSentinel(f *chaosFleet) {
 	})
 }
 
-// startCluster starts two nodes. The first of f.others has the fleet's slot.
+// startCluster starts two nodes. The first of f.others has the fleet's hash
+// slot.
 func startCluster(f *chaosFleet) {
 	for range 2 {
 		f.others = append(f.others, redisserver.Start(f.T, "--cluster-enabled", "yes"))
@@ -701,7 +702,7 @@ func startCluster(f *chaosFleet) {
 	}
 }
 
-// moveSlot moves the fleet's slot from one node to the other, key by key.
+// moveSlot moves the fleet's hash slot from one node to the other, key by key.
 func (f *chaosFleet) moveSlot() {
 	f.Helper()
 	admin := func(node *redisserver.Server) *redis.Client {
@@ -732,8 +733,9 @@ func (f *chaosFleet) moveSlot() {
 	f.others[0], f.others[1] = f.others[1], f.others[0]
 }
 
-// clockShim lets a program read a wall clock that is off by as many seconds as
-// the file CHAOS_CLOCK says. (libfaketime hangs Debian's redis-server.)
+// clockShim is a C library that changes a program's wall clock. The file that
+// CHAOS_CLOCK names says by how many seconds. (libfaketime hangs Debian's
+// redis-server.)
 const clockShim = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -768,7 +770,7 @@ time_t time(time_t *t) {
 }
 `
 
-// startWithClock starts a server whose clock setClock sets.
+// startWithClock starts a server with a clock that setClock can set.
 func startWithClock(f *chaosFleet) {
 	dir := f.TempDir()
 	f.clock = filepath.Join(dir, "clock")

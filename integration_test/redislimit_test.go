@@ -40,7 +40,7 @@ func joinFleet(t testing.TB, server *redisserver.Server, opts redislimit.Options
 	return f
 }
 
-// warm waits until the fleet gives hosts away.
+// warm waits until the fleet has granted a first host.
 func warm(t testing.TB, l *politeness.Limiter) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), &url.URL{Host: "warm.example"})
@@ -84,7 +84,8 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	}
 }
 
-// A host costs at most 64 bytes besides its name and the table that it is in.
+// A host costs Redis at most 64 bytes, without its name and without the buckets
+// of the hash table.
 func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -108,19 +109,19 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// All hosts are given back, with the rests still due and what they have
-	// taught.
+	// The member gives all hosts back. Redis then keeps the rest that is still
+	// due, and what the member has learnt about each host.
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
-	// The same names without values: their entries, their table, and nothing
-	// else.
+	// A hash of the same names without values costs as much for names and
+	// buckets.
 	for i := range int64(hosts) {
 		admin.HSet(t.Context(), "names", numberedHost(i).Host, "")
 	}
-	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // so that it is stored as a table
+	admin.HSet(t.Context(), "names", strings.Repeat("x", 65), "") // a name over 64 bytes makes Redis store the hash as a table
 	names := admin.Do(t.Context(), "memory", "usage", "names", "samples", 0).Val().(int64)
-	const entry = 24 // in the table, without its name
+	const entry = 24 // bytes of an entry of the table, without its name
 	each := float64(whole-names)/hosts + entry
 	t.Logf("%.1f bytes a host besides its name", each)
 	if each > 64 {
@@ -128,8 +129,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 }
 
-// A host that is asked once costs little more than one call. A host that many
-// members want costs less than one call in five requests.
+// A host that is asked once costs at most 1.2 calls to Redis. A host that many
+// members want costs at most one call in five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
 	t.Run("5,000 hosts once each", func(t *testing.T) {
@@ -167,8 +168,8 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// Members that all have requests for the same hosts use what these hosts allow,
-// and nobody waits longer than two turns of each member.
+// Members that all want the same hosts make nearly as many requests as these
+// hosts allow. No member waits for a host longer than two turns of each member.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -192,8 +193,8 @@ func TestRedisLimitIsFair(t *testing.T) {
 			if r.nearest < tt.delay-time.Millisecond {
 				t.Errorf("two starts are %v apart, want %v", r.nearest, tt.delay)
 			}
-			// Two turns of each member, of about two seconds. That is less than
-			// the crawl takes, so a member that gets nothing fails the test.
+			// Allow two turns of each member, of about two seconds each. The
+			// crawl takes longer, so a member that gets nothing fails the test.
 			if most := members * 2 * 2 * time.Second; r.wait > most {
 				t.Errorf("a member waits for %v, want %v at most", r.wait, most)
 			}
@@ -201,10 +202,10 @@ func TestRedisLimitIsFair(t *testing.T) {
 	}
 }
 
-// contention describes what happened to members that all want the same hosts.
+// contention says what happened while several members wanted the same hosts.
 type contention struct {
-	share, calls  float64 // the share of the ideal; calls for each request
-	busy          bool    // the machine was busy, so the share proves nothing
+	share, calls  float64 // starts as a share of the ideal number; calls to Redis for each start
+	busy          bool    // the machine was busy: share proves nothing
 	nearest, wait time.Duration
 }
 
@@ -212,7 +213,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	var mu sync.Mutex
-	starts := make([]map[int][]time.Time, hosts) // by member
+	starts := make([]map[int][]time.Time, hosts) // for each host: the starts by member
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var began atomic.Bool
@@ -272,8 +273,8 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	return r
 }
 
-// A host that others want changes hands within 20 ms of the end of a turn, on
-// one machine that is not busy.
+// If another member waits for a host, the host changes hands within 20 ms of
+// the end of a turn (in the median, on a machine that is not busy).
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64
@@ -307,7 +308,7 @@ func numberedHost(i int64) *url.URL {
 	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example", i)}
 }
 
-// commandCalls returns how often the server has run a command.
+// commandCalls returns how often the server has run the command.
 func commandCalls(t testing.TB, client redis.UniversalClient, command string) float64 {
 	t.Helper()
 	stats, err := client.Info(context.Background(), "commandstats").Result()
@@ -320,8 +321,8 @@ func commandCalls(t testing.TB, client redis.UniversalClient, command string) fl
 	return n
 }
 
-// BenchmarkRedisLimit64Waiters has 64 goroutines ask for the first pages of one
-// host after another, as a broad crawl does.
+// BenchmarkRedisLimit64Waiters measures the first requests to many hosts, as in
+// a broad crawl. Each processor has 32 goroutines.
 func BenchmarkRedisLimit64Waiters(b *testing.B) {
 	server := redisserver.Start(b)
 	l := &politeness.Limiter{Fleet: joinFleet(b, server, redislimit.Options{})}
@@ -387,7 +388,8 @@ func (b *lockedBuffer) count(s string) int {
 	return strings.Count(b.String(), s)
 }
 
-// waitFor waits for something that a busy machine may take a long time to do.
+// waitFor waits until ok returns true, for up to 30 s because the machine may
+// be busy.
 func waitFor(t *testing.T, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {

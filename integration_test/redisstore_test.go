@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// How long a call to Redis may take. If Redis is well, a busy machine should
-// not fail the call. If it is not, nobody wants to wait.
+// How long a call to Redis may take: patient if a busy machine should not fail
+// the call, impatient if Redis is not expected to answer.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -54,7 +54,7 @@ func TestRedisStore(t *testing.T) {
 	})
 }
 
-// Two crawlers on one server do not see each other's records.
+// Two crawlers with different prefixes do not share records on one server.
 func TestRedisStorePrefixes(t *testing.T) {
 	server := redisserver.Start(t)
 	a, b := openRedisStore(t, server, "a:", patient), openRedisStore(t, server, "b:", patient)
@@ -97,8 +97,8 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 	}
 }
 
-// redisFleet returns n members of a crawl that share a store. without returns
-// how many of them had to do without it.
+// redisFleet returns n members of a crawl that share a store. The function
+// without counts the members that had to do without the store.
 func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server, n int, timeout time.Duration) (members []*robotsmw.Transport, without func() int) {
 	t.Helper()
 	logs := make([]lockedBuffer, n)
@@ -121,8 +121,8 @@ func redisFleet(t *testing.T, web http.RoundTripper, server *redisserver.Server,
 	}
 }
 
-// visitForbidden has every member request a forbidden page of every host, all
-// at the same time.
+// visitForbidden lets each member request a forbidden page of each host, all at
+// the same time.
 func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -152,8 +152,9 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	const hosts = 12
 	web := forbiddenWeb(hosts)
 	before := 0
-	// There are six members at first, and then two join. More would make Redis
-	// slow on a small machine. A member that does without a slow Redis says so.
+	// Six members start, and then two more. A member says so if it had to do
+	// without a slow Redis. Still more members would make Redis slow on a small
+	// machine.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)
@@ -165,7 +166,7 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	}
 }
 
-// Whatever happens to Redis, every verdict is right. Trouble only costs
+// Whatever happens to Redis, every verdict is right. A failure only costs more
 // fetches.
 func TestVerdictsWhenRedisIsAway(t *testing.T) {
 	t.Parallel()

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// On this system no process can be told to stand still. Sending these signals
-// is an error, which fails the test. If there is no Redis either, the test has
-// been skipped before.
+// This system has no signals that stop a process and let it go on. To send one
+// of these is an error.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)
 
-// processorTime returns an error: on this system it is not known.
+// processorTime returns an error: this system does not tell the time.
 func processorTime() (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -19,7 +19,7 @@ import (
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the demo by itself takes a quarter of a minute
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // without the Ctrl-C, the demo takes a quarter of a minute
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary)
 	stdout, err := cmd.StdoutPipe()
@@ -57,14 +57,15 @@ func TestSpider_CtrlC(t *testing.T) {
 	}
 }
 
-// programs are the examples, each compiled once for all tests.
+// programs has the compiled examples. Each is compiled once for all tests.
 var programs struct {
 	dir   string
 	mu    sync.Mutex
 	built map[string]error
 }
 
-// runWithPrograms runs the tests, and returns the exit status.
+// runWithPrograms runs the tests and returns the exit status. It keeps the
+// compiled examples until then.
 func runWithPrograms(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "programs")
 	if err != nil {
@@ -76,7 +77,8 @@ func runWithPrograms(m *testing.M) int {
 	return m.Run()
 }
 
-// build compiles one of the examples, if no test has yet, and returns its path.
+// build compiles an example, unless it is compiled already. It returns the path
+// of the program.
 func build(t *testing.T, example string) string {
 	t.Helper()
 	programs.mu.Lock()

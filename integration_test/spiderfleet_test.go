@@ -12,8 +12,8 @@ import (
 )
 
 // The processes of a crawl keep their hosts. If one of them is killed, the
-// others take over its hosts and pages within two and a half leases. No page is
-// lost, and only those in flight are fetched twice.
+// others take over its hosts within two and a half leases. No page is lost, and
+// only pages in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -48,7 +48,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	web.robotsOnce(t, map[string]bool{dead.name: true}, fleet)
 	var latest time.Duration
 	for _, host := range hosts {
-		latest = max(latest, web.next(host, killed).Sub(killed)) // negative if all of its pages had been fetched
+		latest = max(latest, web.next(host, killed).Sub(killed)) // negative if no page of the host was left
 	}
 	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
 	if most := lease * 5 / 2; latest > most {
@@ -59,9 +59,9 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves counts the requests to hosts that were asked before (visits), and those
-// of them that came from another process than the one before (moves). owners
-// has the hosts that each process asked last.
+// moves counts the requests to hosts that were asked before (visits). It also
+// counts the visits by another process than the one before (moves). owners has
+// the hosts that each process was the last to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,8 +82,8 @@ func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	return moves, visits, owners
 }
 
-// next returns when a page of the host was first requested after a time, or the
-// zero time if none was.
+// next returns when a page of the host was first requested after the given
+// time. It returns the zero time if none was.
 func (w *chaosWeb) next(host string, after time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

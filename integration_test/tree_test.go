@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The top level is part of the design: long pages are package docs or sections
-// of the README.
+// The top level has these files and directories and no others. Long pages
+// belong in package docs or in the README.
 func TestTopLevel(t *testing.T) {
 	want := []string{
 		".ci", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
@@ -39,10 +39,9 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// nestedModules have a go.mod of their own, for the reason given. It keeps what
-// only tests require, and what is large, out of the go.mod that users get. The
-// go command does not enter them from the root. .ci/run vets, builds and tests
-// each.
+// nestedModules have a go.mod of their own, each for the given reason. So users
+// do not get requirements that only these modules need. The go command does not
+// enter them from the root, so .ci/run vets, builds and tests each of them.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
 	"integration_test/peers/prometheus":                      "a Prometheus exporter, with its 20 modules",
@@ -51,8 +50,8 @@ var nestedModules = map[string]string{
 	"examples/politespider/internal/report/integration_test": "the driver of a browser",
 }
 
-// One module is published. Tools have go.mod files of their own beside it, so
-// that they never raise a user's requirements.
+// Only one module is published. It has no tool directives, because these would
+// add to the requirements of its users.
 func TestOneModule(t *testing.T) {
 	found := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -75,8 +74,8 @@ func TestOneModule(t *testing.T) {
 			continue
 		}
 		mod := goMod(t, dir)
-		// The go command decides by the path whether a module may import
-		// internal packages.
+		// The go command decides by a module's path whether the module may
+		// import internal packages.
 		if want := module + "/" + dir; mod.Module.Path != want {
 			t.Errorf("%s/go.mod names the module %s, not %s", dir, mod.Module.Path, want)
 		}
@@ -89,8 +88,8 @@ func TestOneModule(t *testing.T) {
 	}
 }
 
-// Each module that this one requires is in the build list of every user, or at
-// least in their go.sum.
+// Users get every module that this one requires into their build list, or at
+// least into their go.sum.
 func TestFewRequirements(t *testing.T) {
 	const most = 10
 	var direct []string
@@ -139,22 +138,21 @@ func goModIn(t *testing.T, dir string) moduleFile {
 	return mod
 }
 
-// A file that names the machine it was written on, or the registry that its
-// dependencies came from, is wrong everywhere else. The test finds the names by
-// asking this machine.
+// No file names a directory of the machine it was written on, or the registry
+// that its dependencies came from. The test asks this machine for these names.
 func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
 		if strings.Contains(file, "testdata/") || path.Base(file) == "LICENSE" {
-			continue // written by others
+			continue // other people wrote these files
 		}
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
-			continue // deleted, not yet committed
+			continue // deleted, and the deletion is not committed yet
 		}
 		for name, inLine := range forbidden {
 			if !bytes.Contains(text, []byte(name)) {
-				continue // the test finds that at once
+				continue // a quick test: the search of each line is slow
 			}
 			for n, line := range bytes.Split(text, []byte("\n")) {
 				if hit := inLine.Find(line); hit != nil {
@@ -166,7 +164,7 @@ func TestNothingOfOneMachine(t *testing.T) {
 }
 
 // ofThisMachine returns the names of this machine's directories and registries,
-// each with a pattern that finds it in a line.
+// each with a pattern that finds the name in a line.
 func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -198,8 +196,8 @@ func ofThisMachine(t *testing.T) map[string]*regexp.Regexp {
 	return names
 }
 
-// trackedFiles returns the files in version control, relative to the module's
-// root, with slashes.
+// trackedFiles returns the files under version control, as slash-separated
+// paths from the module's root.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")

@@ -11,14 +11,13 @@ import (
 // which.
 type House struct {
 	Rooms  []string           // the names of the files, sorted
-	Arrows map[Arrow][]string // for each arrow, the names that its file uses of the other, sorted
+	Arrows map[Arrow][]string // for each arrow, the names that From uses of To, sorted
 }
 
-// An Arrow leads from a room to another room that it uses. Both are indexes in
-// Rooms.
+// An Arrow leads from a room to another room that it uses. The numbers are
+// indexes in Rooms.
 type Arrow struct{ From, To int }
 
-// houseOf returns the house of a package.
 func houseOf(p *Package) *House {
 	h := &House{Arrows: make(map[Arrow][]string)}
 	for _, file := range p.Files {
@@ -31,7 +30,7 @@ func houseOf(p *Package) *House {
 			continue
 		}
 		if _, ok := object.(*types.PkgName); ok {
-			continue // the name of an import in this file
+			continue // the name that this file has for an imported package
 		}
 		a := Arrow{h.room(p, ident.Pos()), h.room(p, object.Pos())}
 		if a.From != a.To && !slices.Contains(h.Arrows[a], object.Name()) {

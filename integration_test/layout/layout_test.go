@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// runsBack has the packages in which some arrows between files may run back up,
-// with how many, and why. CONTRIBUTING.md tells more about each of them. Every
+// runsBack has the packages in which some arrows between files may run back up:
+// how many, and why. CONTRIBUTING.md explains each of these packages. Every
 // other package can be read from one end to the other.
 var runsBack = map[string]struct {
 	back int
@@ -25,11 +25,11 @@ var runsBack = map[string]struct {
 	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
 }
 
-// loaded is load(false), once for all tests that only read it.
+// loaded calls load(false) once, for all tests that only read the packages.
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
-// Within a package files use each other in one direction. Each arrow that runs
-// back up is one more thing to keep in mind.
+// Within a package, files use each other in one direction. Each exception makes
+// the package harder to read.
 func TestBackArrows(t *testing.T) {
 	packages, err := loaded()
 	if err != nil {
@@ -73,7 +73,6 @@ func TestBackArrows_AreExplained(t *testing.T) {
 	}
 }
 
-// files makes a package from files that import nothing.
 func files(t *testing.T, content map[string]string) *Package {
 	t.Helper()
 	l := listed{ImportPath: "example.com/m/p", Name: "p", Dir: t.TempDir()}
@@ -98,7 +97,7 @@ func TestHouseOf(t *testing.T) {
 	const uses, isUsed = "a.go", "b.go"
 	tests := []struct {
 		name       string
-		a, b, want string // want: what a.go uses of b.go
+		a, b, want string // want: the names that a.go uses of b.go
 	}{
 		{"nothing", "var x = 1", "var y = 2", ""},
 		{"a variable", "var x = y", "var y = 2", "y"},
@@ -148,9 +147,9 @@ type Pair[K any] struct { Key K }
 	}
 }
 
-// A user has to look through only a few names. A new name replaces another, or
-// raises this bound on purpose, with an Example that shows it. Packages for a
-// special purpose have a bound of their own.
+// The number of exported names is limited. Whoever adds a name takes another
+// away, or raises the limit on purpose and shows the name in an Example.
+// Packages for a special purpose have limits of their own.
 func TestExported_AreFew(t *testing.T) {
 	bounds := map[string]int{
 		"politeness/refusal":      23,
@@ -183,7 +182,6 @@ func TestExported_AreFew(t *testing.T) {
 	}
 }
 
-// What the program prints about packages that surely exist.
 func TestRun(t *testing.T) {
 	tests := []struct {
 		name                   string
@@ -211,7 +209,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// An example uses the names that it shows. A test does not.
+// A name counts as used if an Example uses it, but not if only a test does.
 func TestUsedNames(t *testing.T) {
 	p := files(t, map[string]string{"a.go": "type T struct{}\nfunc (T) Shown() {}\nfunc (T) Tested() {}\nfunc F() { T{}.Tested() }"})
 	p.Test = false

@@ -21,9 +21,9 @@ import (
 // A Package is one package of the module, parsed and type-checked.
 type Package struct {
 	Path  string // its import path
-	Name  string // its path relative to the module
+	Name  string // the path relative to the module
 	Main  bool
-	Test  bool // its external tests, or the package compiled together with its tests
+	Test  bool // whether go list -test made this variant of the package
 	Files []*ast.File
 	Fset  *token.FileSet
 	Types *types.Package
@@ -53,9 +53,9 @@ type listed struct {
 	Error     *struct{ Err string }
 }
 
-// load type-checks the packages of the module that contains the working
-// directory, and if tests is set their tests too. Imported packages are read
-// from the compiler's export data.
+// load type-checks the packages of the main module. If tests is set, it
+// type-checks their tests too. It reads imported packages from the compiler's
+// export data.
 func load(tests bool) ([]*Package, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -91,7 +91,7 @@ func load(tests bool) ([]*Package, error) {
 	var packages []*Package
 	for _, l := range all {
 		if l.Module == nil || !l.Module.Main || strings.HasSuffix(l.ImportPath, ".test") {
-			continue // not of this module, or the generated main package of a test
+			continue // another module's, or the generated main package of a test
 		}
 		p, err := check(l, exports)
 		if err != nil {
@@ -103,7 +103,7 @@ func load(tests bool) ([]*Package, error) {
 	return packages, nil
 }
 
-// moduleRoot returns the directory of the go.mod in force.
+// moduleRoot returns the directory of the main module's go.mod.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -116,9 +116,8 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(file), nil
 }
 
-// check parses a package and checks its types.
 func check(l listed, exports map[string]string) (*Package, error) {
-	path, _, variant := strings.Cut(l.ImportPath, " ") // "path [path.test]" as its tests see it
+	path, _, variant := strings.Cut(l.ImportPath, " ") // tests see it as "path [path.test]"
 	p := &Package{
 		Path: path,
 		Name: strings.TrimPrefix(path, l.Module.Path+"/"),

@@ -2,20 +2,22 @@
 // package use which, and which names a package exports.
 //
 //	go run ./integration_test/layout            # rooms, floors, arrows, back arrows
-//	go run ./integration_test/layout -v         # and each arrow that runs back, with what it uses
+//	go run ./integration_test/layout -v         # also each arrow that runs back up, with names
 //	go run ./integration_test/layout -names     # how many names each package exports
-//	go run ./integration_test/layout -names -v  # and which
+//	go run ./integration_test/layout -names -v  # also the names
 //	go run ./integration_test/layout -unused    # names that only tests use
 //
 // The flags may be followed by packages to print, relative to the module's
 // root, such as robotsmw/robotstxt. By default all packages are printed.
 //
-// The output calls a package a house. A room is one of its files; tests are
-// left out. An arrow leads from a file to another file that declares something
-// it uses: an identifier, a method or a field. If the package can be read from
-// one end to the other, all arrows lead down, and a file stands one floor above
-// everything that it uses. If files use each other in a circle, some arrows run
-// back up. The least possible number of these is the measure of a package.
+// The output calls a package a house. Each file of the package except its tests
+// is a room. An arrow leads from a file to another file that declares something
+// it uses: an identifier, a method or a field.
+//
+// If the package can be read from one end to the other, all arrows lead down. A
+// file then stands one floor above everything that it uses. If files use each
+// other in a circle, some arrows run back up. The command finds the order of
+// the files in which the fewest arrows run back up.
 package main
 
 import (

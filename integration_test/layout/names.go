@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exported lists the exported names of a package, sorted: "Name" for a
-// declaration, "Type.Name" for a field or a method.
+// exported lists the exported names of a package, sorted. A declaration is
+// "Name". A field or a method is "Type.Name".
 func exported(p *types.Package) []string {
 	var names []string
 	for _, name := range exportedObjects(p) {
@@ -18,8 +18,8 @@ func exported(p *types.Package) []string {
 	return names
 }
 
-// exportedObjects maps the exported objects of a package to their names. An
-// embedded field is left out, because its type already has the name.
+// exportedObjects maps the exported objects of a package to their names. It
+// leaves out embedded fields, because their types have the same names.
 func exportedObjects(p *types.Package) map[types.Object]string {
 	names := make(map[types.Object]string)
 	for _, name := range p.Scope().Names() {
@@ -57,8 +57,8 @@ func exportedObjects(p *types.Package) map[types.Object]string {
 	return names
 }
 
-// usedNames returns "path.Name" for each exported name that a command, an
-// example or another package of the module uses.
+// usedNames returns "path.Name" for each exported name that an Example or
+// another package of the module uses.
 func usedNames(packages []*Package) map[string]bool {
 	ours := make(map[string]bool)
 	for _, p := range packages {
@@ -99,8 +99,7 @@ func usedNames(packages []*Package) map[string]bool {
 	return used
 }
 
-// isExample reports whether a declaration in a test file is an Example, which
-// shows something to users.
+// isExample reports whether decl is an Example function.
 func isExample(decl ast.Decl) bool {
 	f, ok := decl.(*ast.FuncDecl)
 	return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")

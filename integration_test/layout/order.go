@@ -9,19 +9,19 @@ import (
 
 // A Plan is an order of the rooms of a house, one above the other.
 type Plan struct {
-	Back   []Arrow // the arrows that run back up, as few as possible
-	Floors int     // how many floors the house has without those arrows
-	Exact  bool    // it is certain that no order has fewer
+	Back   []Arrow // the arrows that run back up: the fewest that were found
+	Floors int     // how many floors the house has without the arrows in Back
+	Exact  bool    // whether Back is certain to be the fewest
 }
 
-// anArrow is what each arrow that runs back costs. The number of names for
-// which it stands is added. So the fewest arrows win and, among equals, those
-// that stand for the fewest names.
+// anArrow is the cost of an arrow that runs back up. order adds the number of
+// names that the arrow stands for. So the order with the fewest such arrows
+// wins. Among equals, the order with the fewest names wins.
 const anArrow = 1 << 16
 
-// order finds the order of rooms in which the fewest arrows run back up (a
-// minimum feedback arc set). Only rooms that use each other in a circle can
-// cause such arrows, so each circle is ordered by itself.
+// order finds the order of the rooms in which the fewest arrows run back up (a
+// minimum feedback arc set). Only rooms that use each other in a circle cause
+// such arrows, so order treats each circle by itself.
 func (h *House) order() Plan {
 	n := len(h.Rooms)
 	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0: there is none
@@ -49,7 +49,7 @@ func (h *House) order() Plan {
 	return plan
 }
 
-// circles returns the sets of two or more rooms that all reach each other.
+// circles returns the sets of two or more rooms that can all reach each other.
 func circles(cost [][]int) [][]int {
 	n := len(cost)
 	reaches := make([][]bool, n)
@@ -82,7 +82,7 @@ func circles(cost [][]int) [][]int {
 	return sets
 }
 
-// floors returns how many floors the rooms need. cost must have no circles.
+// floors returns how many floors the rooms need. There must be no circles.
 func floors(cost [][]int) int {
 	height := make([]int, len(cost))
 	var of func(i int) int
@@ -105,8 +105,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// within returns the costs between the rooms of a circle, indexed by their
-// place in it.
+// within returns the costs of the arrows between the rooms of a circle. The
+// indexes of the result are places in circle.
 func within(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -117,13 +117,12 @@ func within(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// maxExact is the largest circle that is ordered by examining each set of its
-// rooms: 20 rooms have a million sets.
+// maxExact is the largest circle for exactOrder, which examines each set of the
+// circle's rooms. 20 rooms have a million sets.
 const maxExact = 20
 
 // cheapest orders the rooms of a circle from the lowest up, so that the arrows
-// that run up cost as little as possible. It reports whether no other order
-// costs less for certain.
+// that run up cost little. exact is true if no order can cost less.
 func cheapest(cost [][]int) (order []int, exact bool) {
 	if len(cost) <= maxExact {
 		return exactOrder(cost), true
@@ -131,12 +130,13 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 	return goodOrder(cost), false
 }
 
-// exactOrder returns the cheapest order of the rooms, from the lowest up. For
-// each set of rooms it finds the least cost of having the set as the lowest
-// part of the house. That is the cost of all arrows that run up from the set's
-// rooms. It has two parts. The first is the cost of the arrows from the set's
-// highest room to rooms outside the set. The second is the least cost of the
-// set without that room, which is known by then.
+// exactOrder returns the cheapest order of the rooms, from the lowest up.
+//
+// For each set of rooms, it finds the least cost of all arrows that run up from
+// the set's rooms if the set is the lowest part of the house. This cost has two
+// parts. The first is the cost of the arrows from the set's highest room to
+// rooms outside the set. The second is the least cost of the set without that
+// room, which is already known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)
@@ -166,7 +166,7 @@ func exactOrder(cost [][]int) []int {
 
 // goodOrder returns the cheapest order that it finds. It starts from many
 // random orders, which are the same in each run. In each order it moves single
-// rooms until no move reduces the cost of the arrows that run up.
+// rooms until no move lowers the cost of the arrows that run up.
 func goodOrder(cost [][]int) []int {
 	random := rand.New(rand.NewPCG(1, 2))
 	var best []int
@@ -185,16 +185,16 @@ func goodOrder(cost [][]int) []int {
 	return best
 }
 
-// settle moves a room to where the arrows that run up cost least. It reports
-// whether the cost is lower than before.
+// settle moves a room to the place where the arrows that run up cost least. It
+// reports whether this lowered the cost.
 func settle(cost [][]int, order []int, room int) bool {
 	at := slices.Index(order, room)
 	best, most := at, 0
 	for _, step := range []int{-1, 1} {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
-			// The two rooms change places: an arrow between them that ran down
-			// now runs up, and one that ran up runs down.
+			// The two rooms change places. An arrow between them that ran down
+			// now runs up, and the other way round.
 			saved += step * (cost[room][order[j]] - cost[order[j]][room])
 			if saved > most {
 				best, most = j, saved
@@ -210,8 +210,8 @@ func settle(cost [][]int, order []int, room int) bool {
 	return true
 }
 
-// costOf adds up the cost of the arrows that run up, in an order from the
-// lowest room up.
+// costOf adds up the cost of the arrows that run up. The order begins with the
+// lowest room.
 func costOf(cost [][]int, order []int) int {
 	sum := 0
 	for at, i := range order {

@@ -17,21 +17,21 @@ import (
 	"time"
 )
 
-// Each property has the options of spin, gcc and pan with which it is checked.
-// fleet.pml explains the properties.
+// Each property has the options of spin, gcc and pan for its check. fleet.pml
+// explains the properties.
 var (
 	// safety checks the properties pace and owners. The calls of one member may
-	// be slow, and the engine's state may be lost once.
+	// be slow, and the engine (Redis) may lose its state once.
 	safety = property{spin: "", gcc: "-DSAFETY"}
 	// safetyBothSlow is like safety, but the calls of both members may be slow,
-	// and the state is never lost.
+	// and the engine never loses its state.
 	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: "-DSAFETY"}
 	// served allows one fault: a member is killed or stopped, or a call or an
 	// answer is lost.
 	served = property{spin: "-DLIVE -DLosses=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// servedAfterLoss allows no such fault, but one loss of the engine's state.
+	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0", gcc: "-DNFAIR=3", pan: "-a -f"}
-	// silence allows one fault, as served does.
+	// silence allows the same faults as served.
 	silence = property{spin: "-DLIVE -DSILENCE -DLosses=0", gcc: "-DSAFETY"}
 )
 
@@ -85,7 +85,7 @@ func TestFleetMutants(t *testing.T) {
 		{"FIRST_IN_LIST", served},
 		{"ANY_WAITER", served},
 		{"GIVE_WITHOUT_ACCEPT", silence},
-		{"ALL_CUT_OFF", safety}, // no rule could prevent this
+		{"ALL_CUT_OFF", safety}, // no rule of the protocol could prevent this
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,9 +103,8 @@ type result struct {
 	trail  string // the steps that lead to the first error
 }
 
-// search compiles the model and runs it. It logs how long that took and what
-// was found. For a mutant it looks only at short histories, because those are
-// easy to read.
+// search compiles the model, runs it, and logs the time and the result. For a
+// mutant it searches only short histories, because those are easy to read.
 func search(t *testing.T, p property, mutant string) result {
 	t.Helper()
 	for _, tool := range []string{"spin", "gcc"} {
@@ -121,7 +120,7 @@ func search(t *testing.T, p property, mutant string) result {
 	if err := os.WriteFile(filepath.Join(dir, "fleet.pml"), model, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for a busy machine
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // long enough for a busy machine
 	defer cancel()
 	run := func(name string, args ...string) string {
 		cmd := exec.CommandContext(ctx, name, args...)
@@ -139,7 +138,7 @@ func search(t *testing.T, p property, mutant string) result {
 
 	began := time.Now()
 	run("spin", slices.Concat([]string{"-a"}, switches, []string{"fleet.pml"})...)
-	// Most searches take less time than compiling with -O2 would.
+	// For most searches, compiling with -O2 would cost more time than it saves.
 	run("gcc", "-Og", "-w", p.gcc, "-DVECTORSZ=512", "-DMEMLIM=3000", "-o", "pan", "pan.c")
 	built := time.Now()
 	report := run("./pan", append(strings.Fields(p.pan), depth, "-w22")...)
@@ -160,7 +159,7 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 		return got
 	}
-	// A search without errors proves something only if it has seen every state.
+	// A search without errors proves something only if it examined every state.
 	for _, cut := range []string{"max search depth too small", "Search not completed", "out of memory", "memory limit"} {
 		if strings.Contains(report, cut) {
 			t.Fatalf("the search was cut short:\n%s", report)

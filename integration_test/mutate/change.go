@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// core maps each package that is changed to the packages whose tests may
-// notice: its own, and those of packages that build on it.
+// core maps each package that is changed to the packages whose tests should
+// notice: the package itself, and packages that build on it.
 var core = map[string][]string{
 	"robotsmw":                          {"./robotsmw"},
 	"robotsmw/internal/cache":           {"./robotsmw/internal/cache", "./robotsmw"},
@@ -35,7 +35,7 @@ var core = map[string][]string{
 	"politeness/refusal":           {"./politeness/refusal", "./robotsmw"},
 }
 
-// A change is one file in which one expression or statement is replaced.
+// A change is a file with one expression or statement replaced.
 type change struct {
 	dir, file     string // slash-separated, from the module's root
 	line          int
@@ -80,9 +80,9 @@ var swapped = map[token.Token]token.Token{
 	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL,
 }
 
-// changesOf returns the possible changes of one file. An operator is replaced
-// by another, a condition by its opposite, a number by the next larger one, and
-// true by false. A statement is left out. A continue becomes a break.
+// changesOf returns the possible changes of one file. A change replaces an
+// operator, a condition, a number, true, false or continue. Or it leaves out a
+// statement, an assignment or a negation.
 func changesOf(dir, file string, src []byte) ([]change, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
@@ -106,7 +106,7 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 		case *ast.GenDecl:
 			return n.Tok != token.IMPORT && n.Tok != token.TYPE
 		case *ast.Field:
-			return false // struct tags and array lengths
+			return false // skip struct tags and array lengths
 		case *ast.BinaryExpr:
 			if to, ok := swapped[n.Op]; ok && !isText(n) {
 				replace(n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), to.String(), n.Op.String()+" becomes "+to.String())
@@ -133,8 +133,8 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 			replace(n.Pos(), n.End(), strings.Repeat("\n", bytes.Count([]byte(text(n)), []byte("\n"))), "the statement is left out")
 		case *ast.AssignStmt:
 			if n.Tok != token.DEFINE && len(n.Lhs) == 1 {
-				// Keep the right side, so that its variables still count as
-				// used.
+				// Keep the right side, because otherwise a variable might be
+				// unused.
 				replace(n.Pos(), n.End(), "_ = "+text(n.Rhs[0]), "the assignment is left out")
 			}
 		}
@@ -143,7 +143,7 @@ func changesOf(dir, file string, src []byte) ([]change, error) {
 	return all, nil
 }
 
-// isText reports whether n concatenates strings, as far as its literals show.
+// isText reports whether n concatenates strings and one of them is a literal.
 func isText(n *ast.BinaryExpr) bool {
 	for _, side := range []ast.Expr{n.X, n.Y} {
 		switch side := side.(type) {

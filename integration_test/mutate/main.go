@@ -11,7 +11,7 @@
 // file (-overlay).
 //
 // A change that survives shows that a test is missing or that some code is
-// unnecessary. To explain one, add it to explained.go.
+// unnecessary. If neither is true, say why in explained.go.
 package main
 
 import (
@@ -34,8 +34,8 @@ import (
 )
 
 const (
-	tolerated = 5               // survivors in 100 changes
-	hangs     = 2 * time.Minute // a test that takes longer counts as one that noticed
+	tolerated = 5               // the most survivors in 100 changes
+	hangs     = 2 * time.Minute // a test that runs longer counts as one that failed
 )
 
 func main() {
@@ -62,8 +62,8 @@ func main() {
 	}
 }
 
-// run tries n changes. It reports whether few enough survived and each of those
-// is explained.
+// run tries n changes. It reports whether few enough survived and all survivors
+// are explained.
 func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -126,12 +126,12 @@ type outcome int
 const (
 	noticed  outcome = iota // a test failed
 	survived                // all tests passed
-	invalid                 // it does not compile
-	aborted                 // time ran out
+	invalid                 // the changed package does not compile
+	aborted                 // time ran out, or a temporary file could not be written
 )
 
-// try compiles the tests with the change and runs them, those of the changed
-// package first.
+// try compiles the package with the change and runs the tests, first those of
+// the package itself.
 func try(ctx context.Context, root string, c change) outcome {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -158,8 +158,8 @@ func try(ctx context.Context, root string, c change) outcome {
 		return invalid
 	}
 	for _, pkg := range core[c.dir] {
-		// The timeout of go test ends a test that hangs. To kill the go command
-		// would leave the test running.
+		// go test itself ends a test that hangs, by its timeout. If the go
+		// command were killed instead, the test would go on.
 		limited, cancel := context.WithTimeout(ctx, 2*hangs)
 		test := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-timeout", hangs.String(), "-overlay", overlay, pkg)
 		test.Dir = root
@@ -222,7 +222,7 @@ func (t *tally) report() bool {
 	return t.unexplained == 0 && t.survivors*100 <= t.tried*tolerated
 }
 
-// moduleRoot returns the directory of the go.mod in force.
+// moduleRoot returns the directory of the main module's go.mod.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

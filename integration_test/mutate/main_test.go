@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// The file in this test has one place for each kind of change.
 func TestChangesOf(t *testing.T) {
 	const src = `package p
 
@@ -58,7 +57,7 @@ func f(a, b int, ok bool) bool {
 	}
 }
 
-// An explanation must be about a line that still exists.
+// Each explanation is about a line that still exists.
 func TestExplainedLinesExist(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// The first verdict is what a broad crawl does for each origin: it reads a
+// The first verdict is what a broad crawl needs of each origin: it reads a
 // file, selects the rules, and decides about one URL.
 
 const firstPath, firstURL = "/news/archive-search-1234.html", "http://example.com/news/archive-search-1234.html"
@@ -39,8 +39,8 @@ type contender struct {
 }
 
 // firstVerdicts prints how long each parser takes for the first verdict on each
-// class of files. It prints the median time of all rounds, and the ratio to our
-// time in the same round: its median and quartiles.
+// class of files. It prints the median time of all rounds. It also prints the
+// ratio to Courtesy's time in the same round, as median and quartiles.
 func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast time.Duration) error {
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
@@ -100,8 +100,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// questions prints the time for a file as the number of URLs asked about grows,
-// which shows how much of it is parsing.
+// questions prints the time for a file and n URLs, for growing n. The growth
+// shows how much of the time is parsing.
 func questions(out io.Writer, class parseWorkload, rounds int, atLeast time.Duration) {
 	urls := crawl("", 45, 15).urls
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

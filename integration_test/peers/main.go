@@ -6,18 +6,18 @@
 //	COURTESY_SHARED=../shared go run .        # also real files, and verdicts
 //	COURTESY_PEERS=DIR go run .               # also parsers that are cloned there
 //
-// The peer that is always there is github.com/temoto/robotstxt, by itself and
-// in the way colly uses it. It and Courtesy are measured in turns, and the
-// fastest round of each counts, because other load on the machine can only add
-// to a time.
+// One peer is always compared: github.com/temoto/robotstxt, by itself and in
+// the way colly uses it. Courtesy and this peer are measured in turns, and the
+// fastest round of each counts. Other load on the machine can only add to a
+// time. Of the times for a first verdict, the median counts.
 //
 // COURTESY_SHARED is a directory with corpus/core and conformance/cases.jsonl.
 // A relative path starts at the repository's root.
 //
 // COURTESY_PEERS is a directory with clones of github.com/jimsmart/grobotstxt,
-// github.com/benjaminestes/robots and github.com/google/robotstxt, named
-// grobotstxt, benjaminestes and google. Any of them may be missing. Google's
-// needs g++ and Abseil (Debian's libabsl-dev).
+// github.com/benjaminestes/robots and github.com/google/robotstxt. The clones
+// must be named grobotstxt, benjaminestes and google. Any of them may be
+// missing. To build google, install g++ and Abseil (Debian's libabsl-dev).
 package main
 
 import (

@@ -8,11 +8,11 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A matchWorkload is a file, with the URLs that a crawl asks about.
+// A matchWorkload is a file with the URLs that a crawl asks about.
 type matchWorkload struct {
 	workload
 	rules  int
-	nbytes int // size of the patterns
+	nbytes int // total length of the patterns
 }
 
 func matchWorkloads() []matchWorkload {
@@ -44,12 +44,12 @@ func matchWorkloads() []matchWorkload {
 	return workloads
 }
 
-// matchers returns functions that ask each parser about all URLs.
+// matchers returns two functions. Each asks one parser about all URLs.
 func (m matchWorkload) matchers() (ours, temoto func()) {
 	rules := courtesy.Parse([]byte(m.robots)).Rules("ExampleBot")
 	data, err := robotstxt.FromString(m.robots)
 	if err != nil {
-		panic(err) // temoto can parse each workload
+		panic(err) // temoto parses each workload without an error
 	}
 	group := data.FindGroup("ExampleBot")
 	return func() {
@@ -63,5 +63,5 @@ func (m matchWorkload) matchers() (ours, temoto func()) {
 		}
 }
 
-// kept returns how many bytes of memory our rules use.
+// kept returns how many bytes of memory Courtesy's rules use.
 func (m matchWorkload) kept() int { return courtesy.Parse([]byte(m.robots)).Rules("ExampleBot").Size() }

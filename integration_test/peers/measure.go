@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// compare measures two functions in turn. It returns the time of one call to
-// each in its fastest round, in nanoseconds. Other load on the machine can only
-// add to a time, so the shortest is the nearest to the truth.
+// compare measures two functions in turn. For each function, it returns the
+// time of one call in the fastest round, in nanoseconds. Other load on the
+// machine can only add to a time, so the shortest time is the most accurate.
 func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float64) {
 	var timesA, timesB []float64
 	for range rounds {
@@ -18,8 +18,8 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// measure calls f until enough time has passed. It returns the time of one call
-// in nanoseconds.
+// measure calls f again and again for the time atLeast. It returns the time of
+// one call in nanoseconds.
 func measure(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -32,5 +32,4 @@ func measure(atLeast time.Duration, f func()) float64 {
 	}
 }
 
-// allocations returns how many allocations one call of f makes.
 func allocations(f func()) int { return int(testing.AllocsPerRun(3, f)) }

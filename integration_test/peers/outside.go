@@ -17,7 +17,7 @@ import (
 
 // Peers that are not in go.mod are built from clones of their repositories, in
 // the directory that COURTESY_PEERS names. Each becomes a program that measures
-// its own time.
+// itself.
 
 //go:embed runners
 var runners embed.FS
@@ -29,7 +29,8 @@ type outsider struct {
 	path  string // the path of its program
 }
 
-// outsiders builds into dir the peers that COURTESY_PEERS has clones of.
+// outsiders builds programs for the peers with a clone in COURTESY_PEERS. It
+// puts the programs into dir.
 func outsiders(dir string) ([]outsider, error) {
 	peers := os.Getenv("COURTESY_PEERS")
 	if peers == "" {
@@ -60,7 +61,8 @@ func outsiders(dir string) ([]outsider, error) {
 	return built, nil
 }
 
-// buildGo builds the runner for a Go package, as if both were in this module.
+// buildGo builds the runner for a Go package. An overlay puts the runner and
+// the package into this module.
 func (o outsider) buildGo(dir string) error {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -99,7 +101,7 @@ func (o outsider) buildGo(dir string) error {
 	return command("go", "build", "-overlay", file, "-o", o.path, "./outside/"+o.name)
 }
 
-// buildGoogle builds Google's parser with the system's Abseil.
+// buildGoogle builds the runner for Google's parser, with the system's Abseil.
 func (o outsider) buildGoogle(dir string) error {
 	body, err := runners.ReadFile("runners/google.cc")
 	if err != nil {

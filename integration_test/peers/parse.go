@@ -10,8 +10,8 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A parseWorkload is files to parse. From each the rules for one robot are
-// selected.
+// A parseWorkload has files to parse. For each file, a parser selects the rules
+// for one robot.
 type parseWorkload struct {
 	name   string
 	bodies [][]byte
@@ -71,7 +71,7 @@ func parseWorkloads() ([]parseWorkload, error) {
 }
 
 // shared returns the directory that COURTESY_SHARED names, or "" if the
-// variable is not set. A relative name begins at the root of the repository.
+// variable is not set. A relative name starts at the repository's root.
 func shared() string {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" || filepath.IsAbs(dir) {

@@ -1,8 +1,7 @@
 //go:build !race
 
-// These tests do not run under the race detector. They would take two minutes,
-// and there is nothing for it to find, because everything happens in one
-// goroutine.
+// These tests do not run under the race detector, because they would take two
+// minutes. There are no races to find: everything happens in one goroutine.
 
 package main
 
@@ -14,8 +13,7 @@ import (
 	"time"
 )
 
-// TestTable makes the table once. Its measurements are too short to mean
-// anything.
+// The times in this table mean nothing: a microsecond is too short to measure.
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, 1, time.Microsecond); err != nil {
@@ -59,8 +57,8 @@ func TestOutsidersThatDoNotBuild(t *testing.T) {
 	}
 }
 
-// TestVerdictsOnWorkloads checks that both parsers give the same answers on the
-// files whose speed is compared, so that neither is fast by being wrong.
+// Both parsers must give the same answers on the files with which their speed
+// is compared. Otherwise one could be fast by being wrong.
 func TestVerdictsOnWorkloads(t *testing.T) {
 	for _, m := range matchWorkloads() {
 		if m.rules > 100 {
@@ -77,8 +75,8 @@ func TestVerdictsOnWorkloads(t *testing.T) {
 				differ++
 			}
 		}
-		// Temoto does not anchor wildcards and measures them by their regular
-		// expressions.
+		// Temoto does not anchor wildcards, and compares the lengths of regular
+		// expressions instead of patterns.
 		if differ*5 > len(m.urls) || differ > 0 && strings.HasPrefix(m.name, "literal") {
 			t.Errorf("%s: %d of %d verdicts differ", m.name, differ, len(m.urls))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A verdictCount counts how many verdicts of a parser are as expected.
+// A verdictCount counts how many verdicts of a parser are right.
 type verdictCount struct {
 	name               string
 	right, errors, all int
@@ -53,7 +53,7 @@ func temotoAllows(robots, agent, rawURL string, target func(*url.URL) string) (b
 }
 
 // compareVerdicts asks every parser about the conformance cases in
-// COURTESY_SHARED. It returns nil if that is not set.
+// COURTESY_SHARED. It returns nil if this variable is not set.
 func compareVerdicts() ([]verdictCount, error) {
 	if shared() == "" {
 		return nil, nil

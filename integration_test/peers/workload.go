@@ -57,7 +57,7 @@ func wildPattern(rng *rand.Rand) string {
 	}
 }
 
-// aimedAt makes a URL that matches a pattern.
+// aimedAt makes a URL that the pattern matches.
 func aimedAt(rng *rand.Rand, pattern string) string {
 	url := strings.ReplaceAll(pattern, "*", word(rng))
 	if strings.HasSuffix(url, "$") {
@@ -66,7 +66,7 @@ func aimedAt(rng *rand.Rand, pattern string) string {
 	return url + word(rng)
 }
 
-// crawlURL makes a random URL, without regard to any pattern.
+// crawlURL makes a random URL that need not match any pattern.
 func crawlURL(rng *rand.Rand) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -80,8 +80,8 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawl makes a workload with this many literal and wildcard rules, and 200
-// URLs. Of these, 30% are made to match a rule.
+// crawl makes a workload with these numbers of literal and wildcard rules, and
+// with 200 URLs. About 30% of the URLs match a rule.
 func crawl(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}

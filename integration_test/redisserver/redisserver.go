@@ -26,16 +26,15 @@ type Server struct {
 }
 
 // Start starts a server that keeps nothing on disk, and stops it when the test
-// ends. options are further options for redis-server ("--maxmemory", "10mb",
-// …). If neither redis-server nor valkey-server is installed, the test is
-// skipped.
+// ends. Start passes options such as "--maxmemory", "10mb" on to the server. If
+// neither redis-server nor valkey-server is installed, Start skips the test.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	return StartWith(t, nil, options...)
 }
 
-// StartWith is like Start, with additions to the server's environment
-// ("LD_PRELOAD=…").
+// StartWith is like Start, and adds env to the server's environment:
+// "LD_PRELOAD=…", for example.
 func StartWith(t testing.TB, env []string, options ...string) *Server {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -76,8 +75,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// answers reports whether the server answers a PING. It speaks the protocol
-// without a client.
+// answers reports whether the server answers a PING. It needs no Redis client.
 func (s *Server) answers() bool {
 	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *Server) answers() bool {
 	fmt.Fprint(conn, "PING\r\n")
 	answer := make([]byte, 64)
 	n, _ := conn.Read(answer)
-	// A server with a password answers too.
+	// A server that requires a password answers -NOAUTH.
 	return strings.HasPrefix(string(answer[:n]), "+PONG") || strings.HasPrefix(string(answer[:n]), "-NOAUTH")
 }
 
@@ -110,9 +108,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address whose port no other process is likely to get
-// while the server is down: it is below the range from which systems choose
-// ports.
+// freeAddr returns an address with a free port between 10000 and 19999. Systems
+// choose higher ports by themselves. So another process is unlikely to take the
+// port while the server is down.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Prometheus sees a crawl that is observed by the five lines of the README.
+// The five lines in the README let Prometheus read metrics of a crawl.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {

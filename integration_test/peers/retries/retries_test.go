@@ -31,14 +31,14 @@ func composedWeb() *robotstest.Internet {
 	return &web
 }
 
-// Retries inside robots and outside politeness are the recommended order. The
-// client of the retries is an http.RoundTripper of its own.
+// Retries work best below robotsmw and above politeness. The Base of robotsmw
+// is then a RoundTripper that retries.
 func Example_retriesInside() {
 	web := composedWeb()
 	retries := retryablehttp.NewClient()
 	retries.Logger = nil
 	retries.RetryWaitMin, retries.RetryWaitMax = time.Millisecond, time.Millisecond
-	retries.HTTPClient.Timeout = 0 // it would include the wait; politeness has AttemptTimeout
+	retries.HTTPClient.Timeout = 0 // a Timeout would include the wait; use AttemptTimeout of politeness.Transport
 	retries.HTTPClient.Transport = &politeness.Transport{Base: web, Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond}}
 
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
@@ -70,8 +70,8 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// Retries outside robots must be told that a refusal is final, because they
-// repeat every error that they do not know.
+// A client that retries above robotsmw must know that a refusal is final. By
+// default it retries after every error that it does not know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -90,7 +90,7 @@ func Example_retriesOutside() {
 			return false, err
 		}
 		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-			return false, delay // come back at delay.Until
+			return false, delay // try again at delay.Until
 		}
 		return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	}
@@ -99,8 +99,8 @@ func Example_retriesOutside() {
 	// Output: true 1
 }
 
-// If CheckRetry is left as it is, a refusal is repeated, each time from memory,
-// and nothing is sent.
+// With the default CheckRetry, a refusal is repeated. Each time the answer
+// comes from memory, and nothing is sent.
 func TestRetriesOutsideRepeatARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

@@ -1,4 +1,4 @@
 // Package signatures checks Courtesy's signatures with another implementation
 // of HTTP Message Signatures, github.com/yaronf/httpsign. It contains only
-// tests, and is a module of its own because httpsign requires 14 others.
+// tests. It is a module of its own because httpsign requires 14 other modules.
 package signatures

@@ -35,7 +35,8 @@ func newKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
 	return public, private
 }
 
-// referee returns a function that verifies requests signed with a key.
+// referee returns a function that verifies the signature of a request with the
+// key public.
 func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
 	t.Helper()
 	fields := httpsign.NewFields().AddHeaders("@authority", "@method", "@path")
@@ -68,12 +69,11 @@ func newServer(t *testing.T, http2 bool) *server {
 	return s
 }
 
-// base returns a transport that sends everything to the server, whatever the
-// host.
+// base returns a transport that sends every request to s, whatever its host.
 func (s *server) base(http2 bool) *http.Transport {
 	return &http.Transport{
 		ForceAttemptHTTP2: http2,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // its certificate is for none of the names
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server's certificate names none of these hosts
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
 		},
@@ -124,7 +124,7 @@ var targets = []string{
 // an HTTP/2 connection to a host with capitals outside ASCII.
 const capitals = "https://BÜCHER.example/"
 
-// targetsFor returns the targets that can be fetched.
+// targetsFor returns the targets that net/http can fetch.
 func targetsFor(http2 bool) []string {
 	if http2 {
 		return targets
@@ -132,8 +132,8 @@ func targetsFor(http2 bool) []string {
 	return append([]string{capitals}, targets...)
 }
 
-// The signature of each request of a crawl is valid, also for robots.txt and
-// after redirects.
+// Each request of a crawl has a valid signature, including requests for
+// robots.txt and requests after redirects.
 func TestCrawl(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, legacy := range []bool{false, true} {
@@ -160,8 +160,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// Without robots.txt the signatures are valid, too. The hosts are then as the
-// caller wrote them.
+// Signatures are valid without robotsmw too. The hosts are then as the caller
+// wrote them.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -193,8 +193,8 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// verify lets the referee judge every request that the server saw. As it came,
-// the request must be valid. With any signed byte changed, it must not.
+// verify lets judge check every request that the server saw. The request must
+// be valid as it came, and not valid if any signed byte is changed.
 func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
 	t.Helper()
 	if len(s.seen) < atLeast {
@@ -225,8 +225,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields the request with each signed byte changed in turn, and a
-// name for the change.
+// forgeries yields copies of the request, each with another signed byte
+// changed, and a name for the change.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -253,7 +253,7 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 				}
 				u, err := url.ParseRequestURI(value)
 				if err != nil {
-					return false // no server would take it
+					return false // no server would accept this path
 				}
 				forged.RequestURI, forged.URL = value, u
 				return true
@@ -261,10 +261,10 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other returns another byte with another meaning.
+// other returns a byte that differs from c in meaning too.
 func other(c byte) string {
 	switch {
-	case strings.IndexByte("AQgw", c) >= 0: // two bits of the last digit of a signature count
+	case strings.IndexByte("AQgw", c) >= 0: // only two bits of a signature's last digit count
 		return string("QgwA"[strings.IndexByte("AQgw", c)])
 	case c == '9':
 		return "8"

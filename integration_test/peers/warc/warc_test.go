@@ -25,8 +25,8 @@ import (
 const rules = "User-agent: *\nDisallow: /private\n"
 
 // internet has a host for each kind of answer to a request for robots.txt: a
-// file, a large one, one with a content coding, an empty one, a 304, a
-// redirect, an error, and none.
+// file, an empty one, a large one, one with a content coding, a redirect, an
+// error, and others.
 func internet() *robotstest.Internet {
 	var web robotstest.Internet
 	answer := func(host string, f http.HandlerFunc) {
