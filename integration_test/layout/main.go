@@ -2,7 +2,7 @@
 // package use which, and which names a package exports.
 //
 //	go run ./integration_test/layout            # rooms, floors, arrows, back arrows
-//	go run ./integration_test/layout -v         # also each arrow that runs back up, with names
+//	go run ./integration_test/layout -v         # also each arrow that runs back up
 //	go run ./integration_test/layout -names     # how many names each package exports
 //	go run ./integration_test/layout -names -v  # also the names
 //	go run ./integration_test/layout -unused    # names that only tests use
