@@ -1,15 +1,15 @@
-// Politespider crawls websites as their robots.txt asks. It shows how to build
-// a polite crawler from colly and Courtesy.
+// Politespider crawls websites as their robots.txt asks. Its source shows how
+// to build a polite crawler from colly and Courtesy.
 //
 //	politespider [flags] URL...       crawl these sites
 //	politespider [flags] demo         crawl a demo internet on loopback
-//	politespider                      crawl the demo, too
+//	politespider                      the same as politespider demo
 //
-// It obeys every robots.txt, paces its requests to each host, obeys noindex and
-// nofollow, and comes back later when a server asks it to. It follows links
-// within the hosts of the URLs that it is given. -scope makes that wider or
-// narrower, and -depth limits how far it follows them. With -sitemaps, it also
-// begins with the URLs in the sites' sitemaps.
+// The spider obeys every robots.txt, paces its requests to each host, obeys
+// noindex and nofollow, and comes back later when a server asks it to. It
+// follows links that stay on the hosts of its start URLs. -scope widens or
+// narrows this. -depth limits how many links lead from a start URL to a page.
+// With -sitemaps, the spider also starts from the URLs in the sites' sitemaps.
 //
 // # What becomes of a URL
 //
@@ -20,80 +20,91 @@
 //	moved        the server redirected: 3xx; the target is queued as a new URL
 //	not found    there is no such page: 404 or 410
 //	refused      the server refused: another 4xx, or a 2xx or 3xx that is surely
-//	             a refusal, such as a wall's challenge
-//	blocked      a rule of robots.txt, which is named, forbids it; nothing was sent
+//	             a refusal, such as a challenge
+//	blocked      a rule of robots.txt forbids the URL; nothing was sent, and the
+//	             output names the rule
 //	unreachable  robots.txt could not be fetched, so everything is disallowed
 //	put off      429 or 503: the page goes back into the queue
-//	given up     429 or 503 once too often
-//	failed       there is no answer, half of one, or another status, such as 500
+//	given up     429 or 503 too often
+//	failed       no answer, a truncated one, or another status, such as 500
 //
-// A page that is refused, unreachable, given up or failed is lost: it probably
-// exists, and the crawl does not have it.
+// A page that is refused, unreachable, given up or failed counts as lost: it
+// probably exists, and the crawl does not have it.
 //
 // A page that was put off is requested four times at most. If the answer has a
 // Retry-After, the spider leaves the whole host alone for that time, up to a
-// day. If not, the page waits for about as long as ten pages of its host take,
-// then 20, then 40. Meanwhile the host's other pages go on at the pace that the
-// Limiter sets. If the page answers 503 without a Retry-After once more, and
-// its host has answered another page meanwhile, the spider gives the page up.
+// day. If not, only the page waits: for about ten intervals of its host, then
+// 20, then 40. Meanwhile the spider requests the host's other pages, at the
+// pace that the Limiter sets. The spider gives the page up if it answers 503
+// without a Retry-After again, although its host has answered for another page
+// meanwhile.
 //
-// For each page, the spider says what the page and its robots.txt ask for, and
-// where. These are directives such as noindex, and whether the owner agrees to
-// search, to AI training, and to use as input to AI. With -rsl FILE, the terms
-// in a file of RSL 1.0 are included. None of this changes what is fetched. If a
-// statement is marked as a draft, the document that defines it may still
-// change, and the summary names the document.
+// For each page, the spider prints what the page and its robots.txt say, and
+// where they say it. They may have directives such as noindex. They may also
+// say whether the owner agrees to search, to AI training, and to use as input
+// to AI. -rsl FILE adds the terms in a file of RSL 1.0. What owners say about
+// use does not change what the spider fetches. If a statement is marked as a
+// draft, the document that defines it may still change. The summary names the
+// document.
 //
-// If an answer is a refusal instead of a page, such as a wall's challenge or a
-// price, the spider says so and names the evidence. It does not solve a
-// challenge, repeat the request at once or get round the refusal. It neither
-// keeps such an answer nor follows links in it. If only the text looks like a
-// refusal, the answer counts as a page, and the summary lists it.
+// If an answer is a refusal instead of a page, such as a challenge or a price,
+// the spider says so and names the evidence. It does not solve a challenge,
+// repeat the request at once or get round the refusal. It neither keeps such an
+// answer nor follows links in it. If only the text looks like a refusal, the
+// answer counts as a page, and the summary lists it.
 //
 // # The report
 //
-// With -report FILE, the outcome of a run is written as one HTML file, which a
-// browser opens without a network. For each host it shows the start of every
-// request against the interval in force, and the pauses after a 429 or 503 with
-// the time they cost. It also shows the answers by status and how long they
-// took, which line of which robots.txt blocked what, what pages say, and what
-// was lost. It is written after Ctrl-C too. If -resume continues a crawl, the
-// report covers the whole crawl. With -compare FILE, it also shows what changed
-// since an earlier crawl, whose -json output is in FILE. For the report, the
-// spider keeps in memory each request and each URL that was left alone, some
-// 100 bytes each. After a million of them, it only counts the rest.
+// With -report FILE, the spider writes the outcome of a run as one HTML file. A
+// browser shows the file without a network. For each host, the report compares
+// the start of every request with the interval in force. It shows the pauses
+// after a 429 or 503 and the time they cost, the answers by status, and how
+// long the answers took. It also shows which line of which robots.txt blocked
+// which URLs, what pages say, and what was lost.
+//
+// The spider writes the report after Ctrl-C too. If -resume continues a crawl,
+// the report covers the whole crawl. With -compare FILE, it also shows what
+// changed since an earlier crawl, whose -json output is in FILE. For the
+// report, the spider keeps in memory each request and each URL that it left
+// alone, about 100 bytes each. After a million of them, it only counts the
+// rest.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check: each request with what allowed it, and each robots.txt as it was seen
-// (package evidence). The report then links each blocked URL to its proof. The
-// record's last hash is printed, so that it can be deposited elsewhere. With
-// -from-end, each interval begins when the request before it has ended. So the
-// servers' own logs show the interval too, even if a request was slow to
+// (package evidence). The report then links each blocked URL to its proof. At
+// the end, the spider prints the record's last hash, which can be deposited
+// elsewhere.
+//
+// With -from-end, each interval begins when the request before it has ended. So
+// the servers' own logs show the interval too, even if a request was slow to
 // arrive.
 //
 // # Saying who crawls
 //
-// With -key FILE and -signature-agent URL, each request over https is signed
-// (Web Bot Auth), so a server that reads the public key at URL knows who asks.
-// If a server answers 401, 403 or 429 and asks for a signature with
-// Accept-Signature, the output says in words what it asks for, whether requests
-// are signed or not. -card prints who crawls, by which rules and at what pace,
-// for others to read. It is made from the settings that the crawl would use.
+// With -key FILE and -signature-agent URL, the spider signs each request over
+// https (Web Bot Auth). A server that reads the public key at URL then knows
+// who asks. A server may answer 401, 403 or 429 and ask for a signature with
+// Accept-Signature. The output then says in words what the server asks for,
+// even if the requests are signed.
+//
+// -card prints, for others to read, who crawls, by which rules and at what
+// pace. The spider makes the card from the settings that the crawl would use.
 //
 // # Stopping and going on
 //
-// With -resume DIR, the state of the crawl is kept in a directory. Whatever
-// stops the spider, even kill -9, the same command continues the crawl, and so
-// does politespider -resume DIR. No page is lost, and only the pages that were
-// under way are fetched twice.
+// With -resume DIR, the spider keeps the state of the crawl in a directory.
+// Whatever stops the spider, even kill -9, the same command continues the
+// crawl, and so does politespider -resume DIR. No page is lost. Only the pages
+// that were under way are fetched twice.
 //
-// With -redis URL, the state is kept in Redis or Valkey. Any number of
+// With -redis URL, the spider keeps the state in Redis or Valkey. Any number of
 // processes, on one machine or many, take part in one crawl if they are started
-// by the same command. They fetch robots.txt and keep each host's pace as if
-// they were one process. If one of them dies, the others take over its pages.
+// by the same command. Together they fetch robots.txt and keep each host's pace
+// like a single process. If one of them dies, the others take over its pages.
 //
 // -resume and -redis also keep how much of -budget-requests and -budget-bytes
-// is used. A host whose budget is spent is left alone until the next day.
+// is used. When a host's budget is spent, the spider leaves the host alone
+// until the next day.
 //
 // The exit status is
 //

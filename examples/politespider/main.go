@@ -17,43 +17,44 @@ import (
 
 func main() { tool.Main(crawl) }
 
-// crawl is the spider. The job provides the next page, colly fetches it, and
-// the job is told what became of it. Courtesy stands between colly and the
-// network: it sends no request that robots.txt disallows, and none before its
-// host's pace allows it.
+// crawl is the spider. It gets pages from the job, fetches them with colly, and
+// reports each outcome to the job. Courtesy stands between colly and the
+// network. Courtesy refuses requests that robots.txt disallows, and delays the
+// others to keep each host's pace.
 func crawl(ctx context.Context, job *tool.Job) error {
 	c := colly.NewCollector(colly.StdlibContext(ctx))
-	c.AllowURLRevisit = true        // the job knows what was fetched; a 503 may be tried again
-	c.ParseHTTPErrorResponse = true // only a page without a response is an error
+	c.AllowURLRevisit = true        // the job avoids duplicates, but requests a page again after a 503
+	c.ParseHTTPErrorResponse = true // a response with an error status is no error
 	c.DisableCookies()
-	// Each redirect leads to a URL that the job queues. So no page is fetched
-	// twice, and each waits for its own host.
+	// Do not follow redirects here: the job queues the target as a new URL. So
+	// no page is fetched twice, and each target waits for its own host.
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 
 	opts := robotsmw.Options{
 		UserAgent: job.UserAgent, // its first word is the crawler's name in robots.txt
-		Base:      job.Base,      // nil: http.DefaultTransport
-		// Without a Limiter, each host gets one request at a time and one a
-		// second. A longer Crawl-delay and Retry-After are obeyed in any case.
+		Base:      job.Base,
+		// Without a Limiter, Attach sends each host one request at a time and
+		// one a second. With or without a Limiter, it obeys a longer
+		// Crawl-delay and a Retry-After.
 		Limiter: &politeness.Limiter{
 			Delay:      job.Delay,
 			EndToStart: job.FromEnd,
 			Adaptive:   politeness.Adaptive{Factor: job.Adaptive},
 			Budget:     job.Budget,
-			MaxWait:    max(5*time.Second, 2*job.Delay), // a longer wait is a DelayError
-			Fleet:      job.Fleet,                       // the other processes of the same crawl
+			MaxWait:    max(5*time.Second, 2*job.Delay), // instead of a longer wait, there is a DelayError
+			Fleet:      job.Fleet,                       // shares the pace with the crawl's other processes
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,
 		},
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // what robots.txt files say about uses is needed
+		KeepFiles: true,      // the job reads sitemaps and statements about use in them
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}
-	if job.Card { // print who would crawl, and do not crawl
+	if job.Card { // print who would crawl, but do not crawl
 		return job.PrintCard(opts)
 	}
-	if err := job.Record(&opts); err != nil { // if -evidence is given
+	if err := job.Record(&opts); err != nil { // does nothing without -evidence
 		return err
 	}
 	// From here on, every request of the collector obeys robots.txt and the
@@ -65,14 +66,15 @@ func crawl(ctx context.Context, job *tool.Job) error {
 
 	c.OnResponse(func(r *colly.Response) {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
-		// noindex, nofollow and the like, from X-Robots-Tag and <meta
+		// says has noindex, nofollow and the like, from X-Robots-Tag and <meta
 		// name=robots>.
 		says := ext.Directives(r)
 		visit.Hear(r, says, ext.Checker().Tokens())
 		if says.State != robotsmw.PageComplete {
 			return // not HTML, or not readable
 		}
-		// page.Queue() leaves out links that the page or rel=nofollow excludes.
+		// The job queues page.Queue(), which leaves out links that nofollow
+		// excludes.
 		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, pagelinks.Options{})
 		visit.Follow(page, err)
 	})
@@ -80,13 +82,13 @@ func crawl(ctx context.Context, job *tool.Job) error {
 	var workers sync.WaitGroup
 	for range job.Workers {
 		workers.Go(func() {
-			for visit := range job.Visits(ctx) { // each when its host is due
+			for visit := range job.Visits(ctx) { // waits until the host of a page may be asked
 				page := colly.NewContext()
 				page.Put("visit", visit)
 				err := c.Request(http.MethodGet, visit.URL(), nil, page, nil)
-				// A *robotsmw.DisallowedError has the rule that forbids the
-				// URL, and its line. A *politeness.DelayError has the time at
-				// which the host may be asked.
+				// err may be a *robotsmw.DisallowedError, with the rule that
+				// forbids the URL. Or it may be a *politeness.DelayError, with
+				// the time at which the host may be asked.
 				visit.End(ctx, err)
 			}
 		})

@@ -1,13 +1,13 @@
 // Package demosite serves a small internet on loopback: a handful of hosts that
-// show what a polite crawler meets. Each host is a text file in hosts/. Beside
-// each page, the file says what the page is for and what a crawler must
-// conclude from it. [Site.Pages] returns these conclusions, and a test checks a
-// crawl against them.
+// show what a polite crawler meets. Each host is a text file in hosts/. For
+// each page, the file also says what the page shows and what a crawler must
+// conclude from it. [Site.Pages] returns these conclusions, and a test compares
+// a crawl with them.
 //
-// One listener serves all hosts. [Site.DialContext] takes the place of DNS: it
+// One listener serves all hosts. [Site.DialContext] takes the place of DNS. It
 // connects every host name of the demo to that listener and knows no other
-// name, so a crawl of the demo cannot leave it. [Site.Log] is the servers' own
-// record of who asked for what and when.
+// name, so a crawl cannot leave the demo. [Site.Log] is the servers' own record
+// of who asked for what and when.
 //
 //	site, err := demosite.Start()
 //	…
@@ -36,12 +36,12 @@ type Request struct {
 	At        time.Time // when the handler began
 	Method    string
 	Host      string // without a port
-	Target    string // path and query, as the request has them
+	Target    string // path and query, as in the request
 	UserAgent string
 	Status    int // the status of the answer
 }
 
-// A Site is the demo's hosts and their log. [New], [Copies] and [Start] make
+// A Site has the demo's hosts and their log. [New], [Copies] and [Start] make
 // one. A Site is safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
@@ -52,16 +52,16 @@ type Site struct {
 	log []Request
 }
 
-// New returns the demo without a listener. [Site.ServeHTTP] answers for its
-// hosts; see [Site.Hosts].
+// New returns the demo without a listener. [Site.ServeHTTP] answers for the
+// hosts that [Site.Hosts] lists.
 func New() (*Site, error) {
 	s := &Site{hosts: make(map[string]*host)}
 	return s, readHosts(s.hosts, "example")
 }
 
 // Copies returns a larger internet, without a listener: n copies of the demo.
-// In each copy, the hosts and the links have other names, such as
-// museum.2.example in the second.
+// Each copy has other host names, which its links use too. In the second copy,
+// one is museum.2.example.
 func Copies(n int) (*Site, error) {
 	s := &Site{hosts: make(map[string]*host)}
 	for i := range n {
@@ -97,7 +97,7 @@ func (s *Site) Close() error {
 	return s.server.Close()
 }
 
-// Hosts returns the host names, sorted. The site is the handler for each of
+// Hosts returns the host names, sorted. [Site.ServeHTTP] answers for each of
 // them.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 
@@ -115,7 +115,7 @@ func (s *Site) Pages() []Page {
 }
 
 // DialContext connects to the listener if addr names a host of the demo. For
-// any other name it returns a [net.DNSError] inside a [net.OpError], as the
+// any other name, it returns a [net.DNSError] inside a [net.OpError], as the
 // real dialer does when a host does not exist.
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(addr)

@@ -15,8 +15,8 @@ import (
 	"unicode/utf16"
 )
 
-// files holds one file for each host, named after it. A file is a remark, then
-// the host's answers:
+// files holds one file for each host, with the host's name. A file begins with
+// a remark. Then come the host's answers:
 //
 //	-- TARGET STATUS --
 //	# What is to be seen here.
@@ -27,24 +27,24 @@ import (
 //
 // The target is the path and query of a request. If a target has several
 // answers, each request gets the next one, and the last one is repeated. The
-// remarks and the conclusions are for readers and tests: see [Page].
+// lines with # and => are for readers and tests: see [Page].
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
-// headers name. A line "N × text" is sent N times.
+// headers name. A line "N × text" stands for N lines of text.
 //
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host, with its purpose and with what a crawler that
-// obeys the site must conclude from it.
+// A Page is a target of a host. It has a purpose, and what a crawler that obeys
+// the site must conclude from it.
 type Page struct {
 	URL     string
 	Purpose string // what the page shows; may be empty
 
-	// Concludes begins with the verdicts on the URL, one for each attempt: "put
-	// off, fetched", "blocked by line 9" or "never asked for". If the page says
-	// something about itself, what follows from that comes next, and then the
-	// evidence.
+	// The first of Concludes has the verdicts on the URL, one for each attempt:
+	// "put off, fetched", "blocked by line 9" or "never asked for". The others
+	// say what the page's statements about itself mean, and then where it makes
+	// them.
 	Concludes []string
 }
 
@@ -55,17 +55,16 @@ type answer struct {
 	body   []byte
 }
 
-// A host answers for one host name.
 type host struct {
-	pages []Page // in the order of the file; each URL is only a target here
+	pages []Page // in the order of the file; here, each URL is only a target
 
 	mu      sync.Mutex
 	answers map[string][]answer // by target; each list has at least one answer
 }
 
-// readHosts reads the embedded files and adds their hosts to the map. domain
-// replaces "example" in the names of the hosts. An error means that one of the
-// files has a mistake.
+// readHosts reads the embedded files and adds their hosts to the map. In the
+// host names, domain replaces "example". readHosts fails only if a file has a
+// mistake.
 func readHosts(hosts map[string]*host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {
@@ -131,7 +130,7 @@ func parseHost(text string) (*host, error) {
 	return h, nil
 }
 
-// repeated writes each line "N × text" of a body N times, without "N × ".
+// repeated replaces each line "N × text" of a body by N lines of text.
 func repeated(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
@@ -145,7 +144,7 @@ func repeated(body string) string {
 	return b.String()
 }
 
-// encode writes a body in the charset and the coding that the headers name.
+// encode encodes a body in the charset and the coding that the headers name.
 func encode(body string, h http.Header) ([]byte, error) {
 	b := []byte(body)
 	if strings.Contains(h.Get("Content-Type"), "utf-16") {

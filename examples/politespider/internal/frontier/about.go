@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// An About says which crawl a frontier belongs to. A frontier that outlives its
-// process keeps its About. It refuses to continue the crawl with another start
-// or scope, because the URLs outside the first scope would be missing.
+// An About says which crawl a frontier belongs to. A Directory and a Redis
+// store it. They refuse to continue the crawl with other start URLs or another
+// scope, because the URLs outside the first scope would be missing.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed
@@ -16,7 +16,7 @@ type About struct {
 }
 
 // check returns an error if a and kept have different start URLs or scopes.
-// kept is the crawl that is kept under name.
+// name says where kept is stored.
 func (a About) check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil
@@ -24,7 +24,7 @@ func (a About) check(name string, kept About) error {
 	return fmt.Errorf("the crawl in %s is another one: it began at %v, not at %v: go on with it as it began, or name another place", name, kept, a)
 }
 
-// String returns the start URLs and the scope in a few words.
+// String returns the start URLs and the scope.
 func (a About) String() string {
 	what := strings.Join(a.Start, " ")
 	if what == "" {

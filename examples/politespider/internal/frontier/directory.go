@@ -14,10 +14,11 @@ import (
 )
 
 // A Directory is a frontier in memory with a journal in a directory. It
-// continues where the last process stopped, however that process ended. Then no
-// page is lost, and only the pages that were out are handed out again (after a
-// power cut, see syncPeriod). OpenDirectory makes one. It is safe for
-// concurrent use, but only one process at a time can have the directory open.
+// continues where the last process stopped, however that process ended. No page
+// is lost. The pages that were out are handed out again. After a power cut, the
+// pages of the last second are handed out again, too (see syncPeriod).
+// OpenDirectory makes a Directory. It is safe for concurrent use, but only one
+// process at a time can have the directory open.
 type Directory struct {
 	*Memory
 
@@ -28,10 +29,10 @@ type Directory struct {
 }
 
 // OpenDirectory opens the crawl in dir, or begins one there. If dir does not
-// exist, it is created, readable by its owner alone. If the crawl continues,
-// each host first rests for its own interval or for rest, whichever is longer,
-// because its last request may have been sent just before the last run was
-// killed. If a host was to be left alone for longer, it still is.
+// exist, OpenDirectory creates it, readable by its owner alone. If the crawl
+// continues, each host first rests for its own interval or for rest, whichever
+// is longer: the last run may have been killed just after a request. A host
+// that has to rest for longer still does.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -84,7 +85,7 @@ func (d *Directory) load(dir string, about About, rest time.Duration, logger *sl
 func (d *Directory) write(l line) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.State().Err != nil { // the last line may be cut, and no line after it would be read
+	if d.State().Err != nil { // the last line may be incomplete, and no line after it would be read
 		return false
 	}
 	if err := d.journal.append(l); err != nil {
@@ -110,8 +111,8 @@ func (d *Directory) Add(pages ...*Page) int {
 	return len(fresh)
 }
 
-// Done is like [Memory.Done]. Add the links of the page before you call Done,
-// because a page that is done is not fetched again.
+// Done is like [Memory.Done]. Add the links of the page before you call Done:
+// after a crash, a page that is done is not fetched again.
 func (d *Directory) Done(p *Page, asked time.Time, interval time.Duration) {
 	d.write(line{Done: p.URL.String(), Next: asked.Add(interval).UTC(), Interval: interval.Seconds()})
 	d.Memory.Done(p, asked, interval)
@@ -138,8 +139,8 @@ func (d *Directory) Close() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// A replay reads the lines of a journal into a Memory. Then it writes what is
-// still needed as a new journal.
+// A replay reads the lines of a journal into a Memory. Then it yields the lines
+// of a new journal, with only what is still needed.
 type replay struct {
 	*Memory
 	name   string
@@ -193,7 +194,6 @@ func (r *replay) line(l line) error {
 	return nil
 }
 
-// rest notes when a host may be asked again.
 func (r *replay) rest(host string, l line) {
 	r.rests[host] = line{Host: host, Next: l.Next, Interval: max(l.Interval, r.rests[host].Interval)}
 }
@@ -209,7 +209,6 @@ func (r *replay) pages() []*Page {
 	return pages
 }
 
-// lines yields the lines of the new journal, with what is still needed.
 func (r *replay) lines(yield func(line) bool) {
 	if !yield(line{Version: journalVersion, Crawl: &r.about}) || !yield(line{Spent: r.spent}) {
 		return

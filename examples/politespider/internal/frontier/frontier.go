@@ -1,9 +1,10 @@
-// Package frontier holds what a crawl still has to fetch: a queue of pages for
-// each host, and the set of all URLs ever queued.
+// Package frontier holds the queue of a crawl. For each host, it has the pages
+// that are still to be fetched. It also remembers all URLs that were ever
+// queued.
 //
-// It hands out one page of a host at a time. Hosts take turns in the order in
-// which they may be asked again, so neither a big site nor a slow one holds up
-// the others. There are three frontiers, which differ in how long they live:
+// A frontier hands out one page of a host at a time. Hosts take turns in the
+// order in which they may be asked again, so neither a big site nor a slow one
+// holds up the others. There are three kinds of frontier:
 //
 //   - [Memory] lives as long as its process.
 //   - [Directory] keeps a journal: a crawl that was stopped, even by kill -9,
@@ -26,19 +27,19 @@ import (
 type Page struct {
 	URL  *url.URL // absolute, without a fragment
 	From string   // the page on which the URL was found; "" for a start URL
-	Puts int      // how often its server has put the page off; PutBack keeps it
+	Puts int      // how often the server has put the page off; PutBack stores it
 
 	// Due is the earliest time at which the page may be handed out, even if its
-	// host is free before. The zero value means at once. PutBack keeps it until
-	// the page is handed out again.
+	// host is free before. Zero means at once. Set Due before PutBack. Take
+	// resets it to zero.
 	Due time.Time
 
-	Depth   int  // how many links lead to it from a start URL, on the first way found
-	Sitemap bool // the page is a sitemap: the URLs in it count as start URLs, not as links
+	Depth   int  // how many links lead from a start URL to the page, on the first path found
+	Sitemap bool // the page is a sitemap: its URLs count as start URLs
 
-	Ready time.Time // when it was queued; once it is out, when its host became free for it
+	Ready time.Time // set by Take: since when the page has waited only for its host's pace
 
-	entry string // the ID of its entry in the host's stream; Redis only
+	entry string // Redis only: the ID of the page's entry in the host's stream
 }
 
 // An entry is a page as it is stored.
@@ -60,7 +61,7 @@ func (e entry) page() (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state of the crawl has an invalid URL: %w", err)
 	}
-	if u.Hostname() == "" { // an empty URL would match lines that name no page
+	if u.Hostname() == "" { // an empty URL would match journal lines without a URL
 		return nil, fmt.Errorf("the state of the crawl has a page without a host: %q", e.URL)
 	}
 	return &Page{URL: u, From: e.From, Puts: e.Puts, Due: e.Due, Depth: e.Depth, Sitemap: e.Sitemap}, nil
@@ -72,11 +73,11 @@ type State struct {
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
 	Hosts  int           // hosts with pages queued and none out; with Redis, also some with none queued
-	Next   string        // the host that is due next, if none is due now; "": none, or not known
+	Next   string        // the host that is due next; "" if one is due now, or if not known
 	Wait   time.Duration // how long it is until Next is due
-	Err    error         // why no more pages are handed out; nil: nothing has failed
+	Err    error         // the error that ended the crawl; nil if there is none
 }
 
-// HostKey returns the name by which a host is paced. All schemes and ports of a
-// name are one host.
+// HostKey returns the host of u, for which one pace is kept. All schemes and
+// ports of a name are one host.
 func HostKey(u *url.URL) string { return u.Hostname() }

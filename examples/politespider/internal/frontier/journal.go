@@ -12,29 +12,33 @@ import (
 	"time"
 )
 
-// A line is a line of the journal, which is a file of JSON lines. A run only
-// appends to it. The first line describes the crawl, and each further line is
-// an event:
+// A line is a line of the journal, a file of JSON lines. A run only appends to
+// the journal. The first line describes the crawl, and each further line is an
+// event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
-//	{"add":[{"url":"http://a.example/"}]}                                             queued
+//	{"add":[{"url":"http://a.example/"}]}
 //	{"add":[{"url":"http://a.example/1","from":"http://a.example/"}]}
-//	{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}            done with, and when its host is free
+//	{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}
 //	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}
-//	{"done":"http://a.example/2","free":true}                                         done with, and not counted
+//	{"done":"http://a.example/2","free":true}
 //
-// "put" names a page that goes back into the queue. Its host rests until
-// "next". With "due", the page waits until then, and its host goes on with
-// other pages. Handing out a page writes no line: in the journal, the page
-// stays queued until it is done. Opening a journal rewrites it, with only what
-// is still needed:
+// "add" queues pages, "done" finishes a page, and "put" puts a page back into
+// the queue. The host rests until "next". If a "put" line also has a "due", the
+// page itself waits until "due". A page that is done "free" does not count.
+// When a page is handed out, no line is written: the page stays queued in the
+// journal until it is done.
 //
-//	{"seen":["http://a.example/","http://a.example/2"],"spent":1}                     done with
+// OpenDirectory rewrites the journal with only what is still needed: the first
+// line, the pages that are queued, and lines like these:
+//
+//	{"spent":1}
+//	{"seen":["http://a.example/","http://a.example/2"]}
 //	{"host":"a.example","next":"2026-11-21T12:10:00Z","interval":1}
 //
-// So the size of the crawl bounds the size of the journal: after opening, the
-// journal has one entry for each URL. A run adds a line each time that it finds
-// URLs, finishes a page, or puts one back.
+// "spent" is how many pages count, and "seen" has the pages that are done. So
+// the journal then has one entry for each URL and each host. A run adds a line
+// each time that it finds URLs, finishes a page, or puts a page back.
 type line struct {
 	Version  int       `json:"version,omitempty"`
 	Crawl    *About    `json:"crawl,omitempty"`
@@ -55,27 +59,28 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is how much of a crawl a power cut may undo: pages that were
-	// done in that time are fetched again. If only the process is killed, the
-	// system keeps what was written. Then only the pages that were out are
-	// fetched again.
+	// syncPeriod is how much of a crawl a power cut may undo: the crawl fetches
+	// the pages of that time again. If only the process is killed, the journal
+	// keeps every line. Then the crawl fetches only the pages that were out
+	// again.
 	syncPeriod = time.Second
 
-	// linesOf is how many URLs a line of a rewritten journal has at most.
+	// linesOf is the maximum number of URLs in a line of a rewritten journal.
 	linesOf = 1000
 )
 
-// A journal is the file, open for appending. It is not safe for concurrent use.
+// A journal is a journal file that is open for appending. It is not safe for
+// concurrent use.
 type journal struct {
 	file   *os.File
 	synced time.Time
 }
 
-// readJournal passes each line of the journal to take. It returns how many
-// bytes at the end it dropped. If a process was killed, its last line may be
-// cut short, and after a power cut, more lines may be damaged. No line after
-// the first bad one is used, because it may say that a page is done whose links
-// are lost.
+// readJournal passes the lines of the journal to take, up to the first damaged
+// line. It returns how many bytes it dropped from there on. A killed process
+// may leave an incomplete last line, and a power cut may damage several lines.
+// The lines after a damaged one are not used: they may say that a page is done
+// whose links are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -105,8 +110,7 @@ func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) 
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
 
-// readDirectory reads the journal in a directory. If there is none, it reads
-// nothing and returns no error.
+// readDirectory reads the journal in dir. A missing journal is no error.
 func readDirectory(dir string, take func(line) error) (dropped int64, err error) {
 	file, err := os.Open(filepath.Join(dir, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,8 +123,8 @@ func readDirectory(dir string, take func(line) error) (dropped int64, err error)
 	return readJournal(file, take)
 }
 
-// ReadAbout returns the description of the crawl in the directory, or nil if
-// there is no crawl.
+// ReadAbout returns the description of the crawl in dir, or nil if there is
+// none.
 func ReadAbout(dir string) (*About, error) {
 	var about *About
 	found := errors.New("found")
@@ -134,8 +138,8 @@ func ReadAbout(dir string) (*About, error) {
 	return nil, err
 }
 
-// createJournal atomically replaces the journal in dir by one with these lines,
-// and opens it for appending.
+// createJournal atomically replaces the journal in dir by a new one with these
+// lines. It opens the new journal for appending.
 func createJournal(dir string, lines func(yield func(line) bool)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	temp := name + ".new"
@@ -191,7 +195,8 @@ func newEncoder(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// syncDirectory makes a rename survive a power cut, on systems that can do so.
+// syncDirectory makes a rename survive a power cut, if the system supports
+// that.
 func syncDirectory(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Memory is a frontier in memory. NewMemory makes one. It is safe for
+// A Memory is a frontier in memory, made by NewMemory. It is safe for
 // concurrent use.
 type Memory struct {
 	max int
@@ -25,20 +25,19 @@ type Memory struct {
 	changed chan struct{}
 }
 
-// A hostQueue is the queue of one host.
 type hostQueue struct {
 	name  string
 	pages []*Page
-	later []*Page   // pages that wait for their own Due, in that order
-	hurt  bool      // the latest page was put off at least once
+	later []*Page   // pages that wait for their own Due, sorted by Due
+	hurt  bool      // the host's latest page was put off at least once
 	busy  bool      // a page of the host is out
-	rest  time.Time // no page is handed out before then; it also orders the hosts
-	idle  time.Time // since when no page of the host is out
+	rest  time.Time // no page of the host is handed out before then
+	idle  time.Time // when the host's latest page was done or put back
 	place int       // the host's index in the heap, or -1 if the host is not there
 }
 
-// due returns when the next page of the host may be handed out. The queue must
-// not be empty.
+// due returns when the next page of the host may be handed out. It panics if
+// the queue is empty.
 func (h *hostQueue) due() time.Time {
 	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
 		return h.later[0].Due
@@ -46,11 +45,11 @@ func (h *hostQueue) due() time.Time {
 	return h.rest
 }
 
-// next removes the page to hand out now and returns it. If the page before was
-// put off at least once, the page at the other end of the queue comes first. It
-// is the least similar one, so a host is not asked for one failing page after
-// the other. Otherwise, a page whose own wait is over comes first, because it
-// has been queued for longer.
+// next removes a page from the queue and returns it. If the host's latest page
+// was put off, next takes the last page. That page is the least similar one, so
+// a host is not asked for one failing page after the other. Otherwise, next
+// prefers a page whose Due is over, because that page has been queued for
+// longer.
 func (h *hostQueue) next(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
@@ -90,8 +89,7 @@ func (m *Memory) Add(pages ...*Page) int {
 	return len(fresh)
 }
 
-// unseen returns the pages whose URLs were never added before, and remembers
-// those URLs.
+// unseen returns the pages whose URLs are new, and remembers those URLs.
 func (m *Memory) unseen(pages []*Page) []*Page {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +113,7 @@ func (m *Memory) queue(pages []*Page) {
 }
 
 // Take hands out the next page, and waits for one if necessary. It returns
-// false when the crawl is over for this process: no page is left, the maximum
+// false when there is nothing more to hand out: no page is left, the maximum
 // number of pages was handed out, the context has ended, or an error has ended
 // the crawl.
 func (m *Memory) Take(ctx context.Context) (*Page, bool) {
@@ -140,9 +138,10 @@ func (m *Memory) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// tryTake returns a page. If there is none now, it returns what to wait for: a
-// channel that is closed when something changes, and the time until a host is
-// due, if it is positive. If the channel is nil, the crawl is over.
+// tryTake returns a page if one may be handed out now. Otherwise it returns a
+// channel that is closed when something changes. It also returns how long to
+// wait for the next host, or 0 if no host is to be waited for. A nil channel
+// means that the crawl is over.
 func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +165,7 @@ func (m *Memory) tryTake() (*Page, <-chan struct{}, time.Duration) {
 }
 
 // Done reports that a page is finished. asked is when its host was last asked.
-// The host may be asked again an interval later.
+// The host may be asked again one interval after that.
 func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +175,8 @@ func (m *Memory) Done(p *Page, asked time.Time, interval time.Duration) {
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count, and its host may be asked as early as before the page was taken.
+// count towards the maximum. Its host may be asked as early as if the page had
+// not been taken.
 func (m *Memory) Refund(p *Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,8 +186,8 @@ func (m *Memory) Refund(p *Page) {
 	host.idle = idle
 }
 
-// PutBack queues a page again. Its host rests until the given time. The page is
-// not handed out before then, nor before its Due.
+// PutBack queues a page again. Until the given time, no page of its host is
+// handed out. The page itself also waits for its Due.
 func (m *Memory) PutBack(p *Page, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -211,10 +211,11 @@ func (m *Memory) State() State {
 	return s
 }
 
-// Close does nothing. Other frontiers have something to close.
+// Close does nothing. The other frontiers need a Close.
 func (m *Memory) Close() error { return nil }
 
-// fail ends the crawl with an error. Only the first one is kept.
+// fail ends the crawl with an error. If it is called again, the first error
+// stays.
 func (m *Memory) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,8 +244,8 @@ func (m *Memory) push(p *Page, due time.Time) {
 	m.signal()
 }
 
-// host returns the queue of a host. If the queue is new, the host first rests
-// until the given time.
+// host returns the queue of a host. A new queue hands out no page before the
+// time rest.
 func (m *Memory) host(key string, rest time.Time) *hostQueue {
 	host := m.hosts[key]
 	if host == nil {

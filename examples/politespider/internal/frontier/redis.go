@@ -22,22 +22,21 @@ import (
 //
 // Each host has a stream. The crawl has one consumer group, and each process is
 // a consumer of it. A page that is handed out is a pending entry of its
-// process. Until it is given back, no other process gets a page of that host.
-// Each process extends the leases of its pages every few seconds. If a process
-// is silent for the length of a lease, the next process that asks for a page
-// claims what the silent one held. So a page is fetched twice only if its
-// process was killed while it had the page, or was cut off from Redis for a
-// lease.
+// process. Until the page is given back, no process gets another page of that
+// host. Each process extends the leases of its pages every few seconds. If a
+// process is silent for the length of a lease, other processes claim its pages
+// when they ask for a page. So a page is fetched twice only if its process was
+// killed, or was cut off from Redis for a lease.
 //
-// The process that had a host's last page gets its next one first: the other
-// processes see the host a second later. That process also owns the host in
-// package redislimit, so hosts seldom move. If that process is busy with other
-// hosts or dead, another one takes the host after that second.
+// The process that had a host's latest page may take the next one a second
+// before the others may. Usually this process also owns the host in package
+// redislimit, so hosts seldom move between processes. If the process is dead or
+// busy with other hosts, another one takes the page after that second.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
-// without the crawl, the crawl ends with an error.
+// without the data of the crawl, the crawl ends with an error.
 //
-// An ACL user needs only
+// In Redis, an ACL user needs only these rights:
 //
 //	+eval +evalsha +time +exists +del +pexpire
 //	+hget +hmget +hset +hsetnx +hdel +hincrby
@@ -46,7 +45,7 @@ import (
 //	+xack +xdel
 //	~{politespider:*
 type Redis struct {
-	client redis.Scripter // no more is used, and a whole client takes seconds to compile
+	client redis.Scripter // only scripts are run
 	RedisOptions
 	epoch string
 	me    string // this process's name as a consumer of the group
@@ -54,14 +53,14 @@ type Redis struct {
 	ctx     context.Context // ends redisGrace after OpenRedis's context, so pages can still be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
-	turn    chan struct{} // the caller that has put a value in may ask Redis for a page; others wait
+	turn    chan struct{} // a caller puts a value in while it asks Redis for a page
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
-	held  map[string]*Page // the pages that this process has, by entry and host
+	held  map[string]*Page // the pages that were handed out here, by entry and host
 	state State
 	stuck int       // how many calls have failed and are being retried
-	away  time.Time // when the first of them failed
+	away  time.Time // when Redis stopped answering
 }
 
 // RedisOptions are the options of a frontier in Redis.
@@ -70,16 +69,16 @@ type RedisOptions struct {
 	About  About         // what is crawled: the same for all processes
 	Max    int           // the maximum number of pages to hand out, to all processes together
 	Lease  time.Duration // how long a process may be silent before it counts as dead; 0: 15 s
-	Logger *slog.Logger  // is told when Redis stops answering and when it answers again
+	Logger *slog.Logger  // logs when Redis stops answering, and when it answers again
 }
 
 const (
 	redisGrace = 3 * time.Second        // how long pages can still be given back after the crawl was stopped
-	redisPoll  = 100 * time.Millisecond // how soon a process sees what the other processes did
+	redisPoll  = 100 * time.Millisecond // how often a waiting process asks Redis for a page
 	redisKeep  = 24 * time.Hour         // how long Redis remembers that a crawl is over
-	redisBatch = 500                    // pages added in one call at most
+	redisBatch = 500                    // maximum number of pages that one call adds
 
-	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between retries while Redis does not answer
+	minRedisPause, maxRedisPause = 50 * time.Millisecond, 2 * time.Second // between tries while Redis does not answer
 )
 
 //go:embed lua
@@ -106,8 +105,8 @@ func readLua(names ...string) string {
 }
 
 // OpenRedis joins the crawl named opts.Crawl, or begins it. After the context
-// has ended, pages can still be given back for three seconds. The client stays
-// open.
+// has ended, pages can still be given back for three seconds. Close does not
+// close the client.
 func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*Redis, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
@@ -143,7 +142,7 @@ func OpenRedis(ctx context.Context, client redis.Scripter, opts RedisOptions) (*
 }
 
 // keys returns the keys of the crawl, except those of the hosts' streams. The
-// braces in the names put all of them on one node of a cluster.
+// braces in the names put all keys on one node of a cluster.
 func (r *Redis) keys() []string {
 	prefix := r.prefix()
 	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
@@ -151,7 +150,7 @@ func (r *Redis) keys() []string {
 
 func (r *Redis) prefix() string { return "{politespider:" + r.Crawl + "}:" }
 
-// Add is like [Memory.Add]. Redis remembers each URL as the first half of its
+// Add is like [Memory.Add]. Redis remembers a URL by the first 16 bytes of its
 // SHA-256.
 func (r *Redis) Add(pages ...*Page) int {
 	fresh := 0
@@ -172,8 +171,8 @@ func (r *Redis) Add(pages ...*Page) int {
 	return fresh
 }
 
-// Take is like [Memory.Take]. While any process has a page out, the crawl is
-// not over.
+// Take is like [Memory.Take]. The crawl is not over while any process has a
+// page out.
 func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	select {
 	case <-ctx.Done():
@@ -214,11 +213,11 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// written returns a page as it is stored in a stream.
+// written returns a page in the form in which a stream stores it.
 func written(p *Page) []byte {
 	text, err := json.Marshal(entryOf(p))
 	if err != nil {
-		panic(err) // strings, numbers and times always have a JSON form
+		panic(err) // cannot happen: an entry has only strings, numbers and times
 	}
 	return text
 }
@@ -238,9 +237,9 @@ func pageOf(reply []any) (*Page, error) {
 	return p, nil
 }
 
-// hold notes that this process has a page. It returns false if the process had
-// the page already, because Redis hands a page out again after its process was
-// silent for a lease.
+// hold notes that this process has a page. It returns false if the process has
+// the page already. That happens because Redis may hand a page out again when
+// its process was silent for a lease.
 func (r *Redis) hold(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,7 +251,6 @@ func (r *Redis) hold(p *Page) bool {
 	return true
 }
 
-// next notes which host is due next, and when.
 func (r *Redis) next(host string, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -262,7 +260,7 @@ func (r *Redis) next(host string, wait time.Duration) {
 }
 
 // Done is like [Memory.Done]. If another process has taken over the page, Done
-// leaves it alone.
+// has no effect on the page.
 func (r *Redis) Done(p *Page, asked time.Time, interval time.Duration) {
 	hurt := 0
 	if p.Puts > 0 {
@@ -284,7 +282,7 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 }
 
 // give gives a page back. hurt says whether the page was put off at least once:
-// 1 for yes, 0 for no, -1 to leave the host's state as it was.
+// 1 for yes, 0 for no. -1 keeps what the crawl knew about its host.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -316,8 +314,8 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// end ends all calls a moment after ctx ends, also those that wait for Redis to
-// come back.
+// end waits until ctx ends. After redisGrace, it also ends the calls that still
+// wait for Redis.
 func (r *Redis) end(ctx context.Context) {
 	select {
 	case <-r.ctx.Done(): // Close was called
@@ -331,8 +329,8 @@ func (r *Redis) end(ctx context.Context) {
 	}
 }
 
-// beat extends the leases of the pages that this process holds. It ends when
-// calls do.
+// beat extends the leases of the pages that this process holds. It returns when
+// r.ctx ends.
 func (r *Redis) beat() {
 	ticker := time.NewTicker(r.Lease / 3)
 	defer ticker.Stop()
@@ -355,9 +353,8 @@ func (r *Redis) beat() {
 }
 
 // call runs a script and retries until Redis answers. It returns the answer
-// without the state. It returns false if the crawl has ended or cannot go on. A
-// retry may run a script twice, so a second run of a script must have no
-// effect.
+// without the state, or false if the crawl has ended or cannot go on. A retry
+// may run a script twice, so a second run must do no harm.
 func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
 	for pause := minRedisPause; ; pause = min(2*pause, maxRedisPause) {
@@ -387,7 +384,7 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	}
 }
 
-// answered notes the state that every reply begins with.
+// answered notes the state, with which every reply begins.
 func (r *Redis) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -426,14 +423,14 @@ func (r *Redis) fail(err error) {
 	}
 }
 
-// isFinal reports whether err is an answer from Redis that a retry would not
-// change.
+// isFinal reports whether err is an answer from Redis that would stay the same
+// if the call were retried.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
 		return false // Redis did not answer
 	}
 	for _, passes := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"} {
-		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, an error from within a script does not begin with its name
+		if strings.Contains(err.Error(), passes) { // up to Redis 6.2, a script's error does not begin with its name
 			return false
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Flags returns in a few words what the page forbids, and whether it was
-// examined only in part or not at all. If the answer has the marks of a
-// refusal, Flags also says whose.
+// Flags returns short notes: who refused, what the page forbids, and whether
+// the page was examined only in part or not at all.
 func (r Record) Flags() (flags []string) {
 	if r.Refusal != nil {
 		flags = append(flags, Printable(r.Refusal.String()))

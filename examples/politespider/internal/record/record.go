@@ -1,6 +1,5 @@
-// Package record defines what a crawl reports: a [Record] for each thing that
-// happened and a [Summary] at its end. The spider prints them as text or writes
-// them as JSON.
+// Package record defines what a crawl reports: a [Record] for each event and a
+// [Summary] at the end. The spider prints them as text or as JSON.
 package record
 
 import (
@@ -16,23 +15,21 @@ type Verdict string
 
 const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
-	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is a URL of its own
+	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is queued as a new URL
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
 	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a sure refusal with 2xx or 3xx
-	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids it; nothing was sent
+	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids the URL; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
-	GivenUp     Verdict = "given up"    // 429 or 503 once too often
-	Failed      Verdict = "failed"      // no answer, half of one, or another status, such as 500
-	RobotsTxt   Verdict = "robots.txt"  // not about a page: the robots.txt of an origin was fetched
+	GivenUp     Verdict = "given up"    // 429 or 503 too often
+	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
+	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
 )
 
-// Verdicts lists the verdicts on pages, in the order in which the summary
-// counts them.
+// Verdicts lists the final verdicts on pages, in the order of the summary.
 var Verdicts = []Verdict{Fetched, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
 
-// Lost reports whether the verdict means that a page which probably exists was
-// not obtained.
+// Lost reports whether the crawl failed to get a page that probably exists.
 func (v Verdict) Lost() bool {
 	switch v {
 	case Refused, Unreachable, GivenUp, Failed:
@@ -41,7 +38,7 @@ func (v Verdict) Lost() bool {
 	return false
 }
 
-// VerdictOf returns the verdict on a page by the status of the answer alone.
+// VerdictOf returns the verdict that the status of an answer alone implies.
 func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
@@ -62,61 +59,59 @@ func VerdictOf(status int) Verdict {
 // 429 or 503.
 const MaxTries = 4
 
-// A Record is one thing that happened in a crawl. It is one line of the output,
-// as text or as JSON.
+// A Record is one event of a crawl: what became of a page, or of a robots.txt.
+// The JSON output has one line for each Record.
 type Record struct {
-	Seconds   float64 `json:"seconds"` // how long the crawl had run, in seconds
+	Seconds   float64 `json:"seconds"` // seconds since the run began
 	Verdict   Verdict `json:"verdict"`
 	URL       string  `json:"url"`
-	Host      string  `json:"host"`           // the host by which the URL is paced
+	Host      string  `json:"host"`           // the host whose pace applies to the URL
 	From      string  `json:"from,omitempty"` // the page on which the URL was found
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
 	Location  string  `json:"location,omitempty"`   // where the redirect leads, if Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
-	Links     int     `json:"links,omitempty"`      // how many links on the page were new and were queued
-	LinksLeft int     `json:"links_left,omitempty"` // how many links were not followed because the page or link says nofollow
+	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
+	LinksLeft int     `json:"links_left,omitempty"` // how many links nofollow excluded, on the page or on the link
 	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Refusal says who refused and why, if the answer shows it: a wall's
-	// challenge or a price, for example. A rate limit is not recorded here,
-	// because the status says it all. If the refusal is not sure, it does not
-	// change the verdict.
+	// Refusal says who refused the page and why, such as a wall with a
+	// challenge. It is nil if the answer shows no refusal, or only a rate
+	// limit. A refusal that is not sure does not change the verdict.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
-	// Requests are the requests that were sent. There may be none. There are
-	// several if net/http sent a request again, or if a robots.txt redirected.
+	// Requests are the requests that were sent, if any. There are several if
+	// net/http repeated a request, or if a robots.txt redirected.
 	Requests []Request `json:"requests,omitempty"`
 
-	// PausedUntil is when the host may be asked again, in seconds since the
-	// crawl began. It is set if this answer, such as a 429 or 503, made the
-	// crawl leave the host alone.
+	// PausedUntil is when the host may be asked again, in seconds since the run
+	// began. It is 0 unless this answer, such as a 429 or 503, made the crawl
+	// leave the host alone.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
-	Said // of a page that was fetched or moved
+	Said // only if the Verdict is Fetched or Moved
 
 	// Decision is what robots.txt says, with the rule and its line. It is nil
-	// if nothing was decided.
+	// if robots.txt was not consulted.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
 // A Request is one request that was sent.
 type Request struct {
-	URL      string  `json:"url,omitempty"`    // only if the record is of a robots.txt; otherwise see Record.URL
-	Host     string  `json:"host,omitempty"`   // only if the record is of a robots.txt; otherwise see Record.Host
-	At       float64 `json:"at"`               // when the request started, in seconds since the crawl began
+	URL      string  `json:"url,omitempty"`    // set if the Verdict is RobotsTxt; otherwise see Record.URL
+	Host     string  `json:"host,omitempty"`   // set if the Verdict is RobotsTxt; otherwise see Record.Host
+	At       float64 `json:"at"`               // when the request started, in seconds since the run began
 	Took     float64 `json:"took"`             // seconds until the answer began
 	Status   int     `json:"status,omitempty"` // of the answer; 0: there was no answer
-	Interval float64 `json:"interval"`         // seconds that the host is owed from At on
-	Asked    string  `json:"asked,omitempty"`  // in words, the signature that the answer asks for
+	Interval float64 `json:"interval"`         // seconds from At for which the host must be left alone
+	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
 }
 
-// Brief returns the record as the summary lists it, without the evidence, which
-// was printed with the record itself.
+// Brief returns the record without its evidence, as the summary lists it.
 func (r Record) Brief() Record {
 	r.Decision, r.Said, r.Requests = nil, Said{}, nil
 	return r
@@ -140,17 +135,17 @@ type Summary struct {
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name
-	Lost        []Record      `json:"lost"`               // the Refused, Unreachable, GivenUp and Failed
-	NotToKeep   []Record      `json:"not_to_keep"`        // fetched pages with noindex
+	Lost        []Record      `json:"lost"`               // the Records that are Refused, Unreachable, GivenUp or Failed
+	NotToKeep   []Record      `json:"not_to_keep"`        // pages with noindex, fetched or moved
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
-	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses about which some page says something
+	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 
-	// Drafts names the draft that defines a signal. It has each signal that was
-	// seen and may still change.
+	// Drafts has each signal that was seen and that a draft defines, with the
+	// name of the draft.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 
-// A UseSummary counts the pages that allow a use, and those that deny it.
+// A UseSummary counts the pages that allow a use and the pages that deny it.
 type UseSummary struct {
 	Use   preference.Use `json:"use"`
 	Allow int            `json:"allow"`
@@ -160,26 +155,26 @@ type UseSummary struct {
 // A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
 	Host      string  `json:"host"`
-	Requests  int     `json:"requests"` // to the host, those for robots.txt and repeated ones included
-	Interval  float64 `json:"interval"` // seconds that the host is owed between two pages
+	Requests  int     `json:"requests"` // includes requests for robots.txt and repeated requests
+	Interval  float64 `json:"interval"` // least seconds from one page to the next
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // the least time between the starts of two pages, in seconds
-	Addresses int     `json:"addresses"`         // how many origins of the host were asked for robots.txt, but at least 1
-	RobotsTxt string  `json:"robots_txt"`        // how robots.txt answered, with the address if the host has several
+	Closest   float64 `json:"closest,omitempty"` // the shortest time between two pages that occurred, in seconds
+	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
+	RobotsTxt string  `json:"robots_txt"`        // what robots.txt answered, for each origin if there are several
 }
 
-// Count returns how many URLs have the verdict v.
+// Count returns how many URLs have the verdict v. It returns 0 for PutOff and
+// RobotsTxt.
 func (s Summary) Count(v Verdict) int {
 	return *s.counter(v)
 }
 
-// Add counts a URL with the verdict v. Verdicts that are not about pages are
-// not counted.
+// Add counts a URL with the verdict v. It ignores PutOff and RobotsTxt.
 func (s *Summary) Add(v Verdict) { *s.counter(v)++ }
 
 func (s *Summary) counter(v Verdict) *int {

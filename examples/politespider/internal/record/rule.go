@@ -13,7 +13,7 @@ type Rule struct {
 	Line   int      `json:"line"`
 	Text   string   `json:"text"`            // the rule, such as "Disallow: /attic/"
 	Group  []int    `json:"group,omitempty"` // the line numbers of the group's user-agent lines
-	Lines  []string `json:"lines,omitempty"` // the lines of the file, unless an earlier Rule had them
+	Lines  []string `json:"lines,omitempty"` // all lines of the file; nil if an earlier Rule has them
 }
 
 // RuleOf returns the rule that blocked the record's URL, or nil if none did.

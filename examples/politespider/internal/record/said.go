@@ -10,27 +10,27 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said holds what a page says about itself and its use, to everybody and to
-// this crawler by name.
+// Said is what a page says about itself and its use: to all robots, or to this
+// crawler by name.
 type Said struct {
 	// Examined is how much of the page was examined: "complete", "partial"
 	// (only its beginning), "header only" (it is not HTML), or "not examined"
 	// (its content coding is unknown).
 	Examined string `json:"examined,omitempty"`
-	Coding   string `json:"coding,omitempty"` // of a page that was not examined
+	Coding   string `json:"coding,omitempty"` // the content coding, if the page was not examined
 
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []Use     `json:"uses,omitempty"` // one for each use; empty if nothing was said about any
+	Uses     []Use     `json:"uses,omitempty"` // one for each use; nil if nothing was said about any use
 	Licenses []License `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
 	Canonical   string   `json:"canonical,omitempty"`
-	Refresh     string   `json:"refresh,omitempty"` // where and when the page redirects its reader
+	Refresh     string   `json:"refresh,omitempty"` // where the page redirects its reader, and after how long
 }
 
-// A Use is what an owner says about one use.
+// A Use is what the owner says about one use of a page.
 type Use struct {
 	Use      preference.Use    `json:"use"`
 	Answer   preference.Answer `json:"answer"`
@@ -40,7 +40,7 @@ type Use struct {
 // A Statement is one thing that was said about a use.
 type Statement struct {
 	preference.Statement
-	Draft string `json:"draft,omitempty"` // the draft that defines the signal; "": no draft does
+	Draft string `json:"draft,omitempty"` // the draft that defines the signal; "" if no draft does
 }
 
 // A License is a link to licence terms.
@@ -53,15 +53,15 @@ type License struct {
 // An Evidence is one line that says what was stated, and where.
 type Evidence struct {
 	Text   string
-	OfSite bool // only robots.txt or an RSL file says so, perhaps for other pages too
+	OfSite bool // the line comes only from robots.txt or an RSL file
 }
 
-// mostLinks is how many links of a page are listed as not followed at most. The
-// rest are only counted.
+// mostLinks is how many rel=nofollow links of a page Evidence lists. It only
+// counts the rest.
 const mostLinks = 3
 
-// Evidence returns what was said, in a line for each place that said something,
-// and what follows from it for each use.
+// Evidence returns lines that say what was said and where. A line that begins
+// with "uses:" sums up what is said about use.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
@@ -72,7 +72,7 @@ func (s Said) Evidence() (lines []Evidence) {
 			said = append(said, wording(s.Directives[i]))
 		}
 		if strings.HasPrefix(r.Name, "tdm-") {
-			continue // not a directive; it is listed with the uses
+			continue // tdm-reservation and tdm-policy are listed with the uses
 		}
 		to := ""
 		if r.Scope != "" {
@@ -130,8 +130,7 @@ func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }
 
-// wording returns a rule as it was written, and says if its directive is
-// unknown.
+// wording returns a rule as it was written, and marks an unknown directive.
 func wording(r robotsmeta.Rule) string {
 	if !r.Known {
 		return r.Raw + " (unknown)"
@@ -145,7 +144,6 @@ func (s Statement) ofSite() bool {
 	return s.Where == "robots.txt" || s.Signal == preference.ReallySimpleLicensing
 }
 
-// text returns the statement as it was written, with its place.
 func (s Statement) text() string {
 	words := s.Raw
 	switch s.Signal {

@@ -19,10 +19,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Seconds returns d in seconds, rounded to the millisecond, as records hold it.
+// Seconds returns d in seconds, rounded to the millisecond.
 func Seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
-// Since returns the seconds from then to now.
+// Since returns the seconds from the time then until now.
 func Since(then time.Time) float64 { return Seconds(time.Since(then)) }

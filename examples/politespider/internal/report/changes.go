@@ -8,11 +8,10 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// mostChanged is how many changed hosts and URLs are listed at most, in each
-// list.
+// mostChanged is the maximum length of each list of changed hosts or URLs.
 const mostChanged = 50
 
-// changes is what differs between a crawl and an earlier one.
+// changes is what differs between an earlier crawl and this one.
 type changes struct {
 	Counts  []change
 	Hosts   []change // hosts with a different number of fetched pages, the largest difference first
@@ -21,7 +20,7 @@ type changes struct {
 	More    int      // how many hosts and URLs are not listed
 }
 
-// A change is a number in the earlier crawl and in this one.
+// A change has two values of one number: in the earlier crawl and in this one.
 type change struct {
 	What      string
 	Then, Now int

@@ -1,28 +1,28 @@
-// Package report draws a crawl: one HTML file that a browser opens from disk,
-// without a network.
+// Package report writes the outcome of a crawl as one HTML file. A browser
+// opens the file from disk, without a network.
 //
-// A [Crawl] is given each [record.Record] as it happens, and written when the
-// crawl is over:
+// Add each [record.Record] to a [Crawl] as it happens. When the crawl is over,
+// write the Crawl:
 //
 //	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
 //	crawl.Add(r) // each record
 //	err := crawl.Write(file, summary)
 //
-// For each host, the file shows when requests were sent against the interval
-// that the host was owed, and where a 429 or 503 stopped the crawl. It also
-// shows which line of which robots.txt blocked what, what pages say about
-// themselves, what was lost, and which hosts are slow.
+// For each host, the file shows when requests were sent, the interval that they
+// had to keep, and the pauses after a 429 or 503. It also shows which line of
+// which robots.txt blocked what, what pages say about themselves, what was
+// lost, and which hosts are slow.
 //
-// Much of the text comes from strangers. The page treats it as data and never
-// as markup. A Content-Security-Policy allows only the page's own script, and
-// lets nothing be loaded.
+// Much of the text comes from the crawled sites. The page treats it as data and
+// never as markup. A Content-Security-Policy allows only the page's own script
+// and style, and forbids the page to load anything.
 //
 // # What is kept
 //
 // While a crawl runs, a Crawl keeps some 100 bytes for each request and each
 // URL that was left alone, up to [MaxMarks] of them. It also keeps up to
 // [MaxText] bytes of text: robots.txt files that blocked something, statements,
-// errors. It only counts what comes later, and the page says so.
+// errors. A Crawl leaves out what exceeds these limits, and the page says so.
 package report
 
 import (
@@ -35,14 +35,15 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// MaxMarks and MaxText limit what a Crawl keeps.
+// MaxMarks and MaxText limit what a Crawl keeps in memory.
 const (
 	MaxMarks = 1_000_000 // requests, and URLs that were left alone
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// maxExamples is how many URLs at most are listed as examples of pages that say
-// the same. It is also how many links with rel=nofollow are listed of each.
+// maxExamples is the maximum number of URLs to list for pages that say the
+// same. It is also the maximum number of rel=nofollow links to list for each of
+// them.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. New makes one. It is not safe for
@@ -50,7 +51,7 @@ const maxExamples = 20
 type Crawl struct {
 	what, userAgent string
 	began           time.Time
-	before          *record.Summary // the outcome of an earlier crawl to compare with; nil: none
+	before          *record.Summary // an earlier crawl to compare with; nil: none
 	interval        time.Duration
 
 	hosts map[string]*host
@@ -60,25 +61,24 @@ type Crawl struct {
 	text  int                 // how many bytes of text may still be added
 	full  bool                // whether text was left out
 
-	proofs map[string]Proof // by blocked URL, the line of the record that says why
+	proofs map[string]Proof // the proofs, by blocked URL
 }
 
-// A Proof is the line of a crawl's record that says why a URL was blocked.
+// A Proof names the line of an evidence record that says why a URL was blocked.
 type Proof struct {
 	File string `json:"file"` // a link to the file
-	Line uint64 `json:"line"` // its number n in the record
+	Line uint64 `json:"line"` // the number n of the line in the record
 }
 
-// host is what is kept about one host.
 type host struct {
 	origin string // the origin of its first URL
 	marks  []mark
-	notes  []string // each different note once; the first one is empty
+	notes  []string // without repetitions; the first note is empty
 	noted  map[string]uint32
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // by everything that is said
+	saying map[string]*said // the same as said, by everything that the pages say
 }
 
 // A place identifies a line of a robots.txt.
@@ -87,12 +87,12 @@ type place struct {
 	line         int
 }
 
-// A mark is a request, or a URL for which nothing was sent.
+// A mark is a request, or a URL for which no request was sent.
 type mark struct {
-	at     time.Duration // when it was sent or the URL was left alone, since the crawl began
+	at     time.Duration // when the request was sent or the URL was left alone, since the crawl began
 	paused time.Duration // when the pause after the answer ends, since the crawl began; 0: no pause
 	took   time.Duration // until the answer began; -1: nothing was sent
-	owed   time.Duration // the interval that the host is owed from then on
+	owed   time.Duration // how long the host must be left alone from then on
 	url    string
 	note   uint32
 	status uint16
@@ -106,11 +106,11 @@ type rule struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`  // the rule, such as "Disallow: /attic/"
 	Group  []int  `json:"group"` // the line numbers of the group's user-agent lines
-	Note   uint32 `json:"note"`  // the note of the marks that it blocked
+	Note   uint32 `json:"note"`  // the index of the note of the blocked marks
 	Count  int    `json:"count"`
 }
 
-// A said is what one or several pages of a host say about themselves.
+// A said is what one or more pages of a host say about themselves.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -119,14 +119,14 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// A saidBy is one of the pages of a said.
+// A saidBy is a page that says what its said has.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
 
-// New returns an empty report of a crawl that began at the time began. The
-// interval is what every host is owed between two requests.
+// New returns an empty report of a crawl that began at the time began. interval
+// is the least time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		what: what, userAgent: userAgent, began: began, interval: interval,
@@ -141,7 +141,8 @@ func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
 // AddPast is like Add for a record of an earlier run. Such a record has no
-// Decision, so the rule that decided is passed beside it.
+// Decision, so rule names the rule that blocked the URL. A nil rule blocked
+// nothing.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)
@@ -169,7 +170,8 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	}
 }
 
-// Prove links blocked URLs to their proofs.
+// Prove makes the report link each blocked URL to its proof. proofs has the
+// blocked URLs as keys.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
 // letterOf returns the letter that stands for a verdict in the page's data.
@@ -232,7 +234,7 @@ func (c *Crawl) blocked(h *host, r record.Record, by *record.Rule, note uint32) 
 // together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	// The links are listed with their page, so pages that differ only in their
+	// The links are not part of the key, so pages that differ only in their
 	// links count together.
 	if r.NotFollowed = nil; len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
@@ -298,8 +300,8 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend reports whether nbytes more of text may be kept. If so, it takes them
-// off what is left.
+// spend reports whether nbytes more bytes of text may be kept. If so, it counts
+// them as used.
 func (c *Crawl) spend(nbytes int) bool {
 	if nbytes > c.text {
 		c.full = true
@@ -309,7 +311,8 @@ func (c *Crawl) spend(nbytes int) bool {
 	return true
 }
 
-// noteOf returns the details of a record that its verdict does not tell.
+// noteOf returns what a record says beyond its verdict, such as the rule or the
+// error.
 func noteOf(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -6,31 +6,32 @@ import (
 	"time"
 )
 
-// tolerance is more than the error of a difference between times that are
-// rounded to the millisecond.
+// tolerance exceeds the error that rounding to the millisecond causes in a
+// difference of two times.
 const tolerance = 2 * time.Millisecond
 
-// A pace says how well the crawl kept to a host's pace.
+// A pace says whether a host's requests kept the host's pace, and how fast the
+// host answered.
 type pace struct {
 	early   []time.Duration // by how much each mark came too early; 0: it did not
 	earlies int
 	sent    int
 
-	// smallest is the tightest gap between the starts of two consecutive
-	// requests. It exceeds the time that was owed by less than any other gap.
-	// owed is that time. If there were no two requests, smallest is -1.
+	// smallest is the gap between two consecutive requests that came closest to
+	// being too short. owed is how long this gap had to be. If there were fewer
+	// than two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 
-	median   time.Duration // the median of the times until an answer began; the others likewise
+	median   time.Duration // median, p90, p99 and slowest are of the times until an answer began
 	p90, p99 time.Duration
 	slowest  time.Duration
 }
 
 // paceOf sorts the marks by time and compares them with the host's pace. A page
-// must come at least its host's interval after the page before. Any request
-// must come at least the crawl's own interval after the request before, and
-// none may come during a pause that the host has asked for.
+// must come at least the host's interval after the previous page. Any request
+// must come at least the crawl's own interval after the previous request. No
+// request may come during a pause that an answer has caused.
 func paceOf(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	p := pace{early: make([]time.Duration, len(marks)), smallest: -1}
@@ -62,7 +63,7 @@ func paceOf(marks []mark, interval time.Duration) pace {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		// By the nearest-rank method, p90 of ten values is the ninth.
+		// This is the nearest-rank method: the p90 of ten values is the ninth.
 		rank := func(percent int) time.Duration { return took[(len(took)*percent+99)/100-1] }
 		p.median, p.p90, p.p99, p.slowest = took[len(took)/2], rank(90), rank(99), took[len(took)-1]
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A statuses is a row of the table of statuses: the statuses of one class that
-// have the same verdict, with the number of each.
+// A statuses is a row of the table of statuses. It has the statuses of one
+// class that lead to the same verdict.
 type statuses struct {
 	Class   int // 2 for 200 to 299
 	Verdict record.Verdict

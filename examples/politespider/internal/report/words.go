@@ -10,7 +10,7 @@ import (
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// number writes a number for people: 10,000. The page's script does the same.
+// number writes n with commas, as in 10,000. The page's script does the same.
 func number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -24,7 +24,7 @@ func count(n int, noun string) string {
 	return number(n) + " " + nounFor(n, noun)
 }
 
-// nounFor returns the noun in the form that goes with a number.
+// nounFor returns the singular or the plural of noun, as n requires.
 func nounFor(n int, noun string) string {
 	if n == 1 {
 		return noun
@@ -32,8 +32,7 @@ func nounFor(n int, noun string) string {
 	return noun + "s"
 }
 
-// seconds writes a time for people: 12 ms, 1.50 s, 1:02:03. ms is the time in
-// milliseconds.
+// seconds writes a time in milliseconds as 12 ms, 1.50 s or 1:02:03.
 func seconds(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:
@@ -47,5 +46,5 @@ func seconds(ms int64) string {
 	}
 }
 
-// visible returns text from a server in a form that is safe to show and short.
+// visible returns text from a server in a short form that is safe to show.
 func visible(s string) string { return record.Printable(s) }

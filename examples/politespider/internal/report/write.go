@@ -32,8 +32,8 @@ var (
 )
 
 // policy is the page's Content-Security-Policy. It allows the page's own script
-// and style, and nothing else. If a crawled site has smuggled something in, it
-// is neither run nor loaded.
+// and style, and nothing else. If a crawled site has smuggled a script or a
+// link in, the browser neither runs nor loads it.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -41,7 +41,7 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxLost is how many lost URLs the page lists at most.
+// maxLost is the maximum number of lost URLs that the page lists.
 const maxLost = 10_000
 
 // An overview is the data that the page reads when it opens.
@@ -60,10 +60,10 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
 	Interval int64              `json:"interval"`
-	Tightest int64              `json:"tightest"` // the gap in pace.smallest; -1: there were no two requests
-	Owed     int64              `json:"owed"`     // the time that was owed for this gap
+	Tightest int64              `json:"tightest"` // see pace.smallest; -1: fewer than two requests
+	Owed     int64              `json:"owed"`     // see pace.owed
 	Early    int                `json:"early"`
-	Median   int64              `json:"median"` // the median time until the answer
+	Median   int64              `json:"median"` // the median time until an answer began
 	P90      int64              `json:"p90"`
 	P99      int64              `json:"p99"`
 	Slowest  int64              `json:"slowest"`
@@ -73,24 +73,24 @@ type hostOverview struct {
 	Said     []*said            `json:"said"`
 }
 
-// A timeline is the data that the page reads when it shows a host: columns with
-// one value for each mark. Times are in milliseconds.
+// A timeline is the data that the page reads when it shows a host. Most columns
+// have one value for each mark. Times are in milliseconds.
 type timeline struct {
 	At       []int64    `json:"at"`
 	Took     []int64    `json:"took"` // -1: nothing was sent
 	Owed     []int64    `json:"owed"`
 	Status   []uint16   `json:"status"`
 	Verdicts string     `json:"verdicts"`
-	URLs     []string   `json:"urls"` // without the host's origin if they begin with it
+	URLs     []string   `json:"urls"` // without the host's origin, if they begin with it
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // a mark, and when the pause that its answer causes ends
-	Early    [][2]int64 `json:"early"`  // a mark, and by how much it came too early
+	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and when the pause after its answer ends
+	Early    [][2]int64 `json:"early"`  // the index of a mark, and by how much it came too early
 
-	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by mark
+	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by the index of the mark
 }
 
-// A lost is a URL whose page was not obtained.
+// A lost is a URL whose page the crawl did not get.
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`
@@ -112,10 +112,10 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		Requests, Early   int
 		Paused            int64 // ms, the sum over all hosts
 		Statuses          []statuses
-		Changes           *changes // since an earlier crawl; nil: there is none to compare with
+		Changes           *changes // since an earlier crawl; nil: there is none
 		Overview          overview
 		Files             map[string][]string
-		Timelines         iter.Seq2[int, timeline] // each is made only when it is written
+		Timelines         iter.Seq2[int, timeline] // by the host's index in Overview; each is made only when it is written
 		CutMarks, CutLost int
 		TextFull          bool
 	}{

@@ -1,6 +1,6 @@
 // Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html) as
-// XML or as lines of text, compressed with gzip or not. It never fails: if a
-// sitemap is cut short or malformed, it returns what can be read.
+// XML or as lines of text, compressed with gzip or not. It never fails: from a
+// truncated or malformed sitemap, it returns what it can read.
 package sitemap
 
 import (
@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// MaxURLs is how many URLs the protocol allows in a sitemap. Read ignores the
-// rest.
+// MaxURLs is how many URLs the protocol allows in a sitemap. Read ignores any
+// further URLs.
 const MaxURLs = 50_000
 
 // maxBytes is the maximum size of a sitemap after decompression.
 const maxBytes = 50 << 20
 
-// maxLine is the maximum length of a line in bytes, with its end. The protocol
-// requires URLs to be shorter than 2,048 characters.
+// maxLine is the maximum length of a line in bytes, including the newline. The
+// protocol requires URLs to be shorter than 2,048 characters.
 const maxLine = 64 << 10
 
-// Read returns the URLs in a sitemap as written and, if it is an index, the
-// URLs of the sitemaps that it lists.
+// Read returns the URLs of the pages that a sitemap lists, as written. If the
+// sitemap is an index, Read returns the URLs of the sitemaps that it lists.
 func Read(body []byte) (urls, sitemaps []string) {
 	var in io.Reader = bytes.NewReader(body)
 	if unpacked, err := gzip.NewReader(in); err == nil {
@@ -58,12 +58,12 @@ func readText(r *bufio.Reader) (urls []string) {
 	return urls
 }
 
-// readXML reads each loc that is a child of a url or a sitemap. Images and
-// videos have locs of their own, which it skips.
+// readXML reads each loc element that is a child of a url or sitemap element.
+// It skips the locs of images and videos.
 func readXML(r io.Reader) (urls, sitemaps []string) {
 	d := xml.NewDecoder(r)
 	d.Strict = false
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // URLs are ASCII, which most charsets include
 	var path []string
 	for len(urls)+len(sitemaps) < MaxURLs {
 		token, err := d.Token()

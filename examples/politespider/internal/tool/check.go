@@ -34,7 +34,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	case o.card.Wanted && o.userAgent == "":
 		return errNobody
 	case o.card.Wanted:
-		return nil // nothing is crawled
+		return nil // -card crawls nothing
 	case len(urls) > 0:
 		return o.sites(urls)
 	}
@@ -47,11 +47,11 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	return noURL(flags)
 }
 
-// forSites are the flags that only make sense for a crawl of sites. If one is
-// given without a URL or "demo", the URL was probably forgotten.
+// forSites are the flags that only make sense for a crawl of sites. If such a
+// flag is given without a URL or "demo", the user probably forgot the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
-// noURL returns an error if a flag needs a URL to crawl.
+// noURL returns an error if one of the flags in forSites is given.
 func noURL(flags *flag.FlagSet) error {
 	given := make(map[string]flag.Value)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value })
@@ -79,8 +79,8 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. If 0 means "no limit" or
-// "no delay", check replaces it by the value that the crawl uses for this.
+// check returns an error if a flag has a bad value. For a flag whose 0 means no
+// limit or no delay, it replaces the 0 by the value that the crawl uses.
 func (o *options) check() error {
 	switch {
 	case o.userAgent != "" && !named(o.userAgent):
@@ -175,8 +175,8 @@ func (o *options) sites(rawURLs []string) error {
 	return nil
 }
 
-// namesOf returns the start URLs for the heading: as many as fit into a line,
-// and how many more there are.
+// namesOf returns the start URLs for the heading. If they do not fit into a
+// line, it returns the first ones and the number of the others.
 func namesOf(urls []string) string {
 	names := urls[0]
 	for i, u := range urls[1:] {
@@ -188,7 +188,6 @@ func namesOf(urls []string) string {
 	return names
 }
 
-// proxyURL parses the address of a proxy.
 func proxyURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {

@@ -15,21 +15,20 @@ import (
 type discovery struct {
 	frontier keep.Queue
 	inScope  func(*url.URL) bool // whether a link is to be followed
-	maxDepth int                 // how many links may lead from a start URL to a page
+	maxDepth int                 // maximum number of links from a start URL to a page
 	sitemaps bool                // whether to read the sitemaps that robots.txt names
-	seeded   sync.Map            // the URLs of the robots.txt files whose sitemaps are queued
+	seeded   sync.Map            // keys: URLs of robots.txt files whose sitemaps are queued
 }
 
-// start queues the URLs that the crawl begins with.
 func (d *discovery) start(urls []*url.URL) {
 	for _, u := range urls {
 		d.frontier.Add(&frontier.Page{URL: u})
 	}
 }
 
-// follow queues the links that are new and in scope, and returns how many it
-// queued. For each link, it queues a copy of such with the link as its URL. If
-// such is deeper than maxDepth, nothing is queued.
+// follow queues the links that are new and in scope, and returns their number.
+// Each queued page is a copy of such, with the link as its URL. If such is
+// deeper than maxDepth, follow queues nothing.
 func (d *discovery) follow(such frontier.Page, links []string) int {
 	if such.Depth > d.maxDepth {
 		return 0
@@ -38,7 +37,7 @@ func (d *discovery) follow(such frontier.Page, links []string) int {
 }
 
 // seed queues the sitemaps that robots.txt names, if the crawl reads sitemaps.
-// They may be on any host, because robots.txt vouches for them.
+// A sitemap may be on any host, because robots.txt vouches for it.
 func (d *discovery) seed(decision *robotsmw.Decision) {
 	if !d.sitemaps || decision == nil || decision.File() == nil {
 		return
@@ -59,7 +58,7 @@ func (d *discovery) sow(from *url.URL, body []byte) int {
 		d.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
 }
 
-// add queues the links that are new and wanted, and returns how many it queued.
+// add is like follow for the links that are wanted, at any depth.
 func (d *discovery) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {

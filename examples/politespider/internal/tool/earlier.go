@@ -13,7 +13,7 @@ import (
 )
 
 // earlier reads the summary at the end of an earlier crawl's JSON lines. It
-// returns nil if -compare names no crawl.
+// returns nil if -compare is not given.
 func (o *options) earlier() (*record.Summary, error) {
 	if o.compare == "" {
 		return nil, nil

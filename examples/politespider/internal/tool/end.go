@@ -35,7 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.Pause(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // for a rate limit, the status says it all
+	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // the status alone tells of a rate limit
 		r.Refusal = &v.says.Refusal
 	}
 	switch {
@@ -63,13 +63,13 @@ func (v *Visit) done(r record.Record) {
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())
 }
 
-// fetched handles an answer that is not put off. It keeps the page, notes what
-// the page says about itself, and queues the URLs that it leads to.
+// fetched handles an answer other than 429 or 503. It keeps the page, notes
+// what the page says about itself, and queues the URLs to which it leads.
 func (v *Visit) fetched(r record.Record) {
 	resp := v.response
 	r.Verdict, r.Status = record.VerdictOf(resp.StatusCode), resp.StatusCode
 	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
-		r.Verdict = record.Refused // a refusal in the page's place, or a redirect to one
+		r.Verdict = record.Refused // a refusal in place of the page or of a redirect
 	}
 	if r.Verdict == record.Fetched && !v.page.Sitemap {
 		if err := v.job.opts.pages.Keep(r.URL, resp, v.says); err != nil {
@@ -90,7 +90,7 @@ func (v *Visit) fetched(r record.Record) {
 			v.links = []string{r.Location}
 		}
 	}
-	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // any other answer is not from the page
+	if r.Verdict == record.Fetched || r.Verdict == record.Moved { // other answers say nothing about the page
 		r.NoIndex, r.NoFollow, r.Said = v.says.NoIndex(), v.says.NoFollow(), v.said
 	}
 	if r.Verdict == record.Moved && r.NoFollow {
@@ -109,12 +109,12 @@ func (v *Visit) fetched(r record.Record) {
 	v.done(r)
 }
 
-// putOff queues a page again after a 429 or 503, unless it was requested too
-// often. With a Retry-After, its host rests until then. Without one, perhaps
-// only the page is broken, so only the page waits. The host goes on with other
-// pages at the pace that the Limiter sets. If the page then answers 503 without
-// a Retry-After again, although its host has answered another page meanwhile,
-// it is given up.
+// putOff queues a page again after a 429 or 503, unless the page was requested
+// too often. With a Retry-After, the whole host rests for that time. Without
+// one, perhaps only this page is broken. So only the page waits, and its host
+// goes on with other pages. putOff gives the page up if it has answered 503
+// without a Retry-After twice, and its host has answered another page in
+// between.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -134,7 +134,7 @@ func (v *Visit) putOff(r record.Record) {
 		p.Due = now.Add(patience(v.interval(), p.Puts))
 	}
 	again := p.Due.Sub(now)
-	if host := r.PausedUntil - v.job.ledger.Offset(now); host > again.Seconds() { // the Limiter leaves the host alone for longer
+	if host := r.PausedUntil - v.job.ledger.Offset(now); host > again.Seconds() { // the Limiter pauses the host for longer
 		again = time.Duration(host * float64(time.Second))
 	}
 	r.Verdict, r.Again = record.PutOff, record.Seconds(again)
@@ -142,8 +142,8 @@ func (v *Visit) putOff(r record.Record) {
 	v.job.frontier.PutBack(p, rest)
 }
 
-// retryAfter returns for how long a response asks to be left alone. Like the
-// Limiter, it returns a day at most. It reports false if the response does not
+// retryAfter returns how long a response asks the spider to wait. Like the
+// Limiter, it returns a day at most. It returns false if the response does not
 // ask.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
@@ -151,8 +151,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 }
 
 // patience returns how long a page waits after it was put off for the n-th
-// time. At first, this is the time that ten pages of its host take. It doubles
-// each time.
+// time. The first wait is ten intervals of its host, and each further one is
+// twice as long. An interval counts as 100 ms at least.
 func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
@@ -183,9 +183,8 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j.frontier.Refund(p)
 }
 
-// interval returns how long the page's host is left alone after a request, as
-// far as the spider knows. If the Limiter knows of a longer interval, the
-// worker waits in the Limiter.
+// interval returns the interval of the page's host, as far as the spider knows
+// it. If the Limiter has a longer one, the worker waits in the Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.seen.Decision != nil {
@@ -194,8 +193,8 @@ func (v *Visit) interval() time.Duration {
 	return interval
 }
 
-// reason returns the text of an error without the URL, which the output has
-// anyway.
+// reason returns the text of an error without the URL, because the output shows
+// the URL anyway.
 func reason(err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// demoAgent is the User-Agent for the demo. The demo's robots.txt files name
-// it.
+// demoAgent is the User-Agent for the demo, whose robots.txt files name
+// ExampleBot.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 // options are what the command line asks for.
@@ -29,7 +29,7 @@ type options struct {
 	signing      signing.Signing
 	card         card.Flag
 	scope        scope
-	maxDepth     int // how many links may lead from a start URL to a page
+	maxDepth     int // maximum number of links from a start URL to a page
 	maxPages     int
 	maxTime      time.Duration     // 0: no limit
 	sitemaps     bool              // whether to read the sitemaps that robots.txt names
@@ -37,7 +37,7 @@ type options struct {
 	fromEnd      bool              // whether delays count from the end of a request
 	adaptive     float64           // 0: off
 	budget       politeness.Budget // the budget of each host for a day
-	hosts        int               // how many to crawl at a time
+	hosts        int               // how many hosts to crawl at a time
 	proxy        string
 	json         bool
 	report       string                      // the file to write; "": none
@@ -47,7 +47,7 @@ type options struct {
 	terms        []*preference.RSL
 	pages        keep.Pages
 	place        keep.Place // where the state of the crawl is kept
-	store        string     // directory of robots.txt records; "": none besides that of place
+	store        string     // directory for robots.txt records; "": only place keeps them
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words
@@ -58,7 +58,6 @@ type options struct {
 	isDemo  bool
 }
 
-// define defines the flags.
 func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.userAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
 
@@ -98,7 +97,7 @@ func (o *options) define(flags *flag.FlagSet) {
 }
 
 // dailyBudget returns the daily budget of each host. With -resume, it also has
-// the directory in which its use is recorded.
+// the directory that records how much is used.
 func (o *options) dailyBudget() politeness.Budget {
 	b := o.budget
 	if o.place.Dir != "" && b != (politeness.Budget{}) {
@@ -107,7 +106,7 @@ func (o *options) dailyBudget() politeness.Budget {
 	return b
 }
 
-// purpose returns in words what is done with the pages.
+// purpose says in words what the crawl does with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":
@@ -157,7 +156,6 @@ func (r *repeated) Set(value string) error {
 	return r.add(value)
 }
 
-// usage prints the help text.
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprint(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
 		"  politespider [flags] URL...   crawl these sites\n"+

@@ -6,15 +6,15 @@ import (
 )
 
 // A health tells a broken page from an overloaded host. The zero value is ready
-// to use. It is safe for concurrent use.
+// to use. A health is safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // host → when it last answered a page
 	put      map[string]time.Time // URL → when the page was last put off
 }
 
-// answer notes that the host has answered a page. The page then no longer
-// counts as put off.
+// answer notes that the host has answered a page. The page no longer counts as
+// put off.
 func (h *health) answer(host, url string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,8 +25,9 @@ func (h *health) answer(host, url string) {
 	delete(h.put, url)
 }
 
-// putOff notes that a page was put off. It reports whether the page is broken:
-// it was put off before, and its host has answered another page since.
+// putOff notes that a page was put off. It returns true if the page was put off
+// before, and its host has answered another page since. Then the page is
+// probably broken.
 func (h *health) putOff(host, url string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

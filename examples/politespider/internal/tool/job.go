@@ -30,13 +30,13 @@ type Job struct {
 	Budget    politeness.Budget // the budget of each host for a day
 
 	Base         http.RoundTripper    // sends the requests of the crawl
-	Observer     *robotsmw.Observer   // must be told what robots.txt says
-	PaceObserver *politeness.Observer // must be told what the Limiter does
+	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
+	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
 	Fleet        politeness.Fleet     // shares hosts' pace with other processes; nil: there are none
-	Store        robotsmw.Store       // of robots.txt records; nil: kept in memory only
+	Store        robotsmw.Store       // keeps robots.txt records; nil: they are kept in memory only
 	Logger       *slog.Logger
 
-	Card bool // only call PrintCard and return
+	Card bool // if true, the Crawler must only call PrintCard and return
 
 	opts      *options
 	frontier  keep.Queue
@@ -80,8 +80,7 @@ func newJob(o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof
 	}
 }
 
-// newCard returns a job that crawls nothing: it only prints who would crawl, by
-// which rules and at what pace.
+// newCard returns a job that crawls nothing and only prints the card.
 func newCard(o *options, stdout io.Writer) *Job {
 	return &Job{
 		UserAgent: o.userAgent,
@@ -96,12 +95,13 @@ func newCard(o *options, stdout io.Writer) *Job {
 	}
 }
 
-// PrintCard prints who would crawl with these Options, and how.
+// PrintCard prints the card: who would crawl with these Options, and how.
 func (j *Job) PrintCard(opts robotsmw.Options) error {
 	return card.Write(j.stdout, opts, card.More{URL: j.opts.card.URL, KeysURL: j.opts.signing.KeysURL(), Purpose: j.opts.purpose()})
 }
 
-// Record makes opts write an evidence record if -evidence is given.
+// Record sets observers in opts that write the evidence record. It does nothing
+// without -evidence.
 func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
 
 // begin starts the output and queues the start URLs. It is called once, before
@@ -135,8 +135,8 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 	return j.ledger.Finish(stopped, state)
 }
 
-// failure returns the error that kept the crawl from going on. It is nil if the
-// crawl ran to its end or was stopped.
+// failure returns the error that ended the crawl. It returns nil if the crawl
+// ran to its end or was stopped.
 func (j *Job) failure(ctx context.Context) error {
 	if err := j.frontier.State().Err; err != nil {
 		return err

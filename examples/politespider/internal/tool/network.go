@@ -6,10 +6,10 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/demosite"
 )
 
-// network returns the RoundTripper that sends requests to the crawl's sites. If
-// there is a proxy, the RoundTripper uses the proxy. Otherwise it is base or,
-// if base is nil, a transport that reaches the demo or the network. disconnect
-// closes what network has opened.
+// network returns the RoundTripper that sends requests to the crawl's sites.
+// With -proxy, the RoundTripper uses the proxy. Otherwise it is base or, if
+// base is nil, a transport that reaches the demo or the network. disconnect
+// closes what the function network has opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
 	case o.through != nil:

@@ -23,8 +23,8 @@ func aboutFlags(flags *flag.FlagSet) frontier.About {
 	return a
 }
 
-// valuesOf returns the values of a flag. Setting it to each of them in turn
-// restores the flag.
+// valuesOf returns the values of a flag. To restore the flag, set each value in
+// turn.
 func valuesOf(v flag.Value) []string {
 	if r, ok := v.(*repeated); ok {
 		return r.values
@@ -32,10 +32,10 @@ func valuesOf(v flag.Value) []string {
 	return []string{v.String()}
 }
 
-// recall returns the URLs to start with. These are the arguments. Without
-// arguments, they are the start URLs of the crawl that is to be continued. If a
-// crawl is continued, recall also sets each flag that the command line does not
-// set to the value that it had when the crawl began.
+// recall returns the URLs to start with: the arguments or, if there are none,
+// the start URLs of the crawl that -resume continues. recalled says whether
+// there is such a crawl. If so, recall also sets each flag that is not on the
+// command line to its value from the crawl's beginning.
 func (o *options) recall(flags *flag.FlagSet, args []string) (urls []string, recalled bool, err error) {
 	if o.place.Dir == "" {
 		return args, false, nil

@@ -13,12 +13,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are the uses that the spider asks about. The spider itself neither
-// searches nor trains, but whoever runs it may.
+// uses are the uses that the spider asks about. The spider has none of these
+// uses, but its operator may have.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 // saidOf returns what a page says about itself, and what its owner says about
-// its use.
+// the use of the page.
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
 	said := record.Said{Examined: says.State.String()}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
@@ -55,9 +55,9 @@ func usesOf(in preference.Input) (all []record.Use) {
 	return all
 }
 
-// linksOf returns the page's links that may be followed, and those that may
-// not. It adds to said what the page says with links: licences, a canonical URL
-// and a refresh.
+// linksOf returns the links that may be followed and the links that may not. To
+// said, it adds the nofollow links, the licences, the canonical URL and the
+// refresh.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {

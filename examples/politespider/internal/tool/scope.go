@@ -13,9 +13,9 @@ import (
 type scope string
 
 const (
-	sameHost   scope = "host"   // the host, and its port if there is one
-	sameDomain scope = "domain" // the registrable domain (example.co.uk) and all names below it
-	samePrefix scope = "prefix" // the host, and the path up to the last slash
+	sameHost   scope = "host"   // the same host, and the same port
+	sameDomain scope = "domain" // the same registrable domain, such as example.co.uk
+	samePrefix scope = "prefix" // the same host and port, and the same path up to the last slash
 )
 
 func (s scope) known() bool { return s == sameHost || s == sameDomain || s == samePrefix }
@@ -31,8 +31,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 		return func(u *url.URL) bool { return within[s.key(u)] }
 	}
 	return func(u *url.URL) bool {
-		// Look up each prefix of the URL, because comparing it with each start
-		// URL takes long if there are many.
+		// Look up each prefix of the URL. That is faster than a comparison with
+		// each of many start URLs.
 		for key := s.key(u); ; {
 			if within[key] {
 				return true
@@ -46,8 +46,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	}
 }
 
-// key returns what all URLs of a scope have in common. http and https make no
-// difference.
+// key returns what all URLs in one scope have in common. It does not depend on
+// http or https.
 func (s scope) key(u *url.URL) string {
 	switch s {
 	case sameDomain:

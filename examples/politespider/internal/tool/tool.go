@@ -23,8 +23,8 @@ import (
 )
 
 // A Crawler fetches the pages of a job until none is left or ctx ends. It
-// returns an error only if it cannot begin. Every other error is reported to
-// the job.
+// returns an error only if it cannot begin. It reports every other error to the
+// job.
 type Crawler func(ctx context.Context, job *Job) error
 
 // These are the exit statuses of the command.
@@ -39,7 +39,7 @@ const (
 type Command struct {
 	Crawl          Crawler
 	Args           []string          // the arguments, without the command's name
-	Base           http.RoundTripper // sends requests; nil: to the network or the demo
+	Base           http.RoundTripper // sends the requests; nil: a transport to the network or the demo
 	Stdout, Stderr io.Writer
 }
 
@@ -64,7 +64,6 @@ func (c Command) say(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, "politespider: "+format+"\n", args...)
 }
 
-// run opens what the flags name, and crawls.
 func (c Command) run(ctx context.Context) (status int, err error) {
 	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -80,7 +79,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	if err := output.CheckReport(o.report); err != nil { // after finish, because it creates the file
+	if err := output.CheckReport(o.report); err != nil { // creates the file, so only after finish has accepted the flags
 		return ExitUsage, err
 	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -103,7 +102,7 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	ctx, cancel := context.WithCancelCause(ctx) // before the state is opened, so that a wait for it ends, too
+	ctx, cancel := context.WithCancelCause(ctx) // before place.Open, so that -max-time also limits a wait in it
 	defer cancel(nil)
 	if o.maxTime > 0 {
 		var stop context.CancelFunc
@@ -141,7 +140,7 @@ func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *o
 		Interval:  max(o.delay, 0),
 		JSON:      o.json,
 		Report:    o.report,
-		Failed:    cancel, // a crawl whose output cannot be written need not go on
+		Failed:    cancel, // ends the crawl if the output cannot be written
 	}
 	if kept.History != nil {
 		opts.History = kept.History

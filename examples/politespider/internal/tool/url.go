@@ -9,7 +9,8 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// normalize parses a URL into the form in which colly will send it.
+// normalize parses a URL into the form in which colly will send it, without a
+// fragment.
 func normalize(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil && strings.Contains(rawURL, "://") {
@@ -25,8 +26,8 @@ func normalize(rawURL string) (*url.URL, error) {
 	return withoutFragment(absolute)
 }
 
-// inFull returns the URL that an incomplete one probably means. If that cannot
-// be told, it returns an example.
+// inFull returns the full URL that the user probably meant by text. If it
+// cannot tell, it returns an example.
 func inFull(text string) string {
 	scheme, rest := "http", text
 	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {

@@ -26,12 +26,12 @@ type Visit struct {
 	said       record.Said
 	links      []string // absolute URLs that may be followed
 	left       []string // absolute URLs that may not be followed
-	linksError error    // why the links could not be read; nil: they were
+	linksError error    // why the links could not be read; nil if they were read
 }
 
-// Visits yields the next page as soon as its host is due, until no page is left
-// or the context ends. Call End for each Visit. Each worker may have an
-// iterator of its own: they share the pages.
+// Visits yields each page as soon as its host may be asked. It ends when no
+// page is left or ctx ends. Call End for each Visit. If several workers call
+// Visits, they share the pages.
 func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	return func(yield func(*Visit) bool) {
 		j.once.Do(j.begin)
@@ -52,8 +52,8 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 // URL returns the URL of the page.
 func (v *Visit) URL() string { return v.page.URL.String() }
 
-// Hear notes a response, with what its page says about itself. It also notes
-// what the page's owner says about its use by robots with these product tokens.
+// Hear notes a response and what its page says about itself. It also notes what
+// the owner says about how robots with these product tokens may use the page.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{
@@ -70,7 +70,8 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.said = saidOf(r, says, in)
 }
 
-// Follow notes the links of the page. If they could not be read, err says why.
+// Follow notes the links of the page. err says why the links could not be read,
+// or is nil.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
 	if v.linksError = err; err == nil {
 		v.links, v.left = linksOf(page, &v.said)

@@ -20,12 +20,12 @@ import (
 
 // More is what the card says in addition to Options.
 type More struct {
-	URL     string // where the card will be served; "": it does not say
+	URL     string // where the card will be served; "": the card does not say
 	KeysURL string // where the public keys are; "": the crawl does not sign
 	Purpose string // what is done with the pages
 }
 
-// A card has its fields in the order of the draft.
+// A card is the JSON object, with its fields in the order of the draft.
 type card struct {
 	ClientID   string     `json:"client_id,omitempty"`
 	ClientName string     `json:"client_name"`
@@ -47,7 +47,7 @@ type webBotAuth struct {
 }
 
 // Write writes the card of a crawl with these Options. It returns an error if
-// robotsmw would refuse them.
+// robotsmw would refuse the Options.
 func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	checker, err := robotsmw.NewChecker(opts)
 	if err != nil {
@@ -59,8 +59,8 @@ func Write(w io.Writer, opts robotsmw.Options, more More) error {
 	c.WebBotAuth = webBotAuth{
 		UserAgent:    opts.UserAgent,
 		ProductToken: token,
-		// If a crawler overrides robots.txt, or only reports what it forbids,
-		// the crawler does not comply.
+		// A crawler that overrides robots.txt, or only reports violations of
+		// it, does not comply.
 		Compliance:      !opts.DryRun && len(opts.Override) == 0,
 		Trigger:         "crawler",
 		Purpose:         more.Purpose,
@@ -80,7 +80,7 @@ var (
 )
 
 // contacts returns the addresses in a User-Agent: the page about the crawler,
-// and how to reach its operator.
+// and the URIs of its operator.
 func contacts(userAgent string) (about string, uris []string) {
 	about = page.FindString(userAgent)
 	for _, address := range mail.FindAllString(page.ReplaceAllString(userAgent, ""), -1) {
@@ -113,7 +113,7 @@ func rateControl(l *politeness.Limiter) string {
 	return strings.Join(obeyed, "; ")
 }
 
-// rateExpectation returns in words how fast a Limiter sends at most.
+// rateExpectation returns in words the fastest pace of a Limiter.
 func rateExpectation(l *politeness.Limiter) string {
 	var parts []string
 	delay := cmp.Or(l.Delay, time.Second)
@@ -140,6 +140,6 @@ func rateExpectation(l *politeness.Limiter) string {
 	return strings.Join(parts, "; ")
 }
 
-// limitOf returns the limit that a field of a Limiter sets, or 0 if it sets
-// none. zero is the limit that the field's zero value stands for.
+// limitOf returns the limit that a field of a Limiter sets, or 0 if there is no
+// limit. zero is the limit if the field is 0.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

@@ -11,7 +11,7 @@ type Flag struct {
 	URL    string // where the card will be served; "": not given
 }
 
-// IsBoolFlag allows -card without a value.
+// IsBoolFlag makes package flag accept -card without a value.
 func (f *Flag) IsBoolFlag() bool { return true }
 
 func (f *Flag) String() string {

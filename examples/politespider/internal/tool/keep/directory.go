@@ -28,8 +28,8 @@ func openDirectory(dir string, opts Options) (*Kept, error) {
 	return &Kept{
 		Queue:   closing{q, history},
 		History: history,
-		// The Store is used without its locks. Only this process uses the
-		// directory, and a process that was killed may have left locks.
+		// Hide the locks of the Store. Only this process uses the directory,
+		// and a process that was killed may have left locks there.
 		Store:    struct{ robotsmw.Store }{store},
 		GoOn:     "it goes on with: politespider -resume " + shellWord(dir),
 		Complete: "the crawl in " + dir + " is complete: to crawl again, name another directory",

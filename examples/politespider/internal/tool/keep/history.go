@@ -15,8 +15,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A History is a file of JSON lines with what has happened in a crawl: for each
-// run, when it began and then its records. It is safe for concurrent use.
+// A History is a file of JSON lines with the records of a crawl. Before the
+// records of each run, a line says when the run began. It is safe for
+// concurrent use.
 type History struct {
 	file *os.File
 
@@ -29,7 +30,7 @@ type History struct {
 type event struct {
 	Began time.Time `json:"began,omitzero"` // when a run began; zero: the line is a record
 	*record.Record
-	Rule *record.Rule `json:"rule,omitempty"` // in place of the Decision
+	Rule *record.Rule `json:"rule,omitempty"` // replaces Record.Decision
 }
 
 // openHistory opens the history in dir. If a killed process left an incomplete
@@ -46,7 +47,7 @@ func openHistory(dir string) (*History, error) {
 	return h, nil
 }
 
-// cut removes what follows the last complete line.
+// cut removes an incomplete line at the end of the file.
 func (h *History) cut() error {
 	info, err := h.file.Stat()
 	if err != nil {
@@ -68,8 +69,8 @@ func (h *History) cut() error {
 	return h.file.Truncate(end)
 }
 
-// Past passes each record of the earlier runs to add, with the time at which
-// its run began. Call it before Begin.
+// Past passes each record of the earlier runs to add, with the time when the
+// record's run began. Call it before Begin.
 func (h *History) Past(add func(began time.Time, r record.Record, rule *record.Rule)) error {
 	in := bufio.NewReader(io.NewSectionReader(h.file, 0, 1<<62))
 	var began time.Time

@@ -13,7 +13,7 @@ import (
 // Options describe the crawl whose state is kept.
 type Options struct {
 	About  frontier.About
-	Max    int           // how many pages to fetch at most
+	Max    int           // maximum number of pages to fetch
 	Delay  time.Duration // least time between requests to a host
 	Logger *slog.Logger
 }
@@ -21,11 +21,11 @@ type Options struct {
 // A Kept is the opened state of a crawl.
 type Kept struct {
 	Queue
-	Store    robotsmw.Store   // of robots.txt records; nil: kept in memory only
-	History  *History         // what has happened in the crawl; nil: that is not kept
+	Store    robotsmw.Store   // keeps robots.txt records; nil: they are kept in memory only
+	History  *History         // keeps the records of the crawl; nil: they are not kept
 	Fleet    politeness.Fleet // shares hosts' pace with other processes; nil: there are none
-	GoOn     string           // how to continue the crawl after it was stopped; "": it cannot be continued
-	Complete string           // what to say if no page is left
+	GoOn     string           // how to continue a stopped crawl; "": it cannot be continued
+	Complete string           // what to tell the user if no page is left
 
 	disconnect func() // nil: there are no connections
 }

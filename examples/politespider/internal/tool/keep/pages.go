@@ -16,10 +16,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Pages keeps pages in a directory. The body of each page is in a file named by
-// the URL's hash, and index.jsonl has a line about the page. A page that is
-// fetched again gets another line, and its last line counts. Several processes
-// may share the directory. Pages is safe for concurrent use.
+// Pages keeps pages in a directory. The body of each page is in a file that is
+// named after the URL's hash. index.jsonl has a line about each page. If a page
+// is fetched again, it gets another line, and the last line counts. Several
+// processes may share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "": pages are not kept
 	All bool   // also keep pages that say noindex or noarchive, or that were not examined
@@ -31,7 +31,7 @@ type Pages struct {
 // A line is a line of the index.
 type line struct {
 	URL         string    `json:"url"`
-	File        string    `json:"file"` // the file's path in the directory
+	File        string    `json:"file"` // the path of the page's file, relative to the directory
 	Fetched     time.Time `json:"fetched"`
 	ContentType string    `json:"content_type,omitempty"`
 	NoIndex     bool      `json:"noindex,omitempty"`
@@ -62,7 +62,8 @@ func (p *Pages) Close() error {
 }
 
 // Keep keeps the response to url if it is a page (2xx). Unless All is set, it
-// leaves out a page that says noindex or noarchive, or that was not examined.
+// does not keep a page that says noindex or noarchive, or that was not
+// examined.
 func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
 		return nil
@@ -102,7 +103,8 @@ func (p *Pages) write(l line, body []byte) error {
 	return err
 }
 
-// writeWhole writes a file atomically: others see all of it or nothing.
+// writeWhole writes a file atomically: other processes see the whole file or
+// none.
 func writeWhole(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,4 +1,4 @@
-// Package keep keeps what outlives a process: the state of a crawl in a
+// Package keep stores what outlives a process: the state of a crawl in a
 // [Place], and the fetched pages in [Pages].
 package keep
 
@@ -21,8 +21,8 @@ type Place struct {
 	Lease    time.Duration
 }
 
-// Check returns an error if the fields name no usable place. It does not
-// connect to Redis.
+// Check returns an error if the fields do not describe a usable place. It does
+// not connect to Redis.
 func (p Place) Check() error {
 	switch {
 	case p.Dir != "" && p.RedisURL != "":

@@ -16,19 +16,19 @@ import (
 
 // openRedis opens a crawl that other processes may share.
 func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, opts Options) (*Kept, error) {
-	redis.SetLogger(quiet{}) // important problems are returned as errors
+	redis.SetLogger(quiet{}) // the calls return the important errors
 	client, err := redisClient(rawURL, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	// Fetching robots.txt and keeping the pace also work without Redis, so
-	// their client waits for it only briefly.
+	// The store and the fleet also work while Redis does not answer, so their
+	// client hasty waits only briefly for Redis.
 	hasty, err := redisClient(rawURL, 500*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
 	closeAll := func() { client.Close(); hasty.Close() }
-	opts.About.Flags = nil // flags may differ between the processes
+	opts.About.Flags = nil // the flags of the processes may differ
 	store, err := redisstore.New(hasty, "politespider:")
 	if err != nil {
 		closeAll()
@@ -41,7 +41,7 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 	})
 	if err != nil {
 		closeAll()
-		return nil, err // Check has refused what the name may not have
+		return nil, err
 	}
 	q, err := frontier.OpenRedis(ctx, client, frontier.RedisOptions{Crawl: crawl, About: opts.About, Max: opts.Max, Lease: lease, Logger: opts.Logger})
 	if err != nil {
@@ -68,7 +68,7 @@ func openRedis(ctx context.Context, rawURL, crawl string, lease time.Duration, o
 func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
 	bad := func(err error) error {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL, which may contain a password
+			err = e.Err // drops the URL, which may contain a password
 		}
 		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
 	}

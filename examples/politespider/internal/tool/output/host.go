@@ -11,13 +11,13 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A host is what a Ledger knows about a host. All ports of a host count
-// together, because they share one pace.
+// A host is what a Ledger knows about a host. All ports count together, because
+// they share one pace.
 type host struct {
 	record.HostSummary
-	last    time.Time         // when its latest page was requested
-	paused  time.Time         // until when it is left alone
-	answers map[string]string // how each robots.txt answered, by its URL
+	last    time.Time         // when the host's latest page was requested
+	paused  time.Time         // until when the host is left alone
+	answers map[string]string // how each robots.txt answered, by its origin
 	decided bool              // robots.txt has decided about a page
 }
 
@@ -34,8 +34,8 @@ func (h *host) answered(r record.Record) {
 }
 
 // summary returns the host's part of the summary at the end of the crawl. If
-// the host has several robots.txt files, each is named by its address. A pause
-// that is not over counts only as far as it has passed.
+// the host has several robots.txt files, the summary names the origin of each.
+// A pause that is not over counts only up to the time end.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
 	s.Paused = record.Seconds(duration(s.Paused) - max(h.paused.Sub(end), 0))

@@ -7,8 +7,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A jsonPrinter writes one JSON object a line: the records, then {"summary":
-// …}.
+// A jsonPrinter writes one JSON object on each line: the records, then
+// {"summary": …}.
 type jsonPrinter struct{ enc *json.Encoder }
 
 func newJSONPrinter(w io.Writer) jsonPrinter {

@@ -1,6 +1,5 @@
-// Package output shows what a crawl does while it runs: a line for each thing
-// that happens, then a summary, as text or as JSON. It also writes the HTML
-// report.
+// Package output shows what a crawl does while it runs: a line for each event,
+// then a summary, as text or as JSON. It also writes the HTML report.
 //
 // A [Ledger] adds up the records and passes them to a printer. There are three
 // printers: JSON lines, text, and text with a progress line for a terminal.
@@ -25,16 +24,15 @@ import (
 type Options struct {
 	What      string // what is crawled, in a few words
 	UserAgent string
-	Interval  time.Duration   // what every host is owed between two pages
+	Interval  time.Duration   // least time between two pages of a host
 	JSON      bool            // print JSON lines instead of text
 	Report    string          // the HTML file that WriteReport writes; "": none
-	Before    *record.Summary // the outcome of an earlier crawl to compare with; nil: none
-	History   History         // takes this run's records and has those of earlier runs; nil: none
+	Before    *record.Summary // an earlier crawl to compare with; nil: none
+	History   History         // stores the records of this run and of earlier runs; nil: none
 	Failed    func(error)     // called once if the output cannot be written
 }
 
-// A History holds what has happened in a crawl, in this run and in the runs
-// before.
+// A History stores the records of all runs of a crawl, this run included.
 type History interface {
 	Past(add func(began time.Time, r record.Record, rule *record.Rule)) error
 	Begin(at time.Time)
@@ -48,8 +46,8 @@ type Ledger struct {
 	start  time.Time
 	out    *checkedWriter
 	print  printer
-	report *report.Crawl // nil: no report is wanted, or the report belongs to whole
-	whole  *Ledger       // adds up all runs of the crawl for the report; nil: this is the only run
+	report *report.Crawl // nil if there is none, or if whole has it
+	whole  *Ledger       // adds up all runs for the report; nil if no earlier run is to be added
 
 	mu       sync.Mutex
 	total    record.Summary
@@ -80,9 +78,9 @@ func (l *Ledger) newReport(began time.Time) *report.Crawl {
 	return c
 }
 
-// Recall adds the earlier runs of the crawl to the report, if there is to be a
-// report. Then it begins this run in the History, if there is one. Call Recall
-// before any other method.
+// Recall adds the earlier runs of the crawl to the report, if a report is
+// wanted. Then it begins this run in the History. It does nothing without a
+// History. Call Recall before any other method.
 func (l *Ledger) Recall() error {
 	if l.opts.History == nil {
 		return nil
@@ -122,9 +120,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later adds by to the times of a record. The times count from the beginning of
-// the record's run. If by is the time from the beginning of the crawl to that
-// of the run, the new times count from the beginning of the crawl.
+// later returns r with by added to its times. Use it to convert times since a
+// run began into times since the crawl began: by is the time from the crawl's
+// beginning to the run's.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)
@@ -141,7 +139,7 @@ func later(r record.Record, by time.Duration) record.Record {
 // Begin prints the heading.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
 
-// Offset returns a time in seconds since the crawl began.
+// Offset returns a time in seconds since the run began.
 func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.start)) }
 
 // Sent notes the start of a request, for a page or for robots.txt.
@@ -162,7 +160,8 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	h.last = at
 }
 
-// Paused notes that the host is left alone from now on because of its answer.
+// Paused notes that, because of an answer, the host is left alone from now on
+// until the given time.
 func (l *Ledger) Paused(host string, until time.Time) {
 	l.paused(host, time.Now(), until)
 	if l.whole != nil {

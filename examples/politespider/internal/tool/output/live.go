@@ -9,15 +9,15 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A livePrinter is a textPrinter for a terminal. Below the records it keeps a
-// progress line that says what the crawl is waiting for.
+// A livePrinter is a textPrinter for a terminal. Below the records, it shows a
+// progress line.
 type livePrinter struct{ *textPrinter }
 
 // progressPeriod is how often the progress line is drawn.
 const progressPeriod = 100 * time.Millisecond
 
-// progressWidth is the maximum length of the progress line. A line that wraps
-// at the edge of the terminal could not be erased.
+// progressWidth is the maximum length of the progress line. A longer line might
+// wrap, and then could not be erased.
 const progressWidth = 77
 
 func (p livePrinter) progress(soFar record.Summary, q frontier.State) {

@@ -15,8 +15,8 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// A printer that is also a liveness shows, between the records, what the crawl
-// is waiting for.
+// A liveness is a printer that can also show, between the records, what the
+// crawl is waiting for.
 type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }

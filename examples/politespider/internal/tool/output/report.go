@@ -8,9 +8,10 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// CheckReport returns an error if the report cannot be written. So the user
-// learns it before a crawl that may take hours. CheckReport leaves an existing
-// report as it is, and creates an empty file if there is none.
+// CheckReport returns an error if the file for the report cannot be opened. So
+// the user learns of the error before the crawl, which may take hours.
+// CheckReport leaves an existing file as it is. If there is no file, it creates
+// an empty one. It does nothing if path is "".
 func CheckReport(path string) error {
 	if path == "" {
 		return nil
@@ -22,8 +23,9 @@ func CheckReport(path string) error {
 	return file.Close()
 }
 
-// WriteReport writes the report of the crawl, if Options names a file for it.
-// It links each blocked URL to its proof in proofs, if there is one.
+// WriteReport writes the report of the crawl, if Options names a file for the
+// report. The report links each blocked URL to its proof in proofs, if there is
+// one.
 func (l *Ledger) WriteReport(proofs map[string]report.Proof) error {
 	drawn := l.report
 	if l.whole != nil {

@@ -39,8 +39,8 @@ func (p *textPrinter) summary(s record.Summary) {
 	}
 }
 
-// mostHosts and mostListed are how many rows of a table and how many items of a
-// list are printed for people at most. The JSON lines have them all.
+// mostHosts limits the rows of a table, and mostListed the items of a list. The
+// JSON output has no such limits.
 const mostHosts, mostListed = 50, 20
 
 func (p *textPrinter) hosts(hosts []record.HostSummary) {

@@ -14,14 +14,14 @@ import (
 type textPrinter struct {
 	w      io.Writer
 	colour bool
-	told   map[string]bool // the texts that tellOnce was called with
+	told   map[string]bool // the texts with which tellOnce was called
 }
 
-// lineFormat is the format of a line up to its note: time, waited, verdict,
-// status, URL.
+// lineFormat is the format of a record's line: time, waited, verdict, status,
+// URL. A note may follow.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
 
-// evidenceIndent indents a line about what a page says, below the page's own
+// evidenceIndent indents the lines about what a page says, below the page's
 // line.
 const evidenceIndent = "                     "
 
@@ -101,7 +101,8 @@ func (p *textPrinter) tellOnce(text string) bool {
 	return true
 }
 
-// note returns the details of a record that its verdict does not tell.
+// note returns what a record says beyond its verdict, such as the rule or the
+// error.
 func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

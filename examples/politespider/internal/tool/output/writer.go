@@ -2,7 +2,7 @@ package output
 
 import "io"
 
-// A checkedWriter keeps the first error of w. When that error occurs, it calls
+// A checkedWriter writes to w. At the first error, it keeps the error and calls
 // failed.
 type checkedWriter struct {
 	w      io.Writer

@@ -1,5 +1,5 @@
-// Package proof keeps the record of a crawl (package evidence). In the record,
-// it finds the proofs of why URLs were left alone.
+// Package proof keeps the record of a crawl (package evidence). It also finds
+// the lines in the record that say why URLs were left alone.
 package proof
 
 import (
@@ -38,7 +38,7 @@ func Open(dir string, logger *slog.Logger) (*Record, error) {
 	return &Record{dir, recorder}, nil
 }
 
-// Observe sets observers in opts that record the crawl.
+// Observe sets observers in opts, which record the crawl.
 func (r *Record) Observe(opts *robotsmw.Options) error {
 	if r == nil {
 		return nil
@@ -46,8 +46,8 @@ func (r *Record) Observe(opts *robotsmw.Options) error {
 	return r.recorder.Observe(opts)
 }
 
-// Close ends the record. It returns a sentence that says where the record is
-// and what its last hash is. The hash is worth keeping elsewhere.
+// Close ends the record. It returns a sentence for the user, with the place of
+// the record and its last hash. Users should keep the hash elsewhere.
 func (r *Record) Close() (says string, err error) {
 	if r == nil {
 		return "", nil
@@ -56,8 +56,9 @@ func (r *Record) Close() (says string, err error) {
 	return fmt.Sprintf("the record is in %s; its last hash is %s", r.dir, r.recorder.Head()), err
 }
 
-// Refusals returns for each URL that was left alone its proof: the line of the
-// record that says why. from is the file that will link to these lines.
+// Refusals returns the proof for each URL that was left alone: the line of the
+// record that says why. from is the path of the file that will link to these
+// lines.
 func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	if r == nil {
 		return nil, nil

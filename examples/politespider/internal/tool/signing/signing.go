@@ -17,7 +17,7 @@ import (
 type Signing struct {
 	KeyFile string // the file of the private key
 	Agent   string // the URL at which servers find the public key
-	Legacy  bool   // see webbotauth.Transport
+	Legacy  bool   // see webbotauth.Transport.LegacyAgent
 
 	transport *webbotauth.Transport // nil: requests are not signed
 }

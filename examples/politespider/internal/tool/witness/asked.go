@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// An asked collects the requests for robots.txt that are not yet part of a
+// An asked collects the requests for robots.txt until they become part of a
 // record. It is safe for concurrent use.
 type asked struct {
 	mu       sync.Mutex
@@ -32,8 +32,8 @@ func (a *asked) add(req *http.Request, resp *http.Response, r record.Request) {
 	a.requests = append(a.requests, f)
 }
 
-// take removes and returns the requests for the robots.txt at this URL, and
-// those to which its redirects led.
+// take removes and returns the requests for the robots.txt at this URL. It
+// includes the requests to which redirects led.
 func (a *asked) take(url string) (sent []record.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// unpack makes resp.Body decompress while it is read, if it is compressed with
-// gzip. Otherwise, colly would count the bytes before it decompresses them. So
-// colly's limit on a page holds for the decompressed bytes, and a few kilobytes
-// cannot become gigabytes.
+// unpack makes resp.Body decompress while it is read, if the body is compressed
+// with gzip. Colly limits the size of a body before it decompresses, so a few
+// kilobytes could become gigabytes. With unpack, the limit holds for the
+// decompressed bytes.
 func unpack(resp *http.Response) {
 	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
 	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||

@@ -1,5 +1,5 @@
-// Package witness records what a crawl really sends, and when. Beside each
-// request it records what Courtesy tells its observers about the request.
+// Package witness records what a crawl really sends, and when. With each
+// request, it records what Courtesy tells its observers about the request.
 package witness
 
 import (
@@ -18,19 +18,19 @@ import (
 )
 
 // A Witness is the innermost RoundTripper. Its methods also serve as observers
-// of robots.txt and of the pace. What concerns a page goes into the page's
-// Seen. What concerns a robots.txt goes straight into the ledger. New makes
-// one. It is safe for concurrent use.
+// of robots.txt and of the pace. A Witness writes what concerns a page into the
+// page's Seen, and what concerns a robots.txt into the ledger. New makes a
+// Witness. It is safe for concurrent use.
 type Witness struct {
 	base     http.RoundTripper
-	interval time.Duration // what a host is owed after a request for robots.txt
+	interval time.Duration // how long a host rests after a request for robots.txt
 	ledger   *output.Ledger
-	pages    sync.Map // URL → *Seen, of the attempts under way
+	pages    sync.Map // URL → *Seen, while an attempt at the URL is under way
 	asked    asked
-	pauses   sync.Map // host → until when, of the pauses that are not yet part of a record
+	pauses   sync.Map // host → when its pause ends, until a record has the pause
 }
 
-// A Seen is what was observed during one attempt at a page. It may be read when
+// A Seen is what was observed during one attempt at a page. Read it only after
 // the attempt is over.
 type Seen struct {
 	Sent     time.Time          // when the request was sent; zero: nothing was sent
@@ -44,8 +44,8 @@ func New(base http.RoundTripper, interval time.Duration, ledger *output.Ledger) 
 }
 
 // Watch begins an attempt at a page. The attempt ends when done is called.
-// Until then the Witness fills in seen. There must be only one attempt at a URL
-// at a time.
+// Until then, the Witness fills in seen. Only one attempt at a URL may be under
+// way at a time.
 func (w *Witness) Watch(url string) (seen *Seen, done func()) {
 	seen = new(Seen)
 	w.pages.Store(url, seen)
@@ -90,7 +90,7 @@ func (w *Witness) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // askedSignature returns in words which signature a refusal asks for
 // (draft-ietf-webbotauth-httpsig-protocol-01 section 5.3). It returns "" if the
-// answer asks for none or is not a 401, 403 or 429.
+// answer asks for no signature, or is not a 401, 403 or 429.
 func askedSignature(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -132,8 +132,8 @@ func (w *Witness) BackedOff(_ context.Context, e politeness.Event) {
 }
 
 // Pause returns until when the host is left alone because of its latest answer,
-// in seconds since the crawl began. If there is no such pause, or Pause has
-// returned it before, it returns 0.
+// in seconds since the run began. It returns each pause only once, and 0 if
+// there is none.
 func (w *Witness) Pause(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
