@@ -22,9 +22,8 @@ import (
 )
 
 // demoNginx is the configuration of an nginx that stands before the demo. Of a
-// hundred requests for pages, it drops about one without an answer, and answers
-// one with 503 and one with 429. Its log is that of a server that knows nothing
-// about the spider.
+// hundred requests for pages, nginx drops about one, answers one with 503, and
+// one with 429. nginx writes a log that does not depend on the spider's code.
 const demoNginx = `
 daemon off;
 master_process off;
@@ -57,9 +56,9 @@ http {
 }
 `
 
-// In this test, the demo's servers fail now and then. The crawl is polite even
-// so, by its own record and by the log of the server before the demo. With
-// COURTESY_CHAOS set, the crawl asks for 5,000 pages or more.
+// The demo's servers fail now and then. Still, the crawl's own record and the
+// log of nginx both show a polite crawl. With COURTESY_CHAOS set, the crawl
+// requests 5,000 pages or more.
 func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -104,8 +103,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	summary, _ := parseOutput(t, &out)
 	log := stop()
 
-	// This audit uses the robots.txt files that the owners have, and nothing
-	// from the crawl.
+	// This audit uses the robots.txt files of the demo, and nothing from the
+	// crawl.
 	owners, err := demosite.Copies(copies)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +125,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	kept := polite(t, "the record", nil, func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
-	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // these hosts have no server that could log a request
+	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // the deleted hosts have no server, so no log
 	if !maps.Equal(seen, kept) {
 		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
 	}
@@ -140,8 +139,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// polite audits a crawl. The test fails if something is wrong or cannot be
-// judged. polite returns how many requests each host got.
+// polite audits a crawl. It fails the test if the crawl was not polite or
+// cannot be judged. It returns how many requests each host got.
 func polite(t *testing.T, what string, history *audit.History, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a := audit.Auditor{
@@ -164,8 +163,7 @@ func polite(t *testing.T, what string, history *audit.History, read func(*audit.
 	return hosts
 }
 
-// robotsOf returns what the site answers at a URL, and follows up to four
-// redirects.
+// robotsOf returns the answer of the site at a URL, after up to four redirects.
 func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()
@@ -178,8 +176,8 @@ func robotsOf(site http.Handler, url string) (status int, body []byte) {
 	return status, body
 }
 
-// startDemoNginx starts an nginx before the demo, whose address is demo. stop
-// ends the nginx and returns the name of its log, which is then complete.
+// startDemoNginx starts an nginx that passes requests to the address demo. stop
+// ends the nginx and returns the name of its complete log.
 func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log string)) {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

@@ -21,10 +21,10 @@ import (
 )
 
 // requests returns which requests the demo's servers must see, and how often.
-// It takes them from the conclusions that the demo's files have beside each
-// page. If a page is not in the result, it is disallowed, is not linked where
-// links may be followed, or does not exist. The conclusions were written by
-// reading the robots.txt files and the pages, not by running the spider.
+// It takes them from the conclusions in the demo's files. A page that is not in
+// the result is disallowed, or no link leads there that may be followed. The
+// conclusions come from the robots.txt files and the pages, not from the
+// spider's output.
 func requests(t *testing.T, site *demosite.Site) map[string]int {
 	t.Helper()
 	want := make(map[string]int)
@@ -43,9 +43,8 @@ func requests(t *testing.T, site *demosite.Site) map[string]int {
 	return want
 }
 
-// demoInterval returns the least time between the start of a host's previous
-// request and that of the next. The previous request may be that for
-// robots.txt.
+// demoInterval returns the least time between the starts of two requests to a
+// host. previous is the target of the first of the two.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {
 		return 2 * time.Second // the host's Crawl-delay
@@ -53,8 +52,8 @@ func demoInterval(host, previous string) time.Duration {
 	return time.Second
 }
 
-// The spider crawls the demo over real sockets, as for a user. The log of the
-// demo's servers shows what it sent and when.
+// The spider crawls the demo over real sockets. The log of the demo's servers
+// shows what the spider sent and when.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -70,9 +69,9 @@ func TestDemo(t *testing.T) {
 
 	crawlDemo(t, transport)
 	auditRequests(t, site)
-	// On a busy machine, one request may reach its server late and the next one
-	// in time. So two requests may be too close in a server's log, but a time
-	// of n intervals never has more than n+1 starts.
+	// On a busy machine, a request may reach its server late, and the next one
+	// in time. So two requests may be too close in the log. But within n
+	// intervals, a server never sees more than n+1 requests.
 	for host, log := range byHost(site.Log()) {
 		for first := range log {
 			var owed time.Duration
@@ -86,8 +85,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// In a synctest bubble, where time is exact, each host is left alone for at
-// least the interval or Retry-After that it is owed.
+// In a synctest bubble, where time is exact, the spider waits at least for each
+// interval and Retry-After.
 func TestDemo_Pace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -110,8 +109,8 @@ func TestDemo_Pace(t *testing.T) {
 	})
 }
 
-// In the JSON lines, the spider's conclusions about each page are those that
-// the demo's files have beside the page.
+// The spider's conclusions about each page, in the JSON lines, equal those in
+// the demo's files.
 func TestDemo_Conclusions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -151,8 +150,8 @@ func TestDemo_Conclusions(t *testing.T) {
 	})
 }
 
-// The records have each request that the servers saw. Requests for robots.txt
-// and for the targets of its redirects are among them.
+// The records have each request that the servers saw, including requests for
+// robots.txt and for the targets of its redirects.
 func TestDemo_Requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -176,9 +175,9 @@ func TestDemo_Requests(t *testing.T) {
 			case r.Status == http.StatusTooManyRequests:
 				wantPause = 3 // the answer's Retry-After
 			case r.Status == http.StatusServiceUnavailable && r.Host == "station.example":
-				wantPause = 1 // also the answer's Retry-After
+				wantPause = 1 // the answer's Retry-After
 			case r.Verdict == record.RobotsTxt && r.Host == "clinic.example":
-				wantPause = 2 // its robots.txt answers 503: one interval more
+				wantPause = 2 // robots.txt answers 503: the pause is one interval more
 			}
 			pause := 0.0 // how long the host is paused, counted from the answer
 			if r.PausedUntil > 0 {
@@ -205,8 +204,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions returns what the spider says about a URL, in the form that the
-// conclusions in the demo's files have.
+// conclusions returns what the spider says about a URL, in the form of the
+// conclusions in the demo's files.
 func conclusions(site *demosite.Site, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {
@@ -225,7 +224,7 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 			rest = append(rest, e.Text)
 		}
 	}
-	if verdicts == nil { // the target of a robots.txt's redirect has no record of its own
+	if verdicts == nil { // no record: robots.txt may have redirected to this URL
 		verdicts = []string{"never asked for"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
@@ -236,8 +235,8 @@ func conclusions(site *demosite.Site, url string, records []line) []string {
 	return append([]string{strings.Join(verdicts, ", ")}, rest...)
 }
 
-// On a terminal, directives are on the page's line and evidence is below it.
-// What robots.txt says comes once for each host.
+// In the text output, directives are on the page's line, and evidence is below
+// this line. What robots.txt says comes once for each host.
 func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, internet := demoInternet(t)
@@ -253,7 +252,7 @@ func TestDemo_Text(t *testing.T) {
 				t.Errorf("nothing is printed of %q:\n%s", want, out.String())
 			}
 		}
-		said := make(map[string]string) // by URL: the page's line and those below it
+		said := make(map[string]string) // by URL: the page's line and the lines below
 		url := ""
 		for l := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(l, strings.Repeat(" ", 21)) {
@@ -264,7 +263,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for _, page := range site.Pages() {
 			for _, conclusion := range page.Concludes[1:] {
-				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // counted below
+				ofSite := strings.HasPrefix(conclusion, "robots.txt, ") || strings.HasPrefix(conclusion, "uses: ") // the next loop counts these
 				if !ofSite && !strings.Contains(said[page.URL], conclusion) {
 					t.Errorf("%s: nothing is printed of %q:\n%s", page.URL, conclusion, said[page.URL])
 				}
@@ -302,7 +301,7 @@ func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 }
 
 // crawlDemo crawls the demo with -json. It returns the summary and the lines
-// before it.
+// before the summary.
 func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, t.Context(), base, tool.ExitOK)

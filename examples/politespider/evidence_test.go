@@ -22,7 +22,7 @@ import (
 var said = regexp.MustCompile(`the record is in \S.*; its last hash is [0-9a-f]{64}\n`)
 
 // The report says why a page was not fetched, and names the line of the record
-// that proves it.
+// that proves this.
 func TestCrawl_Evidence(t *testing.T) {
 	dir := t.TempDir()
 	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")
@@ -93,7 +93,7 @@ func TestCrawl_Evidence(t *testing.T) {
 	}
 }
 
-// With -from-end, a slow server sees each interval in full.
+// With -from-end, the interval begins when a slow answer has ended.
 func TestCrawl_FromEnd(t *testing.T) {
 	for _, test := range []struct {
 		args []string

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// runOn serves the site, crawls it from /0, and returns what was printed.
+// runOn serves the site, crawls it from /0, and returns the output.
 func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(site)
@@ -39,8 +39,7 @@ func TestRun_Depth(t *testing.T) {
 	}
 }
 
-// A redirect is not a link: its target has the same depth as the page that
-// redirects.
+// A redirect is not a link: its target has the depth of the redirecting page.
 func TestRun_DepthOfARedirect(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {
@@ -92,8 +91,8 @@ func TestRun_MaxTime(t *testing.T) {
 	}
 }
 
-// A host whose daily budget is spent is left alone until the next day, also by
-// another run on the same day.
+// When a host's daily budget is spent, the spider leaves the host alone until
+// the next day, even in another run.
 func TestCrawl_Budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -122,7 +121,6 @@ func TestCrawl_Budget(t *testing.T) {
 	})
 }
 
-// As many hosts are crawled at a time as -hosts says.
 func TestCrawl_Hosts(t *testing.T) {
 	for _, hosts := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,8 +145,8 @@ func TestCrawl_Hosts(t *testing.T) {
 	}
 }
 
-// -budget-bytes limits the bytes of a day. When they are used up, standard
-// error says that the crawl waits for the next day.
+// When the bytes of -budget-bytes are used up, standard error says that the
+// host waits for the next day.
 func TestCrawl_BudgetBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -167,8 +165,8 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 	})
 }
 
-// With -adaptive=10, a host that takes a second for each answer is left alone
-// for at least ten seconds after it.
+// With -adaptive=10, a host that answers in one second then rests for at least
+// ten seconds.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -189,8 +187,8 @@ func TestCrawl_Adaptive(t *testing.T) {
 	})
 }
 
-// With -adaptive=10, a host that takes 20 ms for each answer rests for 200 ms
-// after it. Here the time is real.
+// With -adaptive=10, a host that answers in 20 ms then rests for 200 ms. This
+// test runs in real time.
 func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
@@ -231,7 +229,7 @@ func TestRun_Store(t *testing.T) {
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // as the robots.txt of the host
+	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // in the column robots.txt of the table of hosts
 		var stdout, stderr bytes.Buffer
 		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
@@ -309,7 +307,8 @@ func TestRun_Pages(t *testing.T) {
 	}
 }
 
-// A page that cannot be stored ends the crawl, and does not count as done.
+// If a page cannot be stored, the crawl ends, and the page does not count as
+// done.
 func TestRun_PagesNoRoom(t *testing.T) {
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")

@@ -14,20 +14,18 @@ import (
 
 const agent = "-user-agent=ExampleBot/1.0"
 
-// run runs the command and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return tool.Command{Crawl: crawl, Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
 }
 
-// crawlInternet runs the command with -json in a test's internet, as
-// ExampleBot. It returns the summary and the lines before it.
+// crawlInternet is like crawlJSON, with ExampleBot as the User-Agent.
 func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, ctx, internet, wantStatus, append([]string{agent}, args...)...)
 }
 
 // crawlJSON runs the command with -json. It returns the summary and the lines
-// before it.
+// before the summary.
 func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
@@ -38,7 +36,7 @@ func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantSt
 	return parseOutput(t, &out)
 }
 
-// A line is a line of the JSON output, with what the tests read of it.
+// A line is a line of the JSON output, as far as the tests read it.
 type line struct {
 	record.Record
 	Decision struct {
@@ -48,7 +46,6 @@ type line struct {
 	Summary *record.Summary `json:"summary"`
 }
 
-// parseOutput reads the JSON lines of a crawl up to the summary.
 func parseOutput(t *testing.T, out io.Reader) (record.Summary, []line) {
 	t.Helper()
 	var lines []line

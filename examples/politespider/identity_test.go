@@ -20,7 +20,8 @@ import (
 
 const keysURL = "https://bot.example" + webbotauth.DirectoryPath
 
-// keyFile makes a key and writes it to a file as openssl genpkey does.
+// keyFile makes a key and writes it to a file, in the format of openssl
+// genpkey.
 func keyFile(t *testing.T, mode os.FileMode) (file, id string) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -41,7 +42,8 @@ func keyFile(t *testing.T, mode os.FileMode) (file, id string) {
 	return file, webbotauth.KeyID(public)
 }
 
-// Requests for pages and robots.txt are signed over https, and not over http.
+// Over https, requests for pages and for robots.txt are signed. Over http, none
+// is signed.
 func TestCrawl_Signed(t *testing.T) {
 	for _, tt := range []struct {
 		args  []string
@@ -76,8 +78,8 @@ func TestCrawl_Signed(t *testing.T) {
 	}
 }
 
-// If an answer for a page or for robots.txt asks for a signature, the spider
-// says in words which signature.
+// If a page or a robots.txt is refused and the answer asks for a signature, the
+// spider says in words which signature.
 func TestCrawl_AcceptSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -14,7 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// What cannot be kept or read is named by its flag, or by what it was for.
+// If the spider cannot keep or read something, the error names the flag or the
+// purpose.
 func TestCrawl_CannotKeep(t *testing.T) {
 	file := func(t *testing.T, name, text string) {
 		t.Helper()
@@ -44,11 +45,11 @@ func TestCrawl_CannotKeep(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		args    string             // with names in the test's directory
+		args    string             // file names are relative to the test's directory
 		prepare func(t *testing.T) // before the crawl
 		during  func(t *testing.T) // when the first page is asked for; nil: nothing
 		status  int
-		want    string // at the beginning of a line of standard error
+		want    string // the beginning of a line of standard error
 	}{
 		{"robots.txt where a file is", "-resume state", func(t *testing.T) { file(t, "state/robots", "") }, nil, tool.ExitFailed, "politespider: -resume state: "},
 		{"the lock where a directory is", "-resume state", func(t *testing.T) { directory(t, "state/lock") }, nil, tool.ExitFailed, "politespider: -resume state: "},
@@ -90,7 +91,8 @@ func TestCrawl_CannotKeep(t *testing.T) {
 	}
 }
 
-// A page to which nobody listened was stopped by a callback.
+// If a request ends with neither a response nor an error, a callback aborted
+// it.
 func TestRun_CallbackAborts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := func(ctx context.Context, job *tool.Job) error {

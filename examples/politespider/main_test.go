@@ -23,8 +23,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A goroutine of go-redis that waits for a Redis that is away looks once a
-	// second whether its client was closed.
+	// While Redis is away, a goroutine of go-redis checks only once a second
+	// whether its client was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
@@ -32,7 +32,7 @@ func TestRun_Mistakes(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want string // what standard error must say
+		want string
 	}{
 		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
 		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "-user-agent \"My Bot\": begin with your crawler's name, one word that is not a library's, as in \"ExampleBot/1.0 "},
@@ -139,7 +139,6 @@ func TestRun_Help(t *testing.T) {
 	}
 }
 
-// With URLs, the spider stays on their hosts.
 func TestRun_URLs(t *testing.T) {
 	var other int
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other++ }))
@@ -213,8 +212,8 @@ func TestCrawl_Interrupted(t *testing.T) {
 	})
 }
 
-// If the output cannot be written, the crawl ends, because nobody would know
-// what it did.
+// If the spider cannot write its output, it ends the crawl. Otherwise, nobody
+// would know what it did.
 func TestCrawl_OutputLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -237,8 +236,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// A site that does not exist, or that breaks off its answers, loses only its
-// own pages.
+// If a site does not exist or breaks off its answers, only the pages of this
+// site are lost.
 func TestCrawl_BrokenSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -274,7 +273,8 @@ func TestCrawl_NothingFetched(t *testing.T) {
 	})
 }
 
-// A Crawl-delay is kept even if it is longer than the Limiter's MaxWait.
+// The spider obeys a Crawl-delay even if it is longer than the Limiter's
+// MaxWait.
 func TestCrawl_LongCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -303,7 +303,7 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 	})
 }
 
-// A command line that is refused leaves no file behind.
+// If the spider refuses a command line, it creates no file.
 func TestRun_MistakesLeaveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
@@ -318,7 +318,7 @@ func TestRun_MistakesLeaveNothing(t *testing.T) {
 	}
 }
 
-// The demo is crawled if there are no arguments, and if the argument is "demo".
+// Without a URL, or with the argument "demo", the spider crawls the demo.
 func TestRun_Demo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)
@@ -331,7 +331,6 @@ func TestRun_Demo(t *testing.T) {
 	})
 }
 
-// Flags may come after the URL.
 func TestRun_FlagsAfterURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

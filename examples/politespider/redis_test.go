@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 )
 
-// Crawls in one Redis are told apart by their names. Each says how to continue
-// it, and that it is complete.
+// Crawls with different names can share a Redis. The output says how to
+// continue a crawl, and when it is complete.
 func TestRun_RedisCrawls(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -20,14 +20,14 @@ func TestRun_RedisCrawls(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		args  []string
-		asked string // of the site
+		asked string // the paths that the site was asked for
 		says  string
 	}{
 		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
 			"politespider: it goes on in its other processes, or when the same command is given again, and a larger -max-pages\n"},
 		{"the rest", []string{"-crawl=a"}, "/2", "Earlier runs and other processes of this crawl have done with 2 URLs more."},
 		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete: to crawl again, give it another name with -crawl\n"},
-		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // Redis has the robots.txt
+		{"under another name", []string{"-crawl=b"}, "/0 /1 /2", "1 host in "}, // robots.txt comes from Redis
 	} {
 		site.asked = nil
 		// Through a proxy, the site has the same address each time.
@@ -38,7 +38,7 @@ func TestRun_RedisCrawls(t *testing.T) {
 	}
 }
 
-// A Redis that goes away is waited for, until -max-time.
+// If Redis goes away, the spider waits for it until -max-time.
 func TestRun_RedisGone(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -58,8 +58,8 @@ func TestRun_RedisGone(t *testing.T) {
 	}
 }
 
-// runThrough crawls http://a.example/0 of this site through a proxy, and
-// returns what is printed.
+// runThrough crawls http://a.example/0 through a proxy that answers like site.
+// It returns the output.
 func runThrough(t *testing.T, site http.Handler, args ...string) string {
 	t.Helper()
 	proxy := httptest.NewServer(site)

@@ -17,7 +17,7 @@ import (
 )
 
 // walled returns an internet with a site that answers some paths as walls do.
-// These answers link to /captcha, which must not be requested.
+// These answers link to /captcha, which the spider must not request.
 func walled() *robotstest.Internet {
 	internet := new(robotstest.Internet)
 	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,9 +50,9 @@ func walled() *robotstest.Internet {
 	return internet
 }
 
-// A refusal is reported as one, with its evidence. The page is requested once,
-// and the answer is not kept. An answer that only may be a refusal counts as a
-// page, and the summary lists it.
+// The spider reports a refusal with its evidence. It requests the page only
+// once, and does not keep the answer. If it is not sure that an answer is a
+// refusal, the answer counts as a page, and the summary lists it.
 func TestCrawl_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := walled()
@@ -121,8 +121,8 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	})
 }
 
-// With -rsl, the terms of an RSL file are among the statements about use, in
-// the JSON lines and in the report.
+// With -rsl, the JSON lines and the report have the terms of the RSL file as
+// statements about use.
 func TestCrawl_Terms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

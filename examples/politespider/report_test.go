@@ -40,7 +40,7 @@ func TestCrawl_ReportLost(t *testing.T) {
 	})
 }
 
-// The report is written when the crawl is over, however it ended.
+// The spider writes the report at the end of the crawl, however the crawl ends.
 func TestCrawl_Report(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -98,7 +98,7 @@ func TestCrawl_ReportFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			os.RemoveAll(dir) // the report could be written when the crawl began
+			os.RemoveAll(dir) // after the check at the beginning of the crawl
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
@@ -112,7 +112,6 @@ func TestCrawl_ReportFails(t *testing.T) {
 	})
 }
 
-// If a crawl was stopped and continued, its report covers all runs.
 func TestRun_ReportOfAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -145,7 +144,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			if f, err := os.OpenFile(filepath.Join(dir, "state", "records.jsonl"), os.O_APPEND|os.O_WRONLY, 0); err != nil {
 				t.Fatal(err)
 			} else {
-				f.WriteString(`{"seconds":1,"verd`) // as a process that is killed may leave the file
+				f.WriteString(`{"seconds":1,"verd`) // as a killed process may leave the file
 				f.Close()
 			}
 		}
@@ -159,7 +158,7 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 			`<div><dt>lost</dt><dd class="bad">1</dd></div>`,
 			"The pace was kept.",
 			began.Format("2 January 2006, 15:04:05"),
-			`"text":"Disallow: /no"`, `"User-agent: *"`, // the rule that blocks, and its file
+			`"text":"Disallow: /no"`, `"User-agent: *"`, // the blocking rule, and a line of its robots.txt
 		} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("the report says nothing of %q", want)

@@ -17,9 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// A chain is a site in which each page links to the next. asked has the paths
-// that were requested. The function at is called for each request of a page
-// that exists.
+// A chain is a site in which each page links to the next. asked has the
+// requested paths. ServeHTTP calls at for each request of a page that exists.
 type chain struct {
 	pages int
 	at    func(r *http.Request, n int)
@@ -42,8 +41,8 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
 
-// After Ctrl-C, the spider says how to continue. The crawl then continues with
-// the settings that it began with.
+// After Ctrl-C, the spider says how to continue. The continued crawl has the
+// settings of the first run.
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()
@@ -103,7 +102,7 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		args []string
-		want int // how many pages were requested in all runs so far
+		want int // number of pages requested in all runs so far
 	}{
 		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
 		{nil, 3}, // the first run reached its -max-pages
@@ -140,7 +139,7 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	}
 }
 
-// If a flag that the crawl began with no longer works, the spider says which.
+// If a flag of the first run no longer works, the spider names the flag.
 func TestRun_ResumeWithoutTerms(t *testing.T) {
 	server := httptest.NewServer(&chain{pages: 3, at: func(*http.Request, int) {}})
 	defer server.Close()
@@ -171,7 +170,6 @@ func TestRun_ResumeNotThere(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with Redis, no error shows its password.
 func TestRun_RedisSecret(t *testing.T) {
 	t.Parallel()
 	for _, rawURL := range []string{

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// If a host asks to be left alone for long, it does not occupy a worker: with a
-// single worker, the other hosts are crawled meanwhile.
+// If a host has a long Retry-After, no worker waits for the host. A single
+// worker crawls the other hosts meanwhile.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -50,8 +50,8 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 	})
 }
 
-// Without a Retry-After, the Limiter's back-off pauses the host, and the page
-// still gets its three further tries.
+// After a 429 without a Retry-After, the Limiter's back-off pauses the host.
+// The page still gets all of its tries.
 func TestCrawl_NoRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -67,7 +67,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			t.Errorf("%d given up, %d listed; want 1, 1", summary.GivenUp, len(summary.Lost))
 		}
 		var tries int
-		var due float64 // when the next try is due, as the try before announced
+		var due float64 // when the previous try said that the next one is due
 		for _, l := range lines {
 			if l.Status != http.StatusTooManyRequests {
 				continue
@@ -89,9 +89,9 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 	})
 }
 
-// brokenSite returns a site of 250 pages, all linked from the first. The pages
-// for which broken returns true always answer 503, without a Retry-After. The
-// site's Crawl-delay is 0.1 s.
+// brokenSite returns a site of 250 pages. The first page links to all others. A
+// page for which broken returns true always answers 503 without a Retry-After.
+// The site's Crawl-delay is 0.1 s.
 func brokenSite(broken func(n int) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -112,8 +112,8 @@ func brokenSite(broken func(n int) bool) http.Handler {
 	})
 }
 
-// If a page always answers 503, only this page waits. Its host goes on with the
-// other pages, and none of them is reported as put off.
+// If a page always answers 503, only this page waits. The spider goes on with
+// the host's other pages and does not report them as put off.
 func TestCrawl_BrokenPages(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 503))
 	scattered := func() func(int) bool {
@@ -161,8 +161,8 @@ func TestCrawl_BrokenPages(t *testing.T) {
 	}
 }
 
-// The status of the answer decides what became of a URL. Only pages and
-// redirects count as having said noindex.
+// The status of the answer decides the verdict. Only fetched and moved pages
+// count as pages with noindex.
 func TestCrawl_Statuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -222,8 +222,8 @@ func TestCrawl_NothingThere(t *testing.T) {
 	}
 }
 
-// The ports of a host share one pace, and each has a robots.txt of its own. The
-// summary says so.
+// The summary says that the ports of a host share one pace, and what each
+// port's robots.txt answered.
 func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -245,7 +245,8 @@ func TestCrawl_Ports(t *testing.T) {
 	})
 }
 
-// The text output has the beginning of a long list, and says where the rest is.
+// The text output shows only the beginning of a long list, and says where the
+// rest is.
 func TestCrawl_LongLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

@@ -20,9 +20,9 @@ import (
 
 var reports = flag.String("reports", "", "directory in which the reports of TestReport_States are left, to be looked at")
 
-// A report has the sentences that fit the state in which its crawl ended.
+// A report has the sentences that fit the end of its crawl.
 func TestReport_States(t *testing.T) {
-	archive := func(pages int) http.Handler { // each page links to the next ten; some fail
+	archive := func(pages int) http.Handler { // each page links to ten others, and some pages fail
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var n int
 			fmt.Sscanf(r.URL.Path, "/archive/%d", &n)

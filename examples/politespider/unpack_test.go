@@ -13,17 +13,16 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-// If an answer is small but decompresses to more than a page may have, what is
-// kept is cut at that limit.
+// If a small answer decompresses to more than a page may have, the spider keeps
+// only the beginning of the page.
 func TestCrawl_Bomb(t *testing.T) {
 	var mebibyte bytes.Buffer
 	packed := gzip.NewWriter(&mebibyte)
 	packed.Write(make([]byte, 1<<20))
 	packed.Close()
-	// A gzip file may have several members (RFC 1952 §2.2), so one compressed
-	// mebibyte is repeated 64 times. Compressing 64 MiB for each page would
-	// take long under the race detector, and the spider waits only for a
-	// limited time.
+	// A gzip file may have several members (RFC 1952 §2.2), so this repeats one
+	// compressed mebibyte 64 times. To compress 64 MiB for each page would take
+	// too long under the race detector.
 	all := bytes.Repeat(mebibyte.Bytes(), 64)
 	bomb := func(w http.ResponseWriter) { w.Write(all) }
 	mux := http.NewServeMux()

@@ -61,8 +61,8 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
-// Each copy has host names of its own. Each copy of a page begins with the
-// page's first answer.
+// Each copy of the demo has its own host names. Each copy of a page gives the
+// answers of the page from the first one on.
 func TestCopies(t *testing.T) {
 	one, err := New()
 	if err != nil {
@@ -120,8 +120,8 @@ func TestParseHost_Mistakes(t *testing.T) {
 	}
 }
 
-// A page is sent in the charset and the coding that its header names. A line "3
-// × text" is sent three times.
+// The body has the charset and the coding that the header names. A line "3 ×
+// text" becomes three lines.
 func TestParseHost_Body(t *testing.T) {
 	for _, test := range []struct{ name, header, body, want string }{
 		{"as it is", "A: b", "x\ny\n", "x\ny"},

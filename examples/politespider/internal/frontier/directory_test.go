@@ -37,8 +37,8 @@ func readFile(t testing.TB, dir string) []byte {
 	return data
 }
 
-// directoryWith returns a directory with this journal, as a killed process
-// leaves it.
+// directoryWith returns a directory with this journal, as a killed process may
+// leave it.
 func directoryWith(t testing.TB, journal []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,8 +48,8 @@ func directoryWith(t testing.TB, journal []byte) string {
 	return dir
 }
 
-// The journal may end anywhere in a line. No page is lost then. A page is
-// fetched again only if no complete line says that it is done.
+// If the journal ends anywhere in a line, no page is lost. A page is fetched
+// again only if no complete line says that the page is done.
 func TestDirectory_KilledAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -60,7 +60,7 @@ func TestDirectory_KilledAnywhere(t *testing.T) {
 	n := 0
 	for start := bytes.IndexByte(journal, '\n') + 1; start < len(journal); n += 7 {
 		length := bytes.IndexByte(journal[start:], '\n') + 1
-		for _, nbytes := range []int{0, 1 + n%(length-1)} { // how many bytes of this line the journal has
+		for _, nbytes := range []int{0, 1 + n%(length-1)} { // number of bytes of this line in the journal
 			killedAt(t, journal[:start+nbytes], journal[:start])
 		}
 		start += length
@@ -90,8 +90,8 @@ func killedAt(t *testing.T, journal, whole []byte) {
 	}
 }
 
-// After a power cut, a part of the file may hold anything. The journal counts
-// only up to the first damaged line.
+// After a power cut, a part of the journal may contain anything. Only the lines
+// before the first damaged one are used.
 func TestDirectory_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -109,13 +109,13 @@ func TestDirectory_Damaged(t *testing.T) {
 	}
 }
 
-// A crawl that is stopped again and again reaches its end, and the rewritten
+// A crawl reaches its end even if it is stopped again and again. The rewritten
 // journal names each URL once.
 func TestDirectory_ManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
 	for run := 1; ; run++ {
-		d := openDirectory(t, dir, run) // max counts the pages of all runs, so each run fetches one
+		d := openDirectory(t, dir, run) // max includes the pages of earlier runs, so each run fetches one page
 		d.Add(newPage(t, pageURL(0)))
 		fetched := crawlSite(t, d)
 		total += len(fetched)
@@ -143,8 +143,7 @@ func TestDirectory_ManyRuns(t *testing.T) {
 	}
 }
 
-// If a crawl is continued at once, each host is still left alone for as long as
-// it is owed.
+// If a crawl is continued at once, each host still rests for its full time.
 func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -185,7 +184,7 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 	})
 }
 
-// A page that waits by itself still waits when the crawl continues.
+// A page that waits for its Due still waits when the crawl continues.
 func TestDirectory_PageWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -196,7 +195,7 @@ func TestDirectory_PageWaits(t *testing.T) {
 		p.Puts, p.Due = 2, start.Add(time.Minute)
 		d.PutBack(p, start)
 		d.Close()
-		for range 2 { // first as it was written during the crawl, then rewritten
+		for range 2 { // first from the journal of the crawl, then from the rewritten one
 			d = openDirectory(t, dir, 10)
 			if wait := d.State().Wait; wait != time.Minute {
 				t.Errorf("the page is due in %v, want in a minute", wait)
@@ -255,7 +254,7 @@ func wantError(t *testing.T, dir string, about About, want string) {
 }
 
 // If the journal cannot be written, the crawl ends. Otherwise, the next run
-// would fetch the same pages again.
+// would fetch the pages again.
 func TestDirectory_NoRoom(t *testing.T) {
 	d := openDirectory(t, t.TempDir(), 1000)
 	d.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
@@ -270,7 +269,7 @@ func TestDirectory_NoRoom(t *testing.T) {
 	}
 }
 
-// Who continues a crawl learns that its last line was cut short.
+// If the last line of the journal is incomplete, the log says so.
 func TestDirectory_LastLineCutShort(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -308,8 +307,8 @@ func TestReadAbout(t *testing.T) {
 	}
 }
 
-// Whatever a journal has in it, reading it does not panic, and the result can
-// be written and read again.
+// readJournal does not panic on any journal, and its result can be written and
+// read again.
 func FuzzJournal(f *testing.F) {
 	for _, seed := range []string{
 		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +

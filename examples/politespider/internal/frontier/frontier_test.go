@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{}) // errors that matter are returned
+	redis.SetLogger(quiet{}) // the calls return the important errors
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		parallel.Value.Set("8") // parallel tests mostly wait for real time, not for a processor
@@ -30,7 +30,7 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// frontier is what all frontiers have in common.
+// frontier has the methods that all frontiers have.
 type frontier interface {
 	Add(pages ...*Page) int
 	Take(ctx context.Context) (*Page, bool)
@@ -49,8 +49,8 @@ type setting struct {
 	real bool                   // time is real, so things may happen late
 }
 
-// since fails the test unless this much time has passed: exactly in a bubble,
-// and at least in real time.
+// since fails the test unless the time want has passed since start. In real
+// time, more may have passed.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
@@ -135,7 +135,7 @@ func TestHostsTakeTurns(t *testing.T) {
 	})
 }
 
-// A page is handed out as it was added.
+// Take returns a page with all of its fields as they were added.
 func TestPage(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -161,7 +161,7 @@ func TestPutBack(t *testing.T) {
 		start := time.Now()
 		f.PutBack(p, start.Add(s.unit))
 
-		f.Add(newPage(s, "http://a.example/other")) // the host is left alone, not only the page
+		f.Add(newPage(s, "http://a.example/other")) // the whole host waits, not only the page
 		first, ok := f.Take(s.Context())
 		if !ok {
 			s.Fatal("nothing was handed out")
@@ -175,9 +175,8 @@ func TestPutBack(t *testing.T) {
 	})
 }
 
-// A host is left alone for its interval, even if it has no page to ask for
-// meanwhile. If a page waits by itself, its host goes on with other pages, also
-// with newly found ones. When the page is due, it comes before them.
+// While a page waits for its Due, its host goes on with other pages, including
+// new ones. When the page is due, it comes before them.
 func TestWaitsByItself(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -224,8 +223,8 @@ func TestWaitsByItself(t *testing.T) {
 	})
 }
 
-// After a page that was put off, the page at the other end of the queue comes
-// next, before pages that waited.
+// After a page that was put off, the last page of the queue comes next, even
+// before pages that waited for their Due.
 func TestHurt(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -262,7 +261,7 @@ func TestHurt(t *testing.T) {
 	})
 }
 
-// A page that waits by itself also waits until its host may be asked.
+// A page with a Due also waits until its host may be asked.
 func TestWaitsForItsHost(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -319,7 +318,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// A worker without a page waits as long as another one may still find links.
+// Take waits while another worker may still find links.
 func TestWaitsForLinks(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
@@ -363,7 +362,7 @@ func TestContextEnds(t *testing.T) {
 }
 
 // Many workers find each page of a site several times. They fetch each page
-// once, one page of a host at a time, and then end.
+// once, and only one page of a host at a time.
 func TestManyWorkers(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(1000)
@@ -404,8 +403,8 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// sitePages is how many pages the tests' site has. They are on five hosts, each
-// links to three pages at most, and all can be reached from page 0.
+// sitePages is how many pages the tests' site has, on five hosts. Each page
+// links to three pages at most. From page 0, links lead to all pages.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }

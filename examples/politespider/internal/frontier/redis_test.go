@@ -20,9 +20,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startRedis starts a real server with further options on a free loopback port,
-// and stops it when the test ends. If the machine has no Redis, it skips the
-// test.
+// startRedis starts a real server on a free loopback port, and stops it when
+// the test ends. If the machine has no server, startRedis skips the test.
 func startRedis(t testing.TB, options ...string) *redisServer {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
@@ -40,7 +39,7 @@ func startRedis(t testing.TB, options ...string) *redisServer {
 }
 
 // freePort returns a free port below the range from which systems choose ports.
-// So no other process is likely to get it while the server is down.
+// So another process is unlikely to get the port while the server is down.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -131,11 +130,11 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts RedisOptions
 	return r
 }
 
-// die ends a process's part in a crawl, as kill -9 does.
+// die ends a process's part in a crawl without giving its pages back.
 func (r *Redis) die() { r.Close() }
 
-// If a process dies while it has a page out, the others finish the crawl when
-// its lease is over.
+// If a process dies while it has a page, another process takes over the page
+// when the lease is over.
 func TestRedis_TakesOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -168,8 +167,8 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// If a process dies, a page that had waited by itself is taken over, too. Its
-// entry is behind pages in the host's stream that nobody has had yet.
+// A page that waited for its Due is taken over, too, if its process dies. In
+// the host's stream, its entry comes after pages that nobody has had yet.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -212,11 +211,11 @@ func mustTake(t *testing.T, r *Redis, path string) *Page {
 	return p
 }
 
-// However long a page takes, its process keeps it while the process lives.
+// A process that lives keeps its page, however long the page takes.
 func TestRedis_LongWait(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	const lease = 3 * time.Second // a busy machine may delay a heartbeat by two thirds of this
+	const lease = 3 * time.Second // a heartbeat may be late by up to two thirds of this
 	slow := openRedis(t, server, RedisOptions{Lease: lease})
 	slow.Add(newPage(t, "http://a.example/"))
 	p, _ := slow.Take(t.Context())
@@ -233,8 +232,8 @@ func TestRedis_LongWait(t *testing.T) {
 	}
 }
 
-// A process that counted as dead and wakes up does not change what another
-// process has taken over.
+// If a process counted as dead and wakes up, it cannot change pages that others
+// have taken over.
 func TestRedis_TakenOver(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -244,7 +243,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	p, _ := asleep.Take(t.Context())
 	lost := *p
 	asleep.mu.Lock()
-	clear(asleep.held) // without held pages, it sends no heartbeats
+	clear(asleep.held) // without held pages, the process sends no heartbeats
 	asleep.mu.Unlock()
 
 	other := openRedis(t, server, RedisOptions{Lease: lease})
@@ -264,8 +263,8 @@ func TestRedis_TakenOver(t *testing.T) {
 	}
 }
 
-// Every process learns that the crawl is over, also one that comes late, and no
-// process ends before that.
+// No process ends before the crawl is over. A process that joins later learns
+// that the crawl is over.
 func TestRedis_End(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -316,8 +315,7 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	}
 }
 
-// While Redis is away, every process waits. When Redis is back, no page is
-// lost.
+// While Redis is away, the crawl waits. When Redis is back, no page is lost.
 func TestRedis_Away(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -395,8 +393,8 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// If Redis has lost the crawl, the crawl fails. It does not look as if it were
-// over.
+// If Redis has lost the crawl, the crawl ends with an error and does not seem
+// complete.
 func TestRedis_Flushed(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -413,7 +411,7 @@ func TestRedis_Flushed(t *testing.T) {
 	}
 }
 
-// Processes keep the hosts that they began with.
+// A host stays with the process that had its first page.
 func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -438,17 +436,17 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				out[p], last[p.URL.Host] = m, m
 			}
 		}
-		for p, m := range out { // maps are read in any order
+		for p, m := range out { // in any order, because it is a map
 			members[m].Done(p, time.Now(), 0)
 		}
 	}
-	if moves > hosts*pages/10 { // a host moves only if the machine stands still for a second
+	if moves > hosts*pages/10 { // a host moves only if its process is late by a second
 		t.Errorf("of %d draws, %d were of a host that another process had before", hosts*pages, moves)
 	}
 }
 
-// If a process takes no more pages of its hosts, another one does after a
-// second.
+// If a process takes no more pages of a host, another process takes them after
+// a second.
 func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -472,7 +470,8 @@ func TestRedis_DrawsHostsOfOthers(t *testing.T) {
 	}
 }
 
-// An ACL user needs only the commands and keys in the doc of Redis.
+// An ACL user needs only the commands and keys that the doc comment of Redis
+// lists.
 func TestRedis_NeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -523,8 +522,8 @@ func TestRedis_NobodyThere(t *testing.T) {
 	}
 }
 
-// Ctrl-C gives back the pages that are out, so the others need not wait for the
-// lease.
+// After Ctrl-C, a process can still give its pages back. So the other processes
+// need not wait for its leases.
 func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -545,7 +544,7 @@ func TestRedis_Interrupted(t *testing.T) {
 	}
 }
 
-// A crawl of another version is told from one that is broken.
+// The error says if a crawl in Redis is of another version of this program.
 func TestRedis_AnotherVersion(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -576,7 +575,7 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	r.Add(newPage(t, "http://a.example/"))
 	p, _ := r.Take(ctx)
 	server.kill()
-	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // to the beat, as there are no other calls
+	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // the heartbeat is the only call here
 		t.Errorf("the log says %q", line)
 	}
 	ctrlC()
@@ -592,7 +591,8 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	}
 }
 
-// linesChannel is a log whose first lines can be received.
+// linesChannel is a log handler. Receive from the channel to get the first
+// messages.
 type linesChannel chan string
 
 func (c linesChannel) Enabled(context.Context, slog.Level) bool { return true }
@@ -606,8 +606,7 @@ func (c linesChannel) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// BenchmarkRedis measures what a page costs: one call each of Add, Take and
-// Done.
+// BenchmarkRedis measures the calls for one page: Add, Take and Done.
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
 	r := openRedis(b, server, RedisOptions{Max: 1 << 30})

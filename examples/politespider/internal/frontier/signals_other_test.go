@@ -4,7 +4,7 @@ package frontier
 
 import "syscall"
 
-// This system has no signals that stop a process and let it go on, so sending
-// these is an error. If there is no Redis either, the test is skipped before it
-// sends them.
+// These invalid signals stand for SIGSTOP and SIGCONT, which this system lacks.
+// A test that would send them first skips itself, because such a system has no
+// Redis.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)

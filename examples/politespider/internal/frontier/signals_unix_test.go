@@ -4,5 +4,5 @@ package frontier
 
 import "syscall"
 
-// sigstop makes a process stand still, and sigcont makes it go on.
+// sigstop suspends a process, and sigcont resumes it.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT

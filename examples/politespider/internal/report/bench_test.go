@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// BenchmarkAdd measures what a request costs while the crawl runs. The
-// request's URL is not counted, because the frontier keeps it anyway.
+// BenchmarkAdd measures the memory that a Crawl needs for a request. It does
+// not count the URL, because the frontier keeps the URL anyway.
 func BenchmarkAdd(b *testing.B) {
 	var urls [1000]string
 	for i := range urls {

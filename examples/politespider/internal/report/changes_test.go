@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// If a report compares two crawls, it shows which numbers differ, and which
-// URLs are lost now or were lost then.
+// A report that compares two crawls shows the numbers of both, and the URLs
+// that were lost in only one of them.
 func TestWrite_Changes(t *testing.T) {
 	lost := func(urls ...string) (all []record.Record) {
 		for _, u := range urls {

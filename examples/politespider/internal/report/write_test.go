@@ -26,8 +26,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The page has what is in the records: a mark for each request, and for each
-// URL for which nothing was sent.
+// The page has a mark for each request, and for each URL for which no request
+// was sent.
 func TestWrite(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
 	const file = "# ours\nUser-agent: *\nDisallow: /attic/\n"
@@ -71,8 +71,8 @@ func TestWrite(t *testing.T) {
 	}
 	var b timeline
 	doc.read(t, "timeline-1", &b)
-	// Notes about a robots.txt are beside its last answer, which here comes
-	// from another host.
+	// The note about a robots.txt is at its last request, which here went to
+	// another host.
 	if b.Verdicts != "r" || b.Status[0] != 200 || b.Notes[b.Note[0]] != "after 1 redirect" {
 		t.Errorf("of a robots.txt that is behind a redirect, its host has %+v", b)
 	}
@@ -101,8 +101,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// If net/http sent a request again, the page counts as lost only once: only the
-// last mark of its requests is of a failure.
+// If net/http repeated a request, the page counts as lost only once: only its
+// last mark shows a failure.
 func TestWrite_SentAgain(t *testing.T) {
 	c := New("http://a.example/", "ExampleBot/1.0", time.Now(), 0)
 	c.Add(record.Record{Seconds: 3, Verdict: record.Failed, URL: "http://a.example/", Host: "a.example", Error: "EOF", Requests: []record.Request{{At: 1}, {At: 2}}})
@@ -113,8 +113,8 @@ func TestWrite_SentAgain(t *testing.T) {
 	}
 }
 
-// hostile has texts that a site might send to have its own script run, or to
-// change what the page says.
+// hostile has texts with which a site might try to run a script in the report,
+// or to change the report.
 var hostile = []string{
 	`</script><script>pwned('script')</script>`,
 	`<!--<script>`, `-->`, `]]>`,
@@ -124,8 +124,8 @@ var hostile = []string{
 	"\u2028pwned()\u2029", "\u202egnp.exe", "\x00\x1b[2J\xff", "__proto__", "constructor",
 }
 
-// Each hostile text takes the place of everything that a site can choose. All
-// of it comes out as data: no element, attribute or script is added.
+// The page shows a hostile text as data, wherever a site can put it. The text
+// adds no element, attribute or script.
 func TestWrite_HostileStrings(t *testing.T) {
 	plain := write(t, hostileCrawl(t, []string{"harmless"}), hostileSummary("harmless"))
 	for _, text := range hostile {
@@ -150,8 +150,7 @@ func TestWrite_HostileStrings(t *testing.T) {
 	}
 }
 
-// hostileCrawl returns a crawl in which everything that a site can choose has
-// these texts.
+// hostileCrawl returns a crawl with these texts everywhere a site can put text.
 func hostileCrawl(t *testing.T, texts []string) *Crawl {
 	c := New(texts[0], texts[0], time.Now(), time.Second)
 	for n, text := range texts {
@@ -183,8 +182,8 @@ func hostileSummary(text string) record.Summary {
 	}
 }
 
-// The policy names the page's own script and style by their hashes, as they are
-// in the file, and allows nothing else.
+// The policy allows the page's own script and style, by their hashes, and
+// nothing else.
 func TestWrite_Policy(t *testing.T) {
 	doc := write(t, New("", "", time.Now(), 0), record.Summary{})
 	sum := func(text string) string {
@@ -208,7 +207,7 @@ func TestWrite_Policy(t *testing.T) {
 	}
 }
 
-// Nothing in the page loads anything from outside.
+// Nothing in the page loads anything.
 func TestWrite_SelfContained(t *testing.T) {
 	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
 	doc.each(func(n *html.Node) {
@@ -228,7 +227,7 @@ func TestWrite_SelfContained(t *testing.T) {
 	})
 }
 
-// A report keeps a limited amount, and the page says if something was left out.
+// What a Crawl keeps is limited, and the page says if something was left out.
 func TestCrawl_Bounds(t *testing.T) {
 	c := New("", "", time.Now(), time.Second)
 	c.room, c.text = 2, 100
@@ -247,7 +246,6 @@ func TestCrawl_Bounds(t *testing.T) {
 	}
 }
 
-// A noun has the form that goes with its number.
 func TestWrite_Nouns(t *testing.T) {
 	lost := make([]record.Record, maxLost+2)
 	for i := range lost {
@@ -274,7 +272,7 @@ func TestWrite_Nouns(t *testing.T) {
 	}
 }
 
-// A mark of a page that was asked for several times says how often.
+// A note says what the verdict does not, such as the number of tries.
 func TestNoteOf(t *testing.T) {
 	for _, tt := range []struct {
 		record record.Record
@@ -292,8 +290,8 @@ func TestNoteOf(t *testing.T) {
 	}
 }
 
-// The report says why a crawl stopped. Only if a flag stopped it, the report
-// says at which flag.
+// The report says why a crawl stopped. If a flag stopped the crawl, the report
+// names the flag.
 func TestWrite_Stopped(t *testing.T) {
 	for stopped, want := range map[string]string{
 		"failed": "failed, 3 URLs still queued", "interrupted": "interrupted, 3 URLs still queued",
@@ -316,7 +314,6 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// decide returns the Decision of a robots.txt about a URL.
 func decide(t *testing.T, robots, rawURL string) *robotsmw.Decision {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -336,7 +333,6 @@ func decide(t *testing.T, robots, rawURL string) *robotsmw.Decision {
 	return &d
 }
 
-// A document is a report that was written.
 type document struct{ *html.Node }
 
 func write(t *testing.T, c *Crawl, s record.Summary) document {
@@ -377,8 +373,8 @@ func (d document) read(t *testing.T, id string, into any) {
 	}
 }
 
-// skeleton returns the page's elements with the names of their attributes, and
-// nothing that a site can choose.
+// skeleton returns the names of the page's elements and attributes. A site can
+// choose none of them.
 func (d document) skeleton() string {
 	var b strings.Builder
 	d.each(func(n *html.Node) {
@@ -391,7 +387,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text returns what the page says before its script runs.
+// text returns the text of the page before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {
@@ -411,8 +407,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// Pages that say the same are one row, even if each has nofollow links of its
-// own.
+// Pages that say the same share one row, even if their nofollow links differ.
 func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
 	for n := range 30 {

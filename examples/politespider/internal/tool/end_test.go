@@ -33,7 +33,7 @@ func TestPatience(t *testing.T) {
 	}{
 		{time.Second, [...]time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
 		{100 * time.Millisecond, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
-		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // even without an interval, a page waits
+		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // a page waits even if its host has no interval
 	} {
 		for i, want := range tt.want {
 			if got := patience(tt.interval, i+1); got != want {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A page is broken if it fails again while its host answers other pages. If the
-// host answers nothing, the page is not broken.
+// A page is broken if it is put off again although its host has answered
+// another page. If the host has answered no other page, the page is not broken.
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health
@@ -26,10 +26,10 @@ func TestHealth(t *testing.T) {
 		putOff("/1", false) // only another host has answered
 		time.Sleep(time.Second)
 		h.answer("a.example", "/3")
-		putOff("/4", false) // it is put off for the first time
+		putOff("/4", false) // /4 is put off for the first time
 		putOff("/1", true)
 		time.Sleep(time.Second)
 		h.answer("a.example", "/2")
-		putOff("/2", false) // the page itself was answered since
+		putOff("/2", false) // /2 itself was answered since
 	})
 }

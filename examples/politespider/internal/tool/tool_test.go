@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A Crawler that cannot begin says why, and nothing is printed about a crawl.
+// If a Crawler cannot begin, standard error says why, and standard output stays
+// empty.
 func TestRun_CannotBegin(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	command := Command{

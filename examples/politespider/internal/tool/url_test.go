@@ -28,8 +28,8 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// If a URL is incomplete, as people type it into a browser's address bar, the
-// error says how to write it here.
+// If a URL is incomplete, as people type it into a browser, the error says how
+// to write the URL in full.
 func TestNormalize_InFull(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a.example":          "http://a.example",

@@ -24,7 +24,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// browser is the Chromium for all tests; nil if there is none.
+// browser is the Chromium for all tests, or nil if the machine has none.
 var browser context.Context
 
 func TestMain(m *testing.M) {
@@ -56,11 +56,11 @@ func chromium() string {
 	return ""
 }
 
-// patience is how long a test waits for the browser. It is enough on a busy
-// machine.
+// patience is how long a test waits for the browser. It is long enough for a
+// busy machine.
 const patience = 3 * time.Minute
 
-// A tab is a report in a browser.
+// A tab is a report in a tab of the browser.
 type tab struct {
 	*testing.T
 	context.Context
@@ -87,7 +87,7 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 			complain("exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *runtime.EventConsoleAPICalled:
 			complain("console.%s: %v", e.Type, e.Args)
-		case *log.EventEntryAdded: // also violations of the policy
+		case *log.EventEntryAdded: // includes violations of the Content-Security-Policy
 			complain("%s: %s", e.Entry.Source, e.Entry.Text)
 		case *page.EventJavascriptDialogOpening:
 			complain("a dialog: %s", e.Message)
@@ -150,7 +150,6 @@ func eval[T any](t tab, expression string) T {
 	return value
 }
 
-// do runs statements in the page.
 func (t tab) do(statements string) {
 	t.Helper()
 	t.run(chromedp.Evaluate[chromedp.Void]("{" + statements + "}"))
@@ -173,8 +172,8 @@ func (t tab) filter(statements string) {
 	t.wait(fmt.Sprintf("document.documentElement.dataset.settled !== %q", before))
 }
 
-// screenshot saves a picture of what the screen shows in the directory
-// REPORT_SHOTS, if that is set.
+// screenshot saves a picture of the tab in the directory REPORT_SHOTS. If
+// REPORT_SHOTS is not set, it does nothing.
 func (t tab) screenshot(name string) {
 	t.Helper()
 	dir := os.Getenv("REPORT_SHOTS")
@@ -190,7 +189,6 @@ func (t tab) screenshot(name string) {
 	}
 }
 
-// write writes a report and returns its path.
 func write(t *testing.T, c *report.Crawl, s record.Summary) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -209,7 +207,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "politespider")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
-	cmd.Dir = "../../.." // the spider belongs to another module than this test
+	cmd.Dir = "../../.." // the spider is in another module than this test
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, strings.TrimSpace(string(out)))
 	}

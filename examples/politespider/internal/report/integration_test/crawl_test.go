@@ -18,10 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented returns an invented crawl of this many hosts with this many pages
-// each. It has nearly everything that a report shows, and is the same each
-// time. It keeps its pace, except that as many requests as early says come too
-// early.
+// invented returns an invented crawl of some hosts with the given number of
+// pages each. It has nearly everything that a report shows, and is the same
+// each time. The number of requests that come too early is early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -46,7 +45,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				took := slowness * (0.5 + random.ExpFloat64())
 				r.Requests = []record.Request{{At: now, Took: took, Status: r.Status, Interval: owed}}
 				r.Seconds += took
-				if r.PausedUntil > 0 { // counted from the answer
+				if r.PausedUntil > 0 { // was counted from the answer
 					r.PausedUntil += now + took
 				}
 				now = max(now+owed, r.PausedUntil) + random.ExpFloat64()*0.02
@@ -156,15 +155,15 @@ func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision 
 	return &d
 }
 
-// smuggled has texts that a site might send to have its own script run.
+// smuggled has texts with which a site might try to run a script in the report.
 var smuggled = []string{
 	`</script><script>pwned=1</script>`, `<!--<script>`, `"><img src=x onerror=pwned=1>`, `<svg onload=pwned=1>`,
 	`' autofocus onfocus=pwned=1 '`, `javascript:pwned=1`, `<iframe srcdoc="<script>parent.pwned=1</script>">`, `</style><style>*{display:none}`,
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile returns a crawl of sites that have put the smuggled texts wherever
-// they could.
+// hostile returns a crawl of sites that put the smuggled texts wherever they
+// can.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The demo's report has a mark for each request in the crawl's JSON lines, and
-// for each URL for which nothing was sent.
+// The demo's report has a mark for each request in the JSON lines, and for each
+// URL for which no request was sent.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, blocked := make(map[string]int), 0 // want: how many marks each host must have
+	want, blocked := make(map[string]int), 0 // want: number of marks of each host
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string
@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 		width, screen int64
 		dark          bool
 	}{{"desktop-light", 1280, 1000, false}, {"desktop-dark", 1280, 1000, true}, {"phone", 360, 740, false}} {
-		tb := open(t, path, look.width, 3600, look.dark) // high enough to show all timelines
+		tb := open(t, path, look.width, 3600, look.dark) // 3600 pixels show all timelines
 		tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
 		got := eval[map[string]int](tb, `Object.fromEntries([...document.querySelectorAll('.lane')].map(l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
 		for host, n := range want {
@@ -172,7 +172,8 @@ func TestFilter(t *testing.T) {
 		t.Errorf("without a filter it says %q", got)
 	}
 
-	// Each kind that is switched off removes its marks, until none is left.
+	// Switch off one kind of mark after the other. Each time, the marks of this
+	// kind disappear.
 	left := total
 	for i := range count("#kinds button") {
 		button := fmt.Sprintf(`document.querySelectorAll('#kinds button')[%d]`, i)
@@ -204,7 +205,7 @@ func TestSort(t *testing.T) {
 	for _, tt := range []struct {
 		table  string
 		column int
-		value  string // the expression for the value in a row r
+		value  string // expression for the value in a row r
 	}{
 		{"#host-table", 0, `r.cells[0].textContent`},
 		{"#host-table", 1, `+r.cells[1].textContent`},
@@ -236,7 +237,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// All parts of the page can be reached and used without a pointer.
+// All parts of the page can be used with the keyboard alone.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 4, 60, 0)
@@ -279,7 +280,7 @@ func TestKeyboard(t *testing.T) {
 		last = at
 	}
 
-	// In a timeline the keys go from mark to mark.
+	// In a timeline, the keys move from mark to mark.
 	tb.do(`document.querySelector('.lane canvas').focus()`)
 	marks, _ := strconv.Atoi(active("ariaValueMax"))
 	for _, step := range []struct {
@@ -309,7 +310,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
 	}
 
-	// Enter goes from a blocked URL to the line that blocked it.
+	// On a blocked URL, Enter leads to the line that blocked the URL.
 	press(kb.Home)
 	for range marks {
 		if strings.Contains(active("ariaValueText"), "blocked") {
@@ -333,7 +334,7 @@ func TestKeyboard(t *testing.T) {
 	if !inSight {
 		t.Error("the line that decided is not in sight")
 	}
-	// In the list of lines, the arrow keys go up and down.
+	// In the list of rules, the arrow keys move up and down.
 	tb.do(`document.querySelector('#rules button').focus()`)
 	for range 2 {
 		press(kb.ArrowDown)
@@ -373,7 +374,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// On a phone, the page is not wider than the screen, whatever it shows.
+// On a phone, the page is never wider than the screen.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{
@@ -395,8 +396,8 @@ func TestPhone(t *testing.T) {
 	}
 }
 
-// On a phone, the table of statuses is not wider than its frame, so nobody has
-// to scroll it sideways.
+// On a phone, the table of statuses is not wider than its frame, so it needs no
+// sideways scrolling.
 func TestPhone_Answers(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 0)
@@ -407,7 +408,7 @@ func TestPhone_Answers(t *testing.T) {
 	}
 }
 
-// Nothing that a site sends is ever run, whatever the reader does in the page.
+// The page never runs anything that a site has sent, whatever the reader does.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	c, s := hostile(t)
@@ -443,7 +444,7 @@ func TestHostile(t *testing.T) {
 }
 
 // In a report of 200 hosts, the page draws only timelines that are or were in
-// sight. The test logs how long the page takes, but does not judge it.
+// sight. The test logs how long the page takes, but sets no limit.
 func TestBig(t *testing.T) {
 	t.Parallel()
 	pages := 300

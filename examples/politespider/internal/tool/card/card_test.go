@@ -25,7 +25,6 @@ func cardOf(t *testing.T, opts robotsmw.Options, more More) card {
 	return c
 }
 
-// The card follows the Options and the Limiter.
 func TestWrite(t *testing.T) {
 	const bot = "ExampleBot/1.0 (+https://bot.example/about; crawl@bot.example)"
 	tests := []struct {

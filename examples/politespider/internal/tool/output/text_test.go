@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The text output has a line for each record. In a pipe or a file, it is the
-// same without colours.
+// The text output has a line for each record. The line with colours is
+// otherwise the same.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
 	tests := []struct {
@@ -64,8 +64,8 @@ func TestTextPrinter(t *testing.T) {
 	}
 }
 
-// Evidence is below the page that it is about. What robots.txt says is printed
-// once for each host. Control characters are escaped.
+// Evidence is below the line of its page. What robots.txt says is printed once
+// for each host. Control characters are escaped.
 func TestTextPrinter_Evidence(t *testing.T) {
 	ofSite := record.Use{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []record.Statement{{Statement: preference.Statement{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: preference.ContentUsage,
@@ -125,7 +125,8 @@ func TestTextPrinter_Hosts(t *testing.T) {
 	}
 }
 
-// Lost pages are listed with their status and the reason, if these exist.
+// The list of lost pages has the status and the reason of each, if there are
+// any.
 func TestTextPrinter_Lost(t *testing.T) {
 	var out bytes.Buffer
 	const u = "http://a.example/"
@@ -142,7 +143,7 @@ Lost:
   http://a.example/busy                       given up: 503, asked for 4 times
   http://a.example/                           failed: EOF
 `
-	if out.String() != want { // there is no table of hosts, because there are no hosts
+	if out.String() != want { // without hosts, there is no table of hosts
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
@@ -172,7 +173,7 @@ func TestLivePrinter(t *testing.T) {
 	}
 }
 
-// uncoloured removes the terminal's attributes.
+// uncoloured removes the escape sequences for colours and styles.
 func uncoloured(s string) string {
 	var b strings.Builder
 	for {
