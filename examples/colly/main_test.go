@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The program is meant to be copied, so it has no options. Instead of options,
-// the test replaces http.DefaultTransport and os.Stdout.
+// The program has no options, because it is meant to be copied. So the test
+// replaces http.DefaultTransport and os.Stdout.
 func TestProgram(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("https://example.com", robotstest.Site{

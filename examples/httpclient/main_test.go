@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMain runs the program instead of the tests if HTTPCLIENT_TEST is set. So
-// TestProgram can start its own binary as the program.
+// TestMain runs the program instead of the tests if HTTPCLIENT_TEST is set.
+// TestProgram starts the test binary in this way.
 func TestMain(m *testing.M) {
 	if os.Getenv("HTTPCLIENT_TEST") != "" {
 		main()

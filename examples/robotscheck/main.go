@@ -71,7 +71,7 @@ func main() {
 	os.Exit(int(run(ctx, e, os.Args[1:])))
 }
 
-// run runs the program and returns its exit status.
+// run runs the program, flushes its output and returns its exit status.
 func run(ctx context.Context, e command.Env, args []string) command.Status {
 	status := dispatch(ctx, e, args)
 	if err := e.Stdout.Flush(); err != nil {

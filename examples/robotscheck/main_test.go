@@ -28,15 +28,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var update = flag.Bool("update", false, "write what the commands of testdata/transcripts print now into them")
 
-// A transcript is a text with commands, what each prints, and its exit status:
+// A transcript has commands. Below each command are its output and its exit
+// status, which is 1 in this example:
 //
 //	$ robotscheck lint - < robots.txt
 //	| what it prints
 //	! what it prints on standard error
 //	= 1
 //
-// In the example, the exit status is 1. All other lines are comments. Commands
-// run in testdata.
+// All other lines are comments. The commands run in the directory testdata.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) != len(commands) {
@@ -67,8 +67,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a transcript. It returns the transcript with what
-// they print now.
+// replay runs the commands of a transcript. It returns the transcript with the
+// output and exit statuses that they have now.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {
@@ -94,8 +94,8 @@ func replay(t *testing.T, transcript string) string {
 	return out.String()
 }
 
-// shellWords splits a command into words as a shell does. It knows words in
-// single quotes, and "< file" at the end for standard input.
+// shellWords splits a command into words as a shell does. It understands single
+// quotes, and "< file" at the end for standard input.
 func shellWords(command string) (words []string, stdin string) {
 	command, stdin, _ = strings.Cut(command, " < ")
 	for command = strings.TrimSpace(command); command != ""; command = strings.TrimSpace(command) {
@@ -140,8 +140,8 @@ func robotscheck(t *testing.T, stdin string, args ...string) (status command.Sta
 	return status, out.String(), errOut.String()
 }
 
-// Each command's transcript tries each flag of the command, and its help
-// mentions them.
+// The transcript of each command uses every flag of the command, and the help
+// mentions every flag.
 func TestTranscripts_TryEveryFlag(t *testing.T) {
 	for _, c := range commands {
 		transcript, err := os.ReadFile("testdata/transcripts/" + c.Name + ".txt")
@@ -218,7 +218,7 @@ func TestRun_OutputFails(t *testing.T) {
 	}
 }
 
-// Input that cannot be read is no answer.
+// If the input cannot be read, the exit status is CannotTell.
 func TestRun_InputFails(t *testing.T) {
 	t.Chdir("testdata")
 	for _, tt := range []struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // Parse parses the flags in args wherever they stand, and returns the other
-// arguments. Everything after "--" is an argument. The error is that of the
-// flag set, which may be flag.ErrHelp.
+// arguments. Everything after "--" is an argument. Parse returns the error of
+// the flag set, such as flag.ErrHelp.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
@@ -28,9 +28,9 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// advise changes the flags whose values are numbers or times. If a text is no
-// such value, the error says what to write, instead of the standard library's
-// "parse error". undo changes the flags back.
+// advise changes the flags whose values are numbers or times. If such a flag
+// gets another text, the error says what to write. The standard library says
+// only "parse error". undo changes the flags back.
 func advise(flags *flag.FlagSet) (undo func()) {
 	was := make(map[*flag.Flag]flag.Value)
 	flags.VisitAll(func(f *flag.Flag) {
@@ -58,14 +58,13 @@ func advise(flags *flag.FlagSet) (undo func()) {
 	}
 }
 
-// An advised is the value of a flag. If Set gets a text that is no such value,
-// its error is the advice.
+// An advised is the value of a flag. If Set cannot parse a text, it returns the
+// advice as the error.
 type advised struct {
 	flag.Value
 	advice string
 }
 
-// Set implements flag.Value.
 func (a advised) Set(text string) error {
 	err := a.Value.Set(text)
 	if err != nil && err.Error() == "parse error" {

@@ -31,8 +31,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// If a text is no number or no time, the error says what to write. The defaults
-// that the help shows do not change.
+// If the value of a flag is no number or no time, the error says what to write.
+// The help still shows the defaults.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
 		"-wait=5":                    "write a time such as 30s or 2h",

@@ -3,8 +3,8 @@
 // crawls.
 //
 // Package robotsmw/evidence/audit judges the requests. This package reads the
-// files and directories that the arguments name. It prints what was found as
-// JSON lines or as tables, and can also write it as a page for a browser.
+// files and directories that the arguments name. It prints the violations as
+// JSON lines or tables, and can also write a page for a browser.
 package audit
 
 import (
@@ -122,7 +122,7 @@ func run(ctx context.Context, e command.Env, o options, args []string) (command.
 	json := output.JSON(e.Stdout)
 	judge := audit.Auditor{
 		History:  history,
-		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each broken line, so that none is lost silently
+		OnBroken: func(b audit.Broken) { say("%s:%d: %v", b.Input, b.Line, b.Err) }, // name each broken line, so that none is lost unnoticed
 		OnViolation: func(v audit.Violation) {
 			if o.asJSON {
 				json.Encode(v)

@@ -96,7 +96,7 @@ func TestAudit_Status(t *testing.T) {
 	}
 }
 
-// Each line that cannot be read is named, however many there are.
+// Standard error names each line that cannot be read, however many there are.
 func TestAudit_NoLog(t *testing.T) {
 	_, stdout, stderr := try(t, map[string]string{"words": strings.Repeat("words\n", 1000)}, "", "words")
 	if n := strings.Count(stderr, "words:"); n != 1000 || !strings.Contains(stderr, "words:1000: ") {
@@ -107,7 +107,7 @@ func TestAudit_NoLog(t *testing.T) {
 	}
 }
 
-// Long lists end with what is left out.
+// Long lists are cut, and end with the number of what is missing.
 func TestAudit_LongLists(t *testing.T) {
 	var log strings.Builder
 	for n := range shownRobots + 2 {
@@ -121,7 +121,6 @@ func TestAudit_LongLists(t *testing.T) {
 	}
 }
 
-// Each kind of violation says what was wrong.
 func TestWhy(t *testing.T) {
 	at := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -142,7 +141,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// The strip of a robot has a cell for each day, which says what was on it.
+// The strip of a robot has a cell for each day. If there are too many days, a
+// cell stands for several days.
 func TestStrip(t *testing.T) {
 	first := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 	robot := &audit.RobotResult{Days: map[string]*audit.Day{
@@ -160,9 +160,8 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// The page shows the violations and how many lines were broken. Text from the
-// log never becomes HTML. With an empty log, the page says that nothing can be
-// told.
+// The page shows the violations and the number of broken lines. It escapes text
+// from the log. For an empty log, the page says that nothing can be told.
 func TestAudit_Page(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))

@@ -62,7 +62,7 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 }
 
 // readDirectory adds the *.txt files of a directory to h. The name of each file
-// is the time from which on it was in force.
+// is the time at which the file came into force.
 func readDirectory(h *audit.History, dir string) error {
 	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.txt"))
 	if err != nil {
@@ -92,8 +92,8 @@ func readDirectory(h *audit.History, dir string) error {
 }
 
 // timeOf parses the name of a file, without ".txt". The name is a time in the
-// form of RFC 3339, or as 20261120T100000Z for systems on which a name cannot
-// have colons.
+// form of RFC 3339 or, for systems that allow no colons in names, such as
+// 20261120T100000Z.
 func timeOf(name string) (time.Time, error) {
 	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
 		return t, nil

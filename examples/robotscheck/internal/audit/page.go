@@ -60,17 +60,16 @@ type kindCount struct {
 	N    int
 }
 
-// A cell is one day of a strip, or several days if a strip has more days than
-// stripCells.
+// A cell is one day of a strip. If there are more than stripCells days, a cell
+// is several days.
 type cell struct {
 	Class, Title string
 }
 
-// writePage writes the page for a browser.
 func writePage(name string, r *audit.Result) error {
 	var buf bytes.Buffer
 	if err := page.Execute(&buf, newView(r)); err != nil {
-		return err // only a mistake in the template
+		return err // only if the template is wrong
 	}
 	return os.WriteFile(name, buf.Bytes(), 0o644)
 }

@@ -134,12 +134,12 @@ func counts(of map[audit.Kind]int) (cells []string) {
 	return cells
 }
 
-// sentence describes a violation in a line.
+// sentence describes a violation in one line.
 func sentence(v audit.Violation) string {
 	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
 }
 
-// why returns the reason why a request is a violation.
+// why says what was wrong with a request.
 func why(v audit.Violation) string {
 	rule := "robots.txt was a 5xx, which forbids everything"
 	if v.Line > 0 {
@@ -160,8 +160,8 @@ func why(v audit.Violation) string {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
 
-// interval formats a time for people. If the time is not known, interval
-// returns a dash.
+// interval formats a time for people. For a time that is not known, it returns
+// a dash.
 func interval(d time.Duration, known bool) string {
 	switch {
 	case !known:
@@ -198,8 +198,8 @@ func table(w io.Writer, rows [][]string) {
 	}
 }
 
-// target returns the URL that the robot asked for. If only its path is known,
-// it returns the host, if that is known, and the path.
+// target returns the URL that the robot asked for. If only the path is known,
+// target returns the host and the path. The host may be empty.
 func target(v audit.Violation) string {
 	if strings.HasPrefix(v.URL, "/") {
 		return v.Host + v.URL
@@ -207,9 +207,9 @@ func target(v audit.Violation) string {
 	return v.URL
 }
 
-// linesOrRecords returns the number n of log lines and archive records in
-// words, such as "1 broken line or record" or "3 broken lines or records". kind
-// is the word before "line", with a space after it.
+// linesOrRecords returns a number of log lines and archive records in words,
+// such as "1 broken line or record". kind is "" or a word with a space after
+// it.
 func linesOrRecords(n int, kind string) string {
 	text := output.Count(n, kind+"line") + " or record"
 	if n != 1 {

@@ -95,7 +95,6 @@ func (b *batch) status(err error) (command.Status, error) {
 	return command.OK, nil
 }
 
-// answer answers the lines of a block.
 func (b *batch) answer(block *block) {
 	block.out = block.out[:0]
 	number := block.first
@@ -159,7 +158,7 @@ func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error)
 	return append(out, "}\n"...), v.Allowed, nil
 }
 
-// appendFailure appends the object that stands for a line without an answer.
+// appendFailure appends the object for a line that cannot be answered.
 func appendFailure(out []byte, number int, err error) []byte {
 	out = strconv.AppendInt(append(out, `{"input_line":`...), int64(number), 10)
 	out = appendString(append(out, `,"error":`...), err.Error())

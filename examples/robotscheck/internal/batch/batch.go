@@ -1,8 +1,8 @@
 // Package batch implements robotscheck batch. It answers many questions in
 // bounded memory: JSON lines in, verdicts out.
 //
-// The input is cut into blocks of lines, which workers answer in parallel. The
-// answers come out in the order of the questions.
+// Workers answer blocks of lines in parallel. The answers come out in the order
+// of the questions.
 package batch
 
 import (

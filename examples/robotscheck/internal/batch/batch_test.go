@@ -202,8 +202,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 	}
 }
 
-// If scan accepts a line, it reads the same question in it as encoding/json
-// does.
+// If scan accepts a line, it reads the same question as encoding/json.
 func FuzzQuestion(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	blockSize = 64 << 10 // how many bytes are read at a time at most, unless a line is longer
-	maxLine   = 16 << 20 // how many bytes a line has at most
+	blockSize = 64 << 10 // the most bytes to read at a time, unless a line is longer
+	maxLine   = 16 << 20 // the most bytes of a line
 )
 
 // A block is one or more complete lines and their answers.
@@ -21,10 +21,11 @@ type block struct {
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// readBlocks passes complete lines to give as soon as they are read, so no
-// answer waits for a later question. It ends early when give returns false.
+// readBlocks passes complete lines to give as soon as it has read them, so no
+// answer waits for a later question. readBlocks ends early if give returns
+// false.
 func readBlocks(in io.Reader, give func(*block) bool) error {
-	buf := make([]byte, 0, blockSize) // begins with the incomplete line at the end of the last read
+	buf := make([]byte, 0, blockSize) // begins with the incomplete last line of the last read
 	for number := 1; ; {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, len(buf))

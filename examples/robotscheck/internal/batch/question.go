@@ -10,21 +10,21 @@ import (
 )
 
 // A question is one line of a batch. It keeps the robots.txt as the JSON string
-// that the line has. This string is also the key in the cache, so a robots.txt
-// that was seen before is not decoded again.
+// of the line. The cache uses this string as its key, so a robots.txt in the
+// cache is not decoded again.
 type question struct {
-	rawRobots []byte // the robots.txt as JSON, or its path if isPath is set
+	rawRobots []byte // the robots.txt or, if isPath is set, its path, as JSON
 	isPath    bool
 	agent     []byte
 	url       []byte
-	rawAgent  []byte // agent and url as JSON strings
+	rawAgent  []byte // agent as a JSON string; rawURL is url as one
 	rawURL    []byte
 }
 
 // scan reads a question of the usual form: an object with only the known
-// members, whose agent and url have no escapes. It is many times faster than
-// decodeQuestion. For any other line, valid or not, it reports false. Then
-// decodeQuestion has to read the line.
+// members, and no escapes in agent and url. It is many times faster than
+// decodeQuestion. For any other line, scan returns false, and decodeQuestion
+// has to read the line.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line: line}
 	if !s.char('{') {
@@ -57,7 +57,7 @@ func (q *question) scan(line []byte) bool {
 		if s.char(',') {
 			continue
 		}
-		return s.char('}') && s.at == len(line) && // the line has no white space at its end
+		return s.char('}') && s.at == len(line) && // nothing may follow
 			q.rawRobots != nil && len(q.agent) > 0 && len(q.url) > 0
 	}
 }
@@ -80,8 +80,8 @@ func (q question) text() (s string, err error) {
 	return s, nil
 }
 
-// decodeQuestion reads a question of any valid form. The error says what is
-// wrong with the line.
+// decodeQuestion reads a question of any valid form. For any other line, the
+// error says what is wrong.
 func decodeQuestion(line []byte) (q question, err error) {
 	var v struct {
 		Robots, File json.RawMessage
@@ -92,7 +92,7 @@ func decodeQuestion(line []byte) (q question, err error) {
 		if errors.As(err, &syntax) {
 			return q, fmt.Errorf("no JSON object of strings: %w", err)
 		}
-		return q, errors.New("no JSON object of strings") // the error of encoding/json would name Go types
+		return q, errors.New("no JSON object of strings") // do not return the error of encoding/json, which names Go types
 	}
 	switch {
 	case v.Robots == nil && v.File == nil:
@@ -131,8 +131,8 @@ type scanner struct {
 	raw  []byte // the string that text returned last
 }
 
-// char skips spaces and tabs and then the byte c. If something else follows, or
-// the end of the line, char skips nothing and reports false.
+// char skips spaces and tabs and then the byte c. If the next byte is not c,
+// char skips nothing and returns false.
 func (s *scanner) char(c byte) bool {
 	i := s.at
 	for i < len(s.line) && (s.line[i] == ' ' || s.line[i] == '\t') {
@@ -145,8 +145,8 @@ func (s *scanner) char(c byte) bool {
 	return true
 }
 
-// text reads a string and returns it with its quotes. It does not check whether
-// what is between the quotes is valid.
+// text reads a string and returns it with its quotes. It does not check the
+// text between the quotes.
 func (s *scanner) text() (raw []byte, ok bool) {
 	if !s.char('"') {
 		return nil, false
@@ -169,8 +169,8 @@ func (s *scanner) text() (raw []byte, ok bool) {
 	}
 }
 
-// plain reads a string and returns it without its quotes. It reports false if
-// the string has escapes or control characters, or is not UTF-8.
+// plain reads a string and returns it without its quotes. ok is false if the
+// string has escapes or control characters, or is not UTF-8.
 func (s *scanner) plain() (value []byte, ok bool) {
 	raw, ok := s.text()
 	if !ok {

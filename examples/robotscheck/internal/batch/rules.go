@@ -43,8 +43,9 @@ func newRulesCache(size int64) *rulesCache {
 	return &rulesCache{half: size / 2, young: make(map[robotsKey]*cachedRobots)}
 }
 
-// rules returns the rules for a question, from the cache if they are there.
-// doubtful says why the robots.txt is doubtful (see package doubt), or is "".
+// rules returns the rules for a question, from the cache if it has them.
+// doubtful says why the robots.txt is doubtful, or is "" if it is not. See
+// package doubt.
 func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, err error) {
 	c.mu.RLock()
 	entry := c.young[robotsKey{string(q.rawRobots), q.isPath}]
@@ -79,12 +80,12 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 	return rules, entry.doubt, nil
 }
 
-// keep stores an agent's rules in the young generation, and the file too if it
-// is not there yet.
+// keep stores an agent's rules in the young generation. It also stores the
+// file, if it is not there yet.
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.young[key]; other != nil { // the file is there, perhaps from another goroutine
+	if other := c.young[key]; other != nil { // the file is there already, perhaps from another goroutine
 		entry = other
 	} else {
 		c.young[key] = entry

@@ -1,9 +1,9 @@
 // Package command is the framework for the subcommands of robotscheck.
 //
-// A subcommand is a package that exports one [Command]: its name, its help, its
-// flags and the function to run. That function gets an [Env] and returns a
-// [Status] or an error. The framework parses flags, prints help and errors, and
-// turns the result into an exit status.
+// A subcommand is a package that exports one [Command]: a name, a help text,
+// flags and a function. The function gets an [Env] and returns a [Status] or an
+// error. The framework parses flags, prints help and errors, and turns the
+// result into an exit status.
 package command
 
 import (
@@ -23,7 +23,7 @@ type Status int
 const (
 	OK         Status = 0 // allowed, clean
 	No         Status = 1 // disallowed, problems found
-	CannotTell Status = 2 // the answer could not be found
+	CannotTell Status = 2 // there is no answer
 	Doubtful   Status = 3 // there is an answer, but the file was cut or is of another kind
 )
 
@@ -39,11 +39,11 @@ type Command struct {
 }
 
 // An Action runs a command with its arguments, without the flags. If it returns
-// an error, the error is printed and the exit status is CannotTell. For a
-// [UsageError], the usage is printed too.
+// an error, [Command.Run] prints the error and returns CannotTell. If the error
+// is a [UsageError], Run prints the usage too.
 type Action func(ctx context.Context, e Env, args []string) (Status, error)
 
-// Run parses the flags among args, and runs the command or prints its help.
+// Run parses the flags in args, and runs the command or prints its help.
 func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 	flags := flag.NewFlagSet("robotscheck "+c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

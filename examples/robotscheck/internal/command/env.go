@@ -13,7 +13,7 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout *bufio.Writer // flush it before writing to Stderr
 	Stderr io.Writer
-	Base   http.RoundTripper // what sends requests
+	Base   http.RoundTripper // sends all requests
 }
 
 // ReadFile reads a file, or standard input for "-".
@@ -28,7 +28,7 @@ func (e Env) ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Open is like ReadFile, but returns a reader, for files that may be large.
+// Open opens a file, or returns standard input for "-".
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(e.Stdin), nil
@@ -36,8 +36,8 @@ func (e Env) Open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// ShownName returns the name of a file as the output shows it: "<stdin>" for
-// "-".
+// ShownName returns the name that the output shows for a file: "<stdin>" for
+// "-", and otherwise the argument itself.
 func ShownName(arg string) string {
 	if arg == "-" {
 		return "<stdin>"

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// IsURL reports whether an argument is a URL and not the name of a file.
+// IsURL reports whether an argument is a URL, rather than the name of a file.
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
-// MeantURL returns the URL that was probably meant by a text. The text begins
-// with the scheme http or https, perhaps mistyped, such as htp://, https:/ or
-// http//. For any other text, MeantURL returns "".
+// MeantURL returns the URL that the user probably meant by s, if s begins with
+// a mistyped scheme, such as htp://, https:/ or http//. For any other text, it
+// returns "".
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -31,8 +31,8 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// MeantSite returns the URL that was probably meant by a text that begins with
-// the name of a site, such as example.com/a. For any other text, it returns "".
+// MeantSite returns the URL that the user probably meant by s, if s begins with
+// the name of a site, as in example.com/a. For any other text, it returns "".
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {
@@ -42,8 +42,8 @@ func MeantSite(s string) string {
 }
 
 // CheckScheme returns a UsageError if a URL or path begins with a mistyped
-// scheme, such as htps://. No rule would match such a text, so everything would
-// seem to be allowed.
+// scheme, such as htps://. Otherwise such a target would seem to be allowed,
+// because no rule would match it.
 func CheckScheme(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	if isURL && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {

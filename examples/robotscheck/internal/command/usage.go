@@ -2,8 +2,8 @@ package command
 
 import "fmt"
 
-// A UsageError is a mistake on the command line. It is printed with the usage
-// and a reference to the help.
+// A UsageError is a mistake on the command line. Command.Run prints it with the
+// usage.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }

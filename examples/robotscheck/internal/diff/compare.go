@@ -20,11 +20,12 @@ type diff struct {
 	classes []*class
 	print   func(change)
 
-	urls, opened, closed int // how many URLs: in all, and those that opened or closed for a robot
+	urls, opened, closed int // numbers of URLs: all, opened for a robot, closed for a robot
 }
 
 // A class is a set of robots that obey the same groups, in the old file and in
-// the new one. A verdict that changes for one of them changes for all of them.
+// the new one. If a verdict changes for one robot of a class, it changes for
+// all.
 type class struct {
 	agents []string
 	rules  [2]*robotstxt.Rules
@@ -38,7 +39,6 @@ type change struct {
 	New    verdict.Verdict `json:"new"`
 }
 
-// classify sorts the robots into classes.
 func (d *diff) classify(agents []string) {
 	byGroups := make(map[string]*class)
 	for _, agent := range agents {
@@ -69,7 +69,7 @@ func (d *diff) compare(name string, in io.Reader) error {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
 			if err := command.CheckScheme(line); err != nil {
-				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w: a UsageError would print the usage
+				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because a UsageError would print the usage
 			}
 			if !strings.HasPrefix(line, "/") && !command.IsURL(line) {
 				return fmt.Errorf("%s:%d: %q: write a path that begins with \"/\", or a whole URL", name, number, line)

@@ -87,7 +87,6 @@ With -json, one object for each URL and robots that share the change:
 	},
 }
 
-// changePrinter returns a function that prints a change.
 func changePrinter(w io.Writer, asJSON bool) func(change) {
 	if asJSON {
 		enc := output.JSON(w)

@@ -1,6 +1,6 @@
-// Package doubt finds reasons to doubt a verdict: the robots.txt is longer than
-// the 500 KiB that robots read, it is not a text for robots at all, or a page
-// is not text.
+// Package doubt finds reasons to doubt a verdict. A robots.txt may be longer
+// than the 500 KiB that robots read, or not meant for robots at all. A page may
+// not be text.
 package doubt
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Help describes the result of Of. Commands that print the result as JSON have
-// it in their help.
+// Help describes the result of Of. It is part of the help of each command that
+// prints this result as JSON.
 const Help = `  doubt     why the answer is doubtful: the robots.txt is longer than the 500 KiB that are read of it, binary, in UTF-16,
             or an HTML page; absent if it is not doubtful`
 
-// Of returns a sentence that says why the robots.txt as a whole is doubtful, or
-// "" if it is not. It is fast if nothing is wrong.
+// Of returns a sentence that says why the robots.txt is doubtful, or "" if it
+// is not. Of is fast if nothing is wrong.
 func Of(text []byte) string {
 	if !suspicious(text) {
 		return ""
@@ -29,7 +29,7 @@ func Of(text []byte) string {
 }
 
 // OfPage returns a sentence that says why a page is not text, or "" if it is
-// text. It recognizes types as browsers do.
+// text. OfPage recognizes types as browsers do.
 func OfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
 	switch kind := http.DetectContentType(text); {
@@ -52,13 +52,15 @@ func message(text []byte, codes ...lint.Code) string {
 	return ""
 }
 
-// OfFetched is like Of for a text that was fetched. Such a text may be only the
-// beginning of the file, so the sentence says "at least" that many bytes.
+// OfFetched is like Of for a text that was fetched. The end of a long file is
+// not fetched, so the sentence says that the file has "at least" that many
+// bytes.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }
 
-// suspicious reports whether the text should be examined in full.
+// suspicious reports whether the linter should examine the text. It is fast,
+// because it looks only at the length and the first 1024 bytes.
 func suspicious(text []byte) bool {
 	head := text[:min(len(text), 1024)]
 	return len(text) > robotstxt.MaxSize || bytes.ContainsAny(head, "<\x00\xff\xfe") || !utf8.Valid(head) ||

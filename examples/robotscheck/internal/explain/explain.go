@@ -96,8 +96,8 @@ With -json, one object for each PATH and agent:
 }
 
 // targetsOf returns the paths and URLs to explain. The first argument names the
-// robots.txt. If there is no other, it must be the URL of a page, and that page
-// is explained.
+// robots.txt, and the others are the targets. If there is only one argument, it
+// must be the URL of a page, which is then the target.
 func targetsOf(args []string) ([]string, error) {
 	targets := args[1:]
 	if len(targets) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// withoutRule makes one rule ineffective. It changes nothing else.
+// withoutRule makes one rule ineffective and changes nothing else.
 func TestWithoutRule(t *testing.T) {
 	text := "\xef\xbb\xbfUser-agent: a\r\nallow:/\r\nUser-agent: b\rDisallow /b\nAllow: /c # why\n"
 	for line, want := range map[int]string{
@@ -49,8 +49,8 @@ func TestExplain_LargeFile(t *testing.T) {
 	}
 }
 
-// A path is disallowed if servers may take it for another one that is
-// disallowed. Explain names the other path. Google's parser judges only the
+// A path is disallowed if servers may take it for another path that is
+// disallowed. explain names the other path. Google's parser judges only the
 // path as it is written.
 func TestExplain_OtherNames(t *testing.T) {
 	s := &source.Source{Name: "robots.txt", Text: []byte("User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n")}

@@ -29,8 +29,8 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// otherDialects are the dialects whose verdicts are compared with the verdict
-// under RFC 9309.
+// otherDialects are the dialects whose verdicts explain compares with the
+// verdict of RFC 9309.
 var otherDialects = []struct {
 	dialect       robotstxt.Dialect
 	member, title string // the names for JSON and for people

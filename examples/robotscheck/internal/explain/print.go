@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// printSource prints where a fetched robots.txt comes from, and its size and
-// hash or why it is unreachable. It prints nothing about a file.
+// printSource prints the URL and status of a fetched robots.txt, and its size
+// and hash or why it is unreachable. For a local file, it prints nothing.
 func printSource(w io.Writer, s *source.Source) {
 	d := s.Decision
 	if d == nil {
@@ -88,7 +88,7 @@ func (x explanation) print(w io.Writer, s *source.Source, around int) {
 	}
 }
 
-// groupLine returns the number of the group's last user-agent line before the
+// groupLine returns the number of the group's last user-agent line above the
 // deciding rule, or 0 if there is none.
 func (x explanation) groupLine() (line int) {
 	for _, a := range x.Group {
@@ -118,15 +118,16 @@ func (x explanation) groupText() string {
 	return text
 }
 
-// A numberedLine is a line of a file, without its line end. The number 0 stands
-// for lines that are not shown.
+// A numberedLine is a line of a file, without its line end. The number 0 marks
+// a gap, where lines are not shown.
 type numberedLine struct {
 	number int
 	text   string
 }
 
-// linesAround returns the given line, as many lines before and after it as
-// around says, and the line whose number is group.
+// linesAround returns the given line, the lines around it, and the line whose
+// number is group. around says how many lines to return before and after the
+// given line.
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
@@ -139,7 +140,7 @@ func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
 		last = number
 	}
-	if n := len(shown); n > 0 && shown[n-1].text == "" { // drop an empty line at the end
+	if n := len(shown); n > 0 && shown[n-1].text == "" { // leave out an empty line at the end
 		shown = shown[:n-1]
 	}
 	return shown

@@ -1,6 +1,6 @@
 // Package identity implements robotscheck identity. It checks whether servers
-// can recognise a crawler by its signatures, and makes the files that the
-// crawler's own web server serves for this.
+// can recognise a crawler by its signatures. It also makes the key directory
+// that the crawler's own web server has to serve for this.
 package identity
 
 import (
@@ -98,8 +98,8 @@ With -json, one object:
 	},
 }
 
-// directoryURL parses the URL of a key directory, or of the origin that has
-// one. Without a scheme, it is taken for https.
+// directoryURL parses the URL of a key directory, or of the directory's origin.
+// If the scheme is missing, directoryURL takes https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		s = "https://" + s

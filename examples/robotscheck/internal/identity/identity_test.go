@@ -46,9 +46,9 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// A directory that was made ahead, and is served with the header fields of its
-// .headers file, passes the check. It fails when its signatures would expire
-// while the answer may still be cached, and after that.
+// A directory that was made in advance passes the check, if it is served with
+// the header fields of its .headers file. It fails the check when its
+// signatures have expired, or would expire in a cache.
 func TestIdentity_MadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")
@@ -118,7 +118,7 @@ func TestIdentity_JSON(t *testing.T) {
 	}
 }
 
-// A key that has not signed the directory is told from one that has.
+// The report tells keys that have signed the directory from keys that have not.
 func TestReport_NotSigned(t *testing.T) {
 	var out strings.Builder
 	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).print(&out)

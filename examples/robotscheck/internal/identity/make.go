@@ -15,16 +15,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A maker makes a key directory that a server can serve without having the
-// private keys.
+// A maker makes a key directory. The server of the directory needs no private
+// keys.
 type maker struct {
 	dir      string
-	keys     []string // the files that have the private keys
+	keys     []string // the files with the private keys
 	validity time.Duration
 }
 
-// make writes the key directory of a host. It adds the keys, the files, and the
-// time to renew them to the report.
+// make writes the key directory of a host. It adds to the report the keys, the
+// files, and the time by which to make the directory again.
 func (m *maker) make(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
 	for _, file := range m.keys {
@@ -82,8 +82,8 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginx returns the configuration with which nginx serves the file and these
-// header fields. It is to be included in a server block.
+// nginx returns configuration for a server block of nginx. With this
+// configuration, nginx serves the file with these header fields.
 func nginx(file string, header http.Header) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))

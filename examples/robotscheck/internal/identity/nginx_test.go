@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// If a real nginx includes the file that robotscheck identity wrote for it, its
-// answers pass the check.
+// robotscheck identity writes a file that nginx can include. The answers of a
+// real nginx with this file pass the check.
 func TestIdentity_RealNginx(t *testing.T) {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {

@@ -23,7 +23,7 @@ type key struct {
 	SignedUntil time.Time `json:"signed_until,omitzero"`
 }
 
-// look adds what a verifier says about a directory.
+// look adds the result of a check to the report.
 func (r *report) look(d webbotauth.DirectoryReport) {
 	r.Problems = d.Problems
 	for _, k := range d.Keys {

@@ -7,7 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A line has the number that the parser gives it, whatever the line ends are.
+// Spans numbers lines as the parser does, whatever the line ends are.
 func TestLineSpans_AreTheParsersLines(t *testing.T) {
 	for _, text := range []string{
 		"", "a", "\n", "a\nb", "a\r\nb\r\n", "a\rb\r", "\n\r\n\r\r\n", "\xef\xbb\xbfa\nb",

@@ -10,8 +10,8 @@ import (
 )
 
 // few is how many problems of one kind are shown in full. If a file has more,
-// only the first is shown, with the line numbers of the others. Of more than
-// mostLines+1 line numbers, the first mostLines are shown.
+// only the first is shown, with the line numbers of the others. Of these
+// numbers, the first mostLines are shown, or all if that is only one more.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.
@@ -34,7 +34,7 @@ func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 			k := kind{p.Code, p.Severity}
 			same := all[k]
 			if len(same) == 0 {
-				continue // the first of its kind stands for this one
+				continue // shown already, as a line number below the first of its kind
 			}
 			printProblem(w, file, p)
 			if len(same) > few {

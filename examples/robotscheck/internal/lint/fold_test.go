@@ -6,7 +6,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// Each line is named once, and at most mostLines of them.
+// linesOf names each line once, and cuts a long list.
 func TestLinesOf(t *testing.T) {
 	at := func(lines ...int) (problems []lint.Problem) {
 		for _, line := range lines {

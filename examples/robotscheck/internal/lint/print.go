@@ -21,7 +21,6 @@ type problemJSON struct {
 	Fix      string    `json:"fix,omitempty"`
 }
 
-// problemPrinter returns a function that prints the problems of a file.
 func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.Problem) {
 	one := printProblem
 	if asJSON {

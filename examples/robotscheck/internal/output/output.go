@@ -1,5 +1,5 @@
-// Package output prints what the commands have in common: JSON lines, tables,
-// counts, and text from servers.
+// Package output prints JSON lines, tables, counts and text from servers in the
+// same way for all commands.
 package output
 
 import (
@@ -18,14 +18,14 @@ func JSON(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// Table returns a writer that aligns cells, each of which ends with a tab.
-// tabwriter.AlignRight aligns all cells to the right.
+// Table returns a writer that aligns cells. Each cell must end with a tab. With
+// the flag tabwriter.AlignRight, the writer aligns cells to the right.
 func Table(w io.Writer, flags uint) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 8, 2, ' ', flags)
 }
 
-// Printable makes text from servers safe to print. It shows 400 characters of
-// the text at most, so nearly every line of a robots.txt is shown in full.
+// Printable makes text from servers safe to print. It keeps at most 400
+// characters, so nearly every line of a robots.txt is shown in full.
 func Printable(s string) string { return terminal.Printable(s, 400) }
 
 // Count returns a number with its noun: 1 file, 3,491 files.

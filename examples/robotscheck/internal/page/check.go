@@ -25,7 +25,7 @@ import (
 
 // A check says what to find out about a page.
 type check struct {
-	agent  string // "": the report is about what the page tells everybody
+	agent  string // "": report what the page tells everybody
 	header http.Header
 	links  bool
 	terms  []string // the names of RSL files
@@ -49,7 +49,6 @@ func (p *check) tokens() []string {
 	return []string{p.agent}
 }
 
-// read returns the report on a file.
 func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
 	text, err := e.ReadFile(name)
 	if err != nil {
@@ -85,7 +84,6 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 // maxPage is how many bytes of a page are read at most.
 const maxPage = 16 << 20
 
-// fetch fetches a page and returns the report on it.
 func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*report, error) {
 	u, err := command.ParseURL(rawURL)
 	if err != nil {
@@ -164,7 +162,6 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report returns the report on a page with this text.
 func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial

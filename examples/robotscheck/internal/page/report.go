@@ -35,7 +35,7 @@ type report struct {
 
 type license struct {
 	preference.License
-	Error string `json:"error,omitempty"` // why its terms are not among the uses
+	Error string `json:"error,omitempty"` // why the terms could not be read
 }
 
 type judgedLink struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// maxTerms is how many RSL files are fetched for a page at most. maxTermsSize
-// is how many bytes of each are read at most. It is more than the limit in
-// package preference, so ParseRSL can tell that a file is too long.
+// maxTerms is the most RSL files that are fetched for a page. maxTermsSize is
+// the most bytes that are read of each. It exceeds the limit of package
+// preference, so ParseRSL notices that a file is too long.
 const (
 	maxTerms     = 4
 	maxTermsSize = 2 << 20
@@ -24,7 +24,7 @@ const (
 // A termsFile is an RSL file, or why it could not be read.
 type termsFile struct {
 	*preference.RSL
-	address string // as the robots.txt or the Link names it
+	address string // as the robots.txt or the Link header gives it
 	err     error
 }
 
@@ -39,9 +39,8 @@ func errorOf(files []termsFile, address string) string {
 	return ""
 }
 
-// fetchTerms fetches the RSL files that the licences name, each once and
-// maxTerms of them at most. Robots.txt and the pace apply to them as to any
-// page.
+// fetchTerms fetches each RSL file that the licences name once, but at most
+// maxTerms files. t obeys robots.txt and keeps the pace.
 func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, licenses []preference.License) (files []termsFile) {
 	for _, l := range licenses {
 		if slices.ContainsFunc(files, func(f termsFile) bool { return f.address == l.URL }) {

@@ -15,8 +15,8 @@ func UserAgentFlag(flags *flag.FlagSet) *string {
 	return flags.String("user-agent", defaultUserAgent, "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
 }
 
-// UserAgentError returns the error about a User-Agent that does not begin with
-// a name by which a robots.txt can address the crawler.
+// UserAgentError returns the error for a User-Agent that does not begin with a
+// product token.
 func UserAgentError(userAgent string) error {
 	return command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 }

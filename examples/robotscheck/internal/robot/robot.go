@@ -1,5 +1,6 @@
-// Package robot checks and finds the names of robots: on the command line
-// (-agent, -user-agent), and in the user-agent lines of a robots.txt.
+// Package robot checks and finds the names of robots. Names stand on the
+// command line (-agent, -user-agent) and in the user-agent lines of a
+// robots.txt.
 package robot
 
 import (
@@ -41,9 +42,9 @@ func Name(s string) string {
 	return s[:end]
 }
 
-// Named returns the robots that the user-agent lines of the files name. Each is
-// there once, whatever its letter case: "*" first, and the others in the order
-// of the lines.
+// Named returns the robots that the user-agent lines of the files name. It
+// ignores letter case, and names each robot once. "*" comes first, and the
+// others in the order of the lines.
 func Named(files ...*robotstxt.File) []string {
 	var names []string
 	known := make(map[string]bool)

@@ -31,8 +31,8 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 	if err != nil {
 		return nil, robot.UserAgentError(userAgent)
 	}
-	// Check a path other than /robots.txt, which is always allowed and would
-	// not make the Checker fetch the file.
+	// The Checker allows /robots.txt without fetching it, so check another
+	// path.
 	decision, err := t.Checker().Check(ctx, u.ResolveReference(&url.URL{Path: "/"}))
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 )
 
 // A Recorder is a RoundTripper that keeps the bodies of responses, as far as
-// they were read. If a robots.txt was sent without a content coding, its body
-// is the text that a Checker obeys.
+// they are read. If a robots.txt has no content coding, its body is the text
+// that a Checker obeys.
 type Recorder struct {
 	Base http.RoundTripper
 
@@ -19,7 +19,7 @@ type Recorder struct {
 	seen []*recording
 }
 
-// A recording is what is kept of one response.
+// A recording is what the Recorder keeps of a response.
 type recording struct {
 	url    string
 	coding string
@@ -52,9 +52,9 @@ func (r *Recorder) last() *recording {
 	return r.seen[len(r.seen)-1]
 }
 
-// Text returns the body whose SHA-256 is hash, in hexadecimal, or nil if there
-// is no such body. Bodies are hashed as they were sent, so the hash of a
-// decoded text finds nothing.
+// Text returns the body with this SHA-256 (in hexadecimal), or nil if there is
+// none. Bodies are hashed as they were sent, so the hash of a decoded text
+// finds nothing.
 func (r *Recorder) Text(hash string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package source gets a robots.txt from a file, from standard input, or from a
-// URL. From a URL, it fetches the robots.txt as a crawler would.
+// URL. It fetches the robots.txt of a URL as a crawler would.
 package source
 
 import (
@@ -78,9 +78,9 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 }
 
 // Judge returns the verdict on a target. With the dialect RFC9309, it is the
-// verdict that a polite crawler acts on. A target is then also disallowed if
-// another name for it is. With another dialect, it is what that parser says
-// about the target alone.
+// verdict of a polite crawler. It is then disallowed if another name for the
+// target is disallowed. With another dialect, it is what that parser says about
+// the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v
@@ -92,8 +92,8 @@ func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.
 	return verdict.Of(rules.Match(Sent(target)))
 }
 
-// Sent returns a target as it is sent in a request: bytes that URLs cannot
-// hold, such as those of letters beyond ASCII, become percent-escapes.
+// Sent returns a target as a request has it. Bytes that URLs cannot hold, such
+// as those of letters beyond ASCII, become percent-escapes.
 func Sent(target string) string {
 	if !strings.ContainsFunc(target, escaped) {
 		return target

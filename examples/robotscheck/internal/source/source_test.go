@@ -14,8 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// For each URL, the verdict that explain shows agrees with the decision of a
-// crawler's Checker.
+// For each URL, Judge agrees with the Checker of a crawler.
 func TestFetchSource_AgreesWithTheChecker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, host := range []string{"site", "missing", "down", "moved", "named", "gone"} {

@@ -43,7 +43,7 @@ var patterns = []struct {
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
 
-// A surveyed is what is known about a file that the survey counts.
+// A surveyed has what the survey counts in one file.
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
@@ -71,7 +71,7 @@ func examine(text []byte) *surveyed {
 	}
 	f.front = newFront(f.file, f.groups)
 	for field := range f.file.Fields() {
-		if !f.fields[field.Name] { // most spellings are known already
+		if !f.fields[field.Name] { // skip ToLower for spellings that are known
 			f.fields[field.Name], f.fields[strings.ToLower(field.Name)] = true, true
 		}
 	}

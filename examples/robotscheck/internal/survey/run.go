@@ -13,17 +13,17 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// A survey reads files, which workers count in parallel.
+// A survey reads files. Its workers count them in parallel.
 type survey struct {
 	stderr io.Writer
 	live   bool // whether stderr is a terminal
 	failed int  // how many files could not be read
 
-	without map[string]int // how many answers are not files, by class, such as "4xx"
+	without map[string]int // how many answers were no file, by class of status, such as "4xx"
 }
 
 // run reads each file, gives it to one of the workers, and returns the sum of
-// what they counted.
+// their tallies.
 func (s *survey) run(ctx context.Context, eachFile func(func(name string, read func() ([]byte, error)) error) error) (*tally, error) {
 	files := make(chan []byte)
 	tallies := make([]*tally, runtime.GOMAXPROCS(0))

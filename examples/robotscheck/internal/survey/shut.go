@@ -6,9 +6,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A front says which robots may ask for "/". Its answer is that of
-// File.Rules(name).Allowed("/"), but it rarely has to compile the rules for a
-// robot. In most groups, looking at each rule by itself is enough.
+// A front says which robots may ask for "/". It gives the same answers as
+// File.Rules(name).Allowed("/"). It is faster, because it rarely compiles the
+// rules for a robot. For most groups, it looks only at each rule by itself.
 type front struct {
 	file    *robotstxt.File
 	verdict []verdict        // the verdict of each group
@@ -29,9 +29,9 @@ func newFront(file *robotstxt.File, groups []robotstxt.Group) *front {
 	for i, g := range groups {
 		f.verdict[i] = firstSight(g.Rules)
 		for _, a := range g.UserAgents {
-			// A line may stand for two names. The name ends at the first byte
-			// that no robot's name can have. A digit or a dot ends the name
-			// too, unless the robot that asks has one in its own name: see RFC
+			// A line may stand for two names. A name ends at the first byte
+			// that no robot's name can have. A digit or a dot also ends the
+			// name, unless the robot that asks has one in its own name. See RFC
 			// 9309 §2.2.1 and File.Rules.
 			if strings.HasPrefix(a.Value, "*") {
 				if a.Value != "*" {
@@ -110,9 +110,9 @@ func firstSight(rules []robotstxt.Rule) verdict {
 	return says
 }
 
-// hasWord reports whether a pattern has a letter or a digit, because it then
-// cannot match "/". If the pattern has an escape, which may stand for another
-// byte, hasWord reports false.
+// hasWord reports whether a pattern has a letter or a digit, because such a
+// pattern cannot match "/". It returns false for a pattern with an escape,
+// which may stand for another byte.
 func hasWord(pattern string) bool {
 	if strings.IndexByte(pattern, '%') >= 0 {
 		return false

@@ -2,7 +2,7 @@
 // robots.txt files have in common.
 //
 // Each worker counts some of the files in a tally of its own. The tallies are
-// added up, put in order and printed.
+// then added up, sorted and printed.
 package survey
 
 import (

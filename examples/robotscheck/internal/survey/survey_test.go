@@ -63,7 +63,6 @@ func TestSurvey_Archive(t *testing.T) {
 	}
 }
 
-// run runs the command.
 func run(t *testing.T, args ...string) (status command.Status, stdout, stderr string) {
 	var out, errOut strings.Builder
 	e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
@@ -83,7 +82,7 @@ func TestSurvey_NamesOfFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// However the files are divided among tallies, the sum is the same.
+// The sum of tallies does not depend on how the files are divided among them.
 func TestTally_Merge(t *testing.T) {
 	texts := []string{
 		"User-agent: *\nDisallow: /a*b\nDisallow: /%41$\nCrawl-delay: 5\n",

@@ -7,14 +7,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A tally is what was counted in some robots.txt files.
+// A tally has the counts of some robots.txt files.
 type tally struct {
 	files, nbytes int
-	without       map[string]int // how many answers are not files, by class, such as "4xx"
+	without       map[string]int // how many answers were no file, by class of status, such as "4xx"
 	have          map[string]int // how many files have a feature, by the feature's name
-	patterns      [][2]int       // for each pattern feature: how many rules and files have it
+	patterns      [][2]int       // for each pattern feature: how many rules and how many files have it
 	sizes         [len(sizeNames)][]int
-	worst         map[string]int // how many files, by the severity of their worst problem
+	worst         map[string]int // how many files, by the severity of a file's worst problem
 	problems      map[problemKind]problemCount
 	robots        map[string]robotCount
 }
@@ -43,7 +43,6 @@ func newTally() *tally {
 	}
 }
 
-// add counts a file.
 func (t *tally) add(text []byte) {
 	f := examine(text)
 	t.files++
@@ -103,7 +102,7 @@ func severityOf(s string) lint.Severity {
 	return lint.Info
 }
 
-// merge adds what another tally counted, except for without.
+// merge adds the counts of another tally, except for without.
 func (t *tally) merge(other *tally) {
 	t.files += other.files
 	t.nbytes += other.nbytes

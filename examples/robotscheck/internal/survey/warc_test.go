@@ -62,8 +62,7 @@ func demoInternet(t *testing.T) (records []string) {
 	return records
 }
 
-// testdata/demo.warc.gz has the robots.txt files of the demo internet as they
-// are now.
+// testdata/demo.warc.gz has the current robots.txt files of the demo internet.
 func TestSurvey_DemoArchive(t *testing.T) {
 	const name = "../../testdata/demo.warc.gz"
 	want := demoInternet(t)
@@ -87,7 +86,7 @@ func TestSurvey_DemoArchive(t *testing.T) {
 	}
 }
 
-// members compresses each record by itself, as WARC files do.
+// members compresses each record separately, as in WARC files.
 func members(records ...string) []byte {
 	var b bytes.Buffer
 	for _, record := range records {
@@ -98,8 +97,8 @@ func members(records ...string) []byte {
 	return b.Bytes()
 }
 
-// A WARC file is surveyed like the files in it. This holds for a compressed one
-// too, and for one in a directory.
+// A survey of a WARC file counts the same as a survey of the files in it. The
+// WARC file may be compressed or in a directory.
 func TestSurvey_WARC(t *testing.T) {
 	a, b, c := "User-agent: *\nDisallow: /a\n", "User-agent: bot\nDisallow: /\n", "User-agent: *\nAllow: /\n"
 	var records []string

@@ -1,5 +1,5 @@
-// Package verdict puts what a robots.txt says about one target into JSON and
-// into words.
+// Package verdict represents what a robots.txt says about one target, in JSON
+// and in words.
 package verdict
 
 import (
@@ -24,7 +24,8 @@ type Verdict struct {
 	Resolved string `json:"resolved,omitempty"`
 }
 
-// Help describes a Verdict. The commands that print one have it in their help.
+// Help describes a Verdict. It is part of the help of each command that prints
+// one.
 const Help = `  allowed   true or false
   reason    "rule" (a rule decides), "no-match" (no rule of the group matches), "empty-group", "no-group" (none for this
             robot nor for "*"), "robots-txt" (/robots.txt is always allowed), "too-much-work" (rules made to be
@@ -34,7 +35,7 @@ const Help = `  allowed   true or false
   resolved  the other path that servers may take the URL for, if the rule disallows that: "/private/" for
             "/x/../private/"`
 
-// reasons has for each reason of robotstxt the equal reason of robotsmw.
+// reasons maps each reason of robotstxt to the equal reason of robotsmw.
 var reasons = [...]robotsmw.Reason{
 	robotstxt.NoGroup:     robotsmw.NoGroup,
 	robotstxt.EmptyGroup:  robotsmw.EmptyGroup,
@@ -44,9 +45,9 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
-// Judge returns the verdict on a target, as robotsmw.Checker would. Servers may
-// take an allowed target for another path that is disallowed. Then the verdict
-// is that on the other path.
+// Judge returns the verdict on a target, as robotsmw.Checker would. If servers
+// may take an allowed target for another path that is disallowed, the verdict
+// is the one on the other path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
 	v := Of(m)

@@ -11,8 +11,8 @@ import (
 
 const host = "https://example.com"
 
-// checked returns a function that returns what a Checker decides about a path
-// of host. ok is false if the path would not be sent as it is written.
+// checked returns a function that asks a Checker about a path of host. ok is
+// false if net/http would not send the path as it is written.
 func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
@@ -24,7 +24,7 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 	}
 	return func(target string) (robotsmw.Decision, bool) {
 		u, err := url.Parse(host + target)
-		if err != nil || u.RequestURI() != target { // the URL would not be sent as it is written
+		if err != nil || u.RequestURI() != target {
 			return robotsmw.Decision{}, false
 		}
 		d, err := checker.Check(context.Background(), u) // with Override, Check fetches nothing
@@ -88,7 +88,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// Each reason has words of its own.
+// Why has different words for each reason.
 func TestVerdict_Why(t *testing.T) {
 	words := make(map[string]robotsmw.Reason)
 	for _, reason := range []robotsmw.Reason{
