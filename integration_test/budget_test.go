@@ -106,7 +106,7 @@ func notAtMidnight(t *testing.T) {
 	}
 }
 
-// waitUntilQuiet waits until no request has come for the time long.
+// waitUntilQuiet waits until no request has come for the duration long.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()
@@ -114,7 +114,6 @@ func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	}
 }
 
-// used returns how many requests each host got and how many bytes it sent.
 func (w *chaosWeb) used() map[string]struct{ requests, bytes int } {
 	w.mu.Lock()
 	defer w.mu.Unlock()

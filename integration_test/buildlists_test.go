@@ -81,8 +81,8 @@ func linesOf(list string) lines {
 	return l
 }
 
-// requiredBy returns the modules that a module requires if it imports only this
-// package. Our own module is left out.
+// requiredBy returns the modules, besides ours, that a user of a package must
+// require.
 func requiredBy(t *testing.T, imported string) []string {
 	t.Helper()
 	root, err := filepath.Abs("..")

@@ -98,7 +98,7 @@ func (w *chaosWeb) unanswered(process string) int {
 	return n
 }
 
-// audit checks the log after a crawl in which the processes in killed were
+// audit checks the log after a crawl. killed has the processes that were
 // killed. Each page must have been fetched, and no other URL.
 //
 // A page may be fetched again only if a killed process had it. A process asks a
@@ -191,7 +191,6 @@ func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	return soonest, most
 }
 
-// start starts a spider that crawls this web.
 func (w *chaosWeb) start(t *testing.T, binary, proxy, name string, flags ...string) *chaosProcess {
 	t.Helper()
 	p := &chaosProcess{name: "ExampleBot/1.0 (" + name + ")"}
@@ -241,8 +240,8 @@ func (p *chaosProcess) wait(t *testing.T) {
 	}
 }
 
-// waitFor waits until there have been this many requests, or until the time is
-// over.
+// waitFor waits until there have been this many requests, but not longer than
+// most.
 func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 	for deadline := time.Now().Add(most); w.requests() < requests && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
@@ -320,7 +319,8 @@ func resumeAfterKills(t *testing.T, binary string) {
 }
 
 // Several processes share a crawl. At random moments the test kills one of them
-// and starts another. The others must fetch every page and end by themselves.
+// and starts another. The crawl must still fetch every page, and the last
+// processes must end by themselves.
 func fleetUnderKills(t *testing.T, binary string) {
 	web := &chaosWeb{hosts: 16, pages: 240, latency: 10 * time.Millisecond}
 	members, workers, kills := 3, 8, 5

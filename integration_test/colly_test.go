@@ -81,7 +81,6 @@ func collyAllowed(path string) bool {
 	return strings.HasPrefix(path, "/private/open/") || !strings.HasPrefix(path, "/private/") && !strings.HasSuffix(path, ".pdf")
 }
 
-// log returns the paths that were requested, sorted.
 func (s *collySite) log() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,6 @@ func (s *collySite) log() []string {
 	return paths
 }
 
-// forward starts an HTTP proxy and returns its URL.
 func forward(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := r.Clone(r.Context())
@@ -115,7 +113,7 @@ func forward(t *testing.T) string {
 }
 
 // collyShapes are typical colly crawlers. Each calls attach twice: before it
-// sets up its collector, and again (with late) just before it crawls.
+// sets up its collector, and with late just before it crawls.
 var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(c *colly.Collector, late bool)){
 	"asynchronous, with proxies": func(t *testing.T, sites []*collySite, attach func(*colly.Collector, bool)) {
 		c := colly.NewCollector(colly.Async())

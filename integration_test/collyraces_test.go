@@ -126,7 +126,6 @@ func TestColly_RaceProgram(t *testing.T) {
 	fmt.Printf("crawled %d pages\n", len(sites[0].log())+len(sites[1].log()))
 }
 
-// A collyRace is a race that the detector reported.
 type collyRace struct {
 	program string
 	when    string // when Courtesy was attached: "plain" (never), "early" or "late"

@@ -213,7 +213,6 @@ func TestDecisions_HaveTests(t *testing.T) {
 	}
 }
 
-// testsOf returns the names of a package's tests.
 func testsOf(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

@@ -57,7 +57,8 @@ func audit(t *testing.T, args ...string) (r auditResult) {
 	return r
 }
 
-// By the server's log and by the crawler's own record, a crawl broke no rule.
+// An audit of the server's log and an audit of the crawler's record both find
+// that a crawl broke no rule.
 func TestNginx_Audit(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -97,8 +98,8 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// An audit follows each decision in a record and agrees with it, however odd
-// the robots.txt and the URL are.
+// An audit repeats each decision in a record and gets the same result, however
+// odd the robots.txt and the URL are.
 func TestAuditOfOddDecisions(t *testing.T) {
 	t.Parallel()
 	agents := strings.Repeat("User-agent: ExampleBot/2\n", 20) // more lines than the record keeps of a group

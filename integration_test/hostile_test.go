@@ -321,7 +321,6 @@ func (w *hostileWeb) close() {
 	w.served.Wait()
 }
 
-// house has what the process uses now.
 type house struct {
 	heap        uint64
 	goroutines  int
@@ -437,7 +436,6 @@ func TestHostileServers(t *testing.T) {
 			}
 		})
 	}
-	// most is the most that the process uses during the crawl.
 	var most house
 	workers.Go(func() {
 		for tick := time.NewTicker(max(soak/20, time.Second)); ; {

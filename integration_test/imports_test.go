@@ -178,7 +178,6 @@ func isFree(name string) bool {
 	return slices.Contains(free, top)
 }
 
-// goList runs go list -json in the module's root.
 func goList(t *testing.T, args ...string) []goPackage {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...)

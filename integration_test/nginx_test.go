@@ -228,7 +228,7 @@ func TestNginx_Client(t *testing.T) {
 	log := nginx.stop(t)
 	want := maps.Clone(nginxPages)
 	want["GET /busy"] = 1                  // this crawler does not try again
-	want["GET /docs/"] = 2                 // once by the link, once by the redirect of /moved
+	want["GET /docs/"] = 2                 // found by a link, and by the redirect of /moved
 	want["GET /only-from-hidden.html"] = 1 // in the queue from the start, and not disallowed
 	delete(want, "GET /docs/page.html")    // this crawler does not find relative links
 	auditNginx(t, log, want)
@@ -252,7 +252,6 @@ func TestNginx_HTTPClientExample(t *testing.T) {
 	auditNginx(t, nginx.stop(t), map[string]int{"GET /robots.txt": 1, "GET /docs/": 1})
 }
 
-// nginxServer is a running nginx that serves the test site.
 type nginxServer struct {
 	url  string
 	log  string // path of the access log
@@ -263,7 +262,6 @@ type nginxServer struct {
 // auditLog returns the path of the log for robotscheck audit.
 func (s *nginxServer) auditLog() string { return s.log + ".audit" }
 
-// nginxRequest is a line of the access log.
 type nginxRequest struct {
 	start     time.Time
 	status    int
@@ -360,7 +358,6 @@ func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	return log
 }
 
-// auditNginx compares the requests in the log with the expected ones.
 func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	t.Helper()
 	got := make(map[string]int)

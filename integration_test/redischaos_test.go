@@ -31,7 +31,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// chaos configures a member of the fleet, through its environment.
+// chaos is the configuration of a member of the fleet. The member gets it
+// through its environment.
 type chaos struct {
 	Member   int
 	Hosts    int
@@ -94,8 +95,8 @@ func (c chaos) crawl() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for host := range c.Hosts {
-		// On a busy machine the report may be late. The time in it is not: the
-		// Limiter has set it.
+		// On a busy machine the report may be late. But the time in the report
+		// is right, because the Limiter sets it.
 		traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 			fmt.Printf("%d %d\n", host, at.UnixNano())
 		}})
@@ -138,7 +139,7 @@ type chaosFleet struct {
 	others  []*redisserver.Server // replicas or cluster nodes
 	members []*chaosMember
 	stalls  *metronome
-	clock   string // the path of a file that sets the server's clock; "": a right clock
+	clock   string // the path of a file that shifts the server's clock; "": none
 
 	mu     sync.Mutex
 	starts []chaosStart
@@ -225,7 +226,8 @@ type metronome struct {
 	stalls [][2]int64 // begin and end of each stall, in Unix ns; the oldest are dropped
 }
 
-// maxStalls is how many stalls a metronome keeps. They cover some minutes.
+// maxStalls is how many stalls a metronome keeps. Even on a busy machine, they
+// cover some minutes.
 const maxStalls = 1 << 16
 
 func startMetronome(t testing.TB) *metronome {
@@ -770,7 +772,6 @@ time_t time(time_t *t) {
 }
 `
 
-// startWithClock starts a server with a clock that setClock can set.
 func startWithClock(f *chaosFleet) {
 	dir := f.TempDir()
 	f.clock = filepath.Join(dir, "clock")

@@ -22,7 +22,6 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// joinFleet returns a member of a fleet on the server.
 func joinFleet(t testing.TB, server *redisserver.Server, opts redislimit.Options, change ...func(*redis.UniversalOptions)) *redislimit.Fleet {
 	t.Helper()
 	if opts.Logger == nil {
@@ -50,8 +49,8 @@ func warm(t testing.TB, l *politeness.Limiter) {
 	g.Done(ok200)
 }
 
-// The commands, keys and channels in the package's doc are enough. If a right
-// is missing, the error says so.
+// An ACL user needs only the commands, keys and channels in the doc of
+// redislimit. If a right is missing, the error says so.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -114,8 +113,8 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	waitFor(t, "the hosts are not given back", func() bool { return l.Stats().Owned == 0 })
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
-	// A hash of the same names without values costs as much for names and
-	// buckets.
+	// A hash with the same names and no values shows what names and buckets
+	// cost.
 	for i := range int64(hosts) {
 		admin.HSet(t.Context(), "names", numberedHost(i).Host, "")
 	}
@@ -308,7 +307,6 @@ func numberedHost(i int64) *url.URL {
 	return &url.URL{Scheme: "http", Host: fmt.Sprintf("host-%07d.example", i)}
 }
 
-// commandCalls returns how often the server has run the command.
 func commandCalls(t testing.TB, client redis.UniversalClient, command string) float64 {
 	t.Helper()
 	stats, err := client.Info(context.Background(), "commandstats").Result()
@@ -322,7 +320,7 @@ func commandCalls(t testing.TB, client redis.UniversalClient, command string) fl
 }
 
 // BenchmarkRedisLimit64Waiters measures the first requests to many hosts, as in
-// a broad crawl. Each processor has 32 goroutines.
+// a broad crawl. There are 32 goroutines for each processor.
 func BenchmarkRedisLimit64Waiters(b *testing.B) {
 	server := redisserver.Start(b)
 	l := &politeness.Limiter{Fleet: joinFleet(b, server, redislimit.Options{})}
@@ -351,7 +349,6 @@ func BenchmarkRedisLimit64Waiters(b *testing.B) {
 	b.ReportMetric((commandCalls(b, admin, "evalsha")-before)/float64(b.N), "calls/grant")
 }
 
-// cpu returns the processor time that this process and the server have used.
 func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration) {
 	t.Helper()
 	ours, err := processorTime()

@@ -19,8 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// How long a call to Redis may take: patient if a busy machine should not fail
-// the call, impatient if Redis is not expected to answer.
+// These are timeouts of calls to Redis. With patient, calls succeed even on a
+// busy machine. With impatient, a test of a Redis that does not answer takes
+// little time.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -66,7 +67,7 @@ func TestRedisStorePrefixes(t *testing.T) {
 	}
 }
 
-// The commands in the package's doc are enough.
+// An ACL user needs only the commands in the doc of redisstore.
 func TestRedisStoreNeedsFewRights(t *testing.T) {
 	server := redisserver.Start(t)
 	acl := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
@@ -152,9 +153,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	const hosts = 12
 	web := forbiddenWeb(hosts)
 	before := 0
-	// Six members start, and then two more. A member says so if it had to do
-	// without a slow Redis. Still more members would make Redis slow on a small
-	// machine.
+	// Six members start, and then two more. With more members, Redis would be
+	// slow on a small machine. A member that has to do without Redis logs this.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)

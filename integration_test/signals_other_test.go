@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// This system has no signals that stop a process and let it go on. To send one
-// of these is an error.
+// This system has no signals that stop a process and let it go on. Sending one
+// of these constants is an error.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)
 
 // processorTime returns an error: this system does not tell the time.

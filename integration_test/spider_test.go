@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Ctrl-C ends a crawl at once, and its summary is still printed.
+// Ctrl-C ends a crawl at once. The spider still prints its summary.
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")

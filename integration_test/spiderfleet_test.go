@@ -60,8 +60,8 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 }
 
 // moves counts the requests to hosts that were asked before (visits). It also
-// counts the visits by another process than the one before (moves). owners has
-// the hosts that each process was the last to ask.
+// counts the visits by another process than the one before (moves). owners has,
+// for each process, the hosts that this process was the last to ask.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

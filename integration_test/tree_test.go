@@ -41,7 +41,8 @@ func TestTopLevel(t *testing.T) {
 
 // nestedModules have a go.mod of their own, each for the given reason. So users
 // do not get requirements that only these modules need. The go command does not
-// enter them from the root, so .ci/run vets, builds and tests each of them.
+// enter these modules from the root, so .ci/run vets, builds and tests each of
+// them.
 var nestedModules = map[string]string{
 	"integration_test/peers":                                 "other people's parsers and retries",
 	"integration_test/peers/prometheus":                      "a Prometheus exporter, with its 20 modules",
@@ -88,8 +89,8 @@ func TestOneModule(t *testing.T) {
 	}
 }
 
-// Users get every module that this one requires into their build list, or at
-// least into their go.sum.
+// Every module that this one requires is in the build list of its users, or at
+// least in their go.sum.
 func TestFewRequirements(t *testing.T) {
 	const most = 10
 	var direct []string

@@ -81,7 +81,6 @@ func run(ctx context.Context, e command.Env, args []string) command.Status {
 	return status
 }
 
-// dispatch finds the command that args name and runs it, or prints help.
 func dispatch(ctx context.Context, e command.Env, args []string) command.Status {
 	if len(args) == 0 {
 		printOverview(e.Stderr)

@@ -68,7 +68,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // replay runs the commands of a transcript. It returns the transcript with the
-// output and exit statuses that they have now.
+// current output and exit statuses.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {

@@ -55,7 +55,6 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// room returns the index of the file that contains pos.
 func (h *House) room(p *Package, pos token.Pos) int {
 	n, _ := slices.BinarySearch(h.Rooms, filepath.Base(p.Fset.Position(pos).Filename))
 	return n

@@ -20,7 +20,7 @@ import (
 
 // A Package is one package of the module, parsed and type-checked.
 type Package struct {
-	Path  string // its import path
+	Path  string // the import path
 	Name  string // the path relative to the module
 	Main  bool
 	Test  bool // whether go list -test made this variant of the package
@@ -91,7 +91,7 @@ func load(tests bool) ([]*Package, error) {
 	var packages []*Package
 	for _, l := range all {
 		if l.Module == nil || !l.Module.Main || strings.HasSuffix(l.ImportPath, ".test") {
-			continue // another module's, or the generated main package of a test
+			continue // a package of another module, or the generated main package of a test
 		}
 		p, err := check(l, exports)
 		if err != nil {
@@ -103,7 +103,6 @@ func load(tests bool) ([]*Package, error) {
 	return packages, nil
 }
 
-// moduleRoot returns the directory of the main module's go.mod.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

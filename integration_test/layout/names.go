@@ -99,7 +99,6 @@ func usedNames(packages []*Package) map[string]bool {
 	return used
 }
 
-// isExample reports whether decl is an Example function.
 func isExample(decl ast.Decl) bool {
 	f, ok := decl.(*ast.FuncDecl)
 	return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")

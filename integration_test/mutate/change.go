@@ -160,7 +160,6 @@ func isText(n *ast.BinaryExpr) bool {
 	return false
 }
 
-// lineAt returns the line of src that contains offset.
 func lineAt(src []byte, offset int) string {
 	begin := bytes.LastIndexByte(src[:offset], '\n') + 1
 	end := bytes.IndexByte(src[offset:], '\n')

@@ -4,11 +4,11 @@
 //	.ci/mutate                    300 changes, within 30 minutes
 //	.ci/mutate -n 50 -seed 7 -only politeness
 //
-// It prints each change that no test noticed, with its reason in explained.go,
-// and finally how many there were. The exit status is 1 if more than 5 in 100
-// changes went unnoticed, or if one of them is not explained. The files of the
-// tree are not modified: the go command compiles a changed copy in place of one
-// file (-overlay).
+// It prints each change that no test noticed, with the reason that explained.go
+// gives. At the end it prints how many there were. The exit status is 1 if more
+// than 5 in 100 changes went unnoticed, or if one of them is not explained. The
+// files of the tree are not modified: the go command compiles a changed copy in
+// place of one file (-overlay).
 //
 // A change that survives shows that a test is missing or that some code is
 // unnecessary. If neither is true, say why in explained.go.
@@ -120,7 +120,6 @@ func sound(ctx context.Context, root string, all []change) error {
 	return nil
 }
 
-// An outcome is the result of trying a change.
 type outcome int
 
 const (
@@ -222,7 +221,6 @@ func (t *tally) report() bool {
 	return t.unexplained == 0 && t.survivors*100 <= t.tried*tolerated
 }
 
-// moduleRoot returns the directory of the main module's go.mod.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

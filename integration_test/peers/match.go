@@ -63,5 +63,4 @@ func (m matchWorkload) matchers() (ours, temoto func()) {
 		}
 }
 
-// kept returns how many bytes of memory Courtesy's rules use.
 func (m matchWorkload) kept() int { return courtesy.Parse([]byte(m.robots)).Rules("ExampleBot").Size() }

@@ -101,7 +101,6 @@ func (o outsider) buildGo(dir string) error {
 	return command("go", "build", "-overlay", file, "-o", o.path, "./outside/"+o.name)
 }
 
-// buildGoogle builds the runner for Google's parser, with the system's Abseil.
 func (o outsider) buildGoogle(dir string) error {
 	body, err := runners.ReadFile("runners/google.cc")
 	if err != nil {

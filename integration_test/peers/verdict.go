@@ -11,13 +11,11 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A verdictCount counts how many verdicts of a parser are right.
 type verdictCount struct {
 	name               string
 	right, errors, all int
 }
 
-// A parser decides whether a robot may fetch a URL.
 type parser struct {
 	name    string
 	allowed func(robots, agent, url string) (bool, error)

@@ -41,7 +41,6 @@ func literalPath(rng *rand.Rand) string {
 	}
 }
 
-// wildPattern makes a pattern with wildcards in the middle.
 func wildPattern(rng *rand.Rand) string {
 	switch rng.IntN(5) {
 	case 0:
@@ -66,7 +65,6 @@ func aimedAt(rng *rand.Rand, pattern string) string {
 	return url + word(rng)
 }
 
-// crawlURL makes a random URL that need not match any pattern.
 func crawlURL(rng *rand.Rand) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -81,7 +79,7 @@ func crawlURL(rng *rand.Rand) string {
 }
 
 // crawl makes a workload with these numbers of literal and wildcard rules, and
-// with 200 URLs. About 30% of the URLs match a rule.
+// with 200 URLs. About 30% of the URLs are made to match a rule.
 func crawl(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}

@@ -1,5 +1,5 @@
 // Package retries shows how to combine Courtesy with go-retryablehttp. It
-// contains only examples and tests. From the outside in:
+// contains only examples and tests. The order, from the outside in, is
 //
 //	robots → cache → retries → politeness → http.Transport
 //

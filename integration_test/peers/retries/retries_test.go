@@ -99,8 +99,8 @@ func Example_retriesOutside() {
 	// Output: true 1
 }
 
-// With the default CheckRetry, a refusal is repeated. Each time the answer
-// comes from memory, and nothing is sent.
+// With the default CheckRetry, the client tries again after a refusal. Courtesy
+// then refuses from memory and sends nothing.
 func TestRetriesOutsideRepeatARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()

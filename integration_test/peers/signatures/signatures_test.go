@@ -124,7 +124,6 @@ var targets = []string{
 // an HTTP/2 connection to a host with capitals outside ASCII.
 const capitals = "https://BÜCHER.example/"
 
-// targetsFor returns the targets that net/http can fetch.
 func targetsFor(http2 bool) []string {
 	if http2 {
 		return targets
@@ -160,8 +159,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// Signatures are valid without robotsmw too. The hosts are then as the caller
-// wrote them.
+// Signatures are valid without robotsmw too. Without it, hosts stay as the
+// caller wrote them.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -225,8 +224,8 @@ func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast in
 	}
 }
 
-// forgeries yields copies of the request, each with another signed byte
-// changed, and a name for the change.
+// forgeries yields copies of the request. In each copy, another signed byte is
+// changed. The string says which byte.
 func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	return func(yield func(string, *http.Request) bool) {
 		each := func(what, value string, set func(forged *http.Request, value string) bool) bool {
@@ -261,10 +260,10 @@ func forgeries(r *http.Request) func(yield func(string, *http.Request) bool) {
 	}
 }
 
-// other returns a byte that differs from c in meaning too.
+// other returns a byte that is neither equal nor equivalent to c.
 func other(c byte) string {
 	switch {
-	case strings.IndexByte("AQgw", c) >= 0: // only two bits of a signature's last digit count
+	case strings.IndexByte("AQgw", c) >= 0: // only two bits of a signature's last base64 digit count
 		return string("QgwA"[strings.IndexByte("AQgw", c)])
 	case c == '9':
 		return "8"

@@ -107,7 +107,7 @@ func TestAudit_NoLog(t *testing.T) {
 	}
 }
 
-// Long lists are cut, and end with the number of what is missing.
+// A long list is cut, and ends with the number of the missing entries.
 func TestAudit_LongLists(t *testing.T) {
 	var log strings.Builder
 	for n := range shownRobots + 2 {

@@ -92,8 +92,8 @@ func readDirectory(h *audit.History, dir string) error {
 }
 
 // timeOf parses the name of a file, without ".txt". The name is a time in the
-// form of RFC 3339 or, for systems that allow no colons in names, such as
-// 20261120T100000Z.
+// form of RFC 3339. Some systems allow no colons in names, so the form
+// 20261120T100000Z is accepted too.
 func timeOf(name string) (time.Time, error) {
 	if t, err := time.Parse("20060102T150405Z0700", name); err == nil {
 		return t, nil
@@ -101,7 +101,6 @@ func timeOf(name string) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, name)
 }
 
-// escapeGlob escapes the characters that have a meaning for filepath.Glob.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

@@ -36,15 +36,14 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // pageRobots is how many robots a page shows at most.
 const pageRobots = 200
 
-// A view is the data that the page's template shows.
 type view struct {
 	Result *audit.Result
 	Style  template.CSS
 	Robots []robotView
 	More   int // how many robots are not shown
 	Notes  []string
-	From   string // the first day that the page shows; To is the last day
-	To     string
+	From   string // the first day that the page shows
+	To     string // the last day that the page shows
 }
 
 type robotView struct {

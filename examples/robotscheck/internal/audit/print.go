@@ -139,7 +139,6 @@ func sentence(v audit.Violation) string {
 	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
 }
 
-// why says what was wrong with a request.
 func why(v audit.Violation) string {
 	rule := "robots.txt was a 5xx, which forbids everything"
 	if v.Line > 0 {

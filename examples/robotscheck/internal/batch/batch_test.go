@@ -234,7 +234,6 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// BenchmarkBatch answers 100,000 questions about 50 files.
 func BenchmarkBatch(b *testing.B) {
 	lines, allowed := questions(b, 100000, true)
 	b.SetBytes(int64(len(lines)))

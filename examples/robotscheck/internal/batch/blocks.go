@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	blockSize = 64 << 10 // the most bytes to read at a time, unless a line is longer
-	maxLine   = 16 << 20 // the most bytes of a line
+	blockSize = 64 << 10 // the greatest number of bytes in one read, unless a line is longer
+	maxLine   = 16 << 20 // the greatest length of a line in bytes
 )
 
 // A block is one or more complete lines and their answers.

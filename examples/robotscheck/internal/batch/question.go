@@ -17,8 +17,8 @@ type question struct {
 	isPath    bool
 	agent     []byte
 	url       []byte
-	rawAgent  []byte // agent as a JSON string; rawURL is url as one
-	rawURL    []byte
+	rawAgent  []byte // agent as a JSON string
+	rawURL    []byte // url as a JSON string
 }
 
 // scan reads a question of the usual form: an object with only the known
@@ -72,7 +72,8 @@ func (q question) robots() ([]byte, error) {
 	return []byte(text), err
 }
 
-// text decodes rawRobots. If it is not a string, text returns an error.
+// text decodes rawRobots. If rawRobots is not a JSON string, text returns an
+// error.
 func (q question) text() (s string, err error) {
 	if err := json.Unmarshal(q.rawRobots, &s); err != nil || q.rawRobots[0] != '"' {
 		return "", errors.New(`"robots" or "file" is no JSON string`)

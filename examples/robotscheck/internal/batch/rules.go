@@ -81,7 +81,7 @@ func (c *rulesCache) rules(q *question) (_ *robotstxt.Rules, doubtful string, er
 }
 
 // keep stores an agent's rules in the young generation. It also stores the
-// file, if it is not there yet.
+// file, unless the young generation has the file already.
 func (c *rulesCache) keep(key robotsKey, entry *cachedRobots, agent string, rules *robotstxt.Rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

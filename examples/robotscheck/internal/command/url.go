@@ -11,8 +11,8 @@ import (
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
 // MeantURL returns the URL that the user probably meant by s, if s begins with
-// a mistyped scheme, such as htp://, https:/ or http//. For any other text, it
-// returns "".
+// http or https, perhaps mistyped, as in htp://, https:/ or http//. For any
+// other text, it returns "".
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {

@@ -14,7 +14,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A diff compares two robots.txt files.
 type diff struct {
 	sources [2]*source.Source
 	classes []*class
@@ -62,7 +61,6 @@ func (d *diff) classify(agents []string) {
 	}
 }
 
-// compare reads URLs and prints the changed verdicts.
 func (d *diff) compare(name string, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for number := 1; ; number++ {

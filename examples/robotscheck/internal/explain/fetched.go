@@ -17,7 +17,6 @@ type fetched struct {
 	SHA256  string    `json:"sha256,omitempty"`
 }
 
-// fetchedHelp describes the type fetched.
 const fetchedHelp = `  fetched   for a URL, how its robots.txt was fetched: status, from (the URL after redirects), time, expires, cause,
             next_try, sha256`
 

@@ -97,7 +97,6 @@ func nginx(file string, header http.Header) string {
 	return b.String()
 }
 
-// quote returns s as a string in nginx's configuration.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -71,7 +71,6 @@ func TestIdentity_RealNginx(t *testing.T) {
 	}
 }
 
-// withoutTLS sends requests for https URLs over plain http.
 type withoutTLS struct{ base http.RoundTripper }
 
 func (w withoutTLS) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -23,7 +23,6 @@ type key struct {
 	SignedUntil time.Time `json:"signed_until,omitzero"`
 }
 
-// look adds the result of a check to the report.
 func (r *report) look(d webbotauth.DirectoryReport) {
 	r.Problems = d.Problems
 	for _, k := range d.Keys {

@@ -11,7 +11,8 @@ import (
 
 // few is how many problems of one kind are shown in full. If a file has more,
 // only the first is shown, with the line numbers of the others. Of these
-// numbers, the first mostLines are shown, or all if that is only one more.
+// numbers, the first mostLines are shown. If there is only one more, it is
+// shown too.
 const few, mostLines = 3, 12
 
 // A kind identifies the problems that are shown together.

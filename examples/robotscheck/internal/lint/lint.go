@@ -113,7 +113,6 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
-// findings says how many problems of each severity were found.
 func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {

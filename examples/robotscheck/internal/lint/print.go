@@ -36,7 +36,6 @@ func problemPrinter(w io.Writer, asJSON bool) func(file string, problems []lint.
 	}
 }
 
-// printProblem prints a problem for a person.
 func printProblem(w io.Writer, file string, p lint.Problem) {
 	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%v]\n", file, cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, output.Printable(p.Message), p.Severity)
 	if p.Fix == "" {

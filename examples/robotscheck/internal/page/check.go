@@ -23,7 +23,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// A check says what to find out about a page.
 type check struct {
 	agent  string // "": report what the page tells everybody
 	header http.Header

@@ -94,7 +94,6 @@ func restrictions(d robotsmeta.Directives) []string {
 	return all
 }
 
-// addLinks adds the page's links, and whether each may be followed.
 func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) error {
 	page, err := pagelinks.FromHTML(ctx, text, u, says, pagelinks.Options{Checker: checker})
 	if err != nil {

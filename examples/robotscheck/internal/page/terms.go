@@ -13,9 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// maxTerms is the most RSL files that are fetched for a page. maxTermsSize is
-// the most bytes that are read of each. It exceeds the limit of package
-// preference, so ParseRSL notices that a file is too long.
+// maxTerms is the greatest number of RSL files to fetch for a page.
+// maxTermsSize is the greatest number of bytes to read of a file. It exceeds
+// the limit of package preference, so ParseRSL notices that a file is too long.
 const (
 	maxTerms     = 4
 	maxTermsSize = 2 << 20
@@ -39,8 +39,8 @@ func errorOf(files []termsFile, address string) string {
 	return ""
 }
 
-// fetchTerms fetches each RSL file that the licences name once, but at most
-// maxTerms files. t obeys robots.txt and keeps the pace.
+// fetchTerms fetches the RSL files that the licences name: each file once, and
+// at most maxTerms files. t obeys robots.txt and keeps the pace.
 func fetchTerms(ctx context.Context, t http.RoundTripper, page *url.URL, licenses []preference.License) (files []termsFile) {
 	for _, l := range licenses {
 		if slices.ContainsFunc(files, func(f termsFile) bool { return f.address == l.URL }) {

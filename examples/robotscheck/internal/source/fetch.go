@@ -15,7 +15,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// fetch fetches the robots.txt of a URL's origin.
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {
 	u, err := command.ParseURL(rawURL)
 	if err != nil {

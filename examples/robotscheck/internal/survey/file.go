@@ -55,7 +55,6 @@ type surveyed struct {
 	longest int // how many bytes the longest line has
 }
 
-// examine parses a file and collects what the survey counts.
 func examine(text []byte) *surveyed {
 	f := &surveyed{file: robotstxt.Parse(text), fields: make(map[string]bool)}
 	for g := range f.file.Groups() {

@@ -12,7 +12,6 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// print writes the result as tables.
 func (r result) print(w io.Writer) {
 	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
 	share := func(n int) string { return percent(n, r.Files) }

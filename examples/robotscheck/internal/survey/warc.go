@@ -11,7 +11,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// isWARC reports whether a file has the name of a WARC file.
 func isWARC(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz")
