@@ -60,8 +60,8 @@ func New() (*Site, error) {
 }
 
 // Copies returns a larger internet, without a listener: n copies of the demo.
-// Each copy has other host names, which its links use too. In the second copy,
-// one is museum.2.example.
+// Each copy has other host names, such as museum.2.example in the second copy.
+// Its links use these names.
 func Copies(n int) (*Site, error) {
 	s := &Site{hosts: make(map[string]*host)}
 	for i := range n {
@@ -161,7 +161,6 @@ func (s *Site) Log() []Request {
 	return log
 }
 
-// A statusRecorder remembers the status that a handler wrote.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int

@@ -61,8 +61,8 @@ func TestServeHTTP_AnswersFollowEachOther(t *testing.T) {
 	}
 }
 
-// Each copy of the demo has its own host names. Each copy of a page gives the
-// answers of the page from the first one on.
+// Each copy of the demo has its own host names. Each copy of a page begins with
+// the first of the page's answers.
 func TestCopies(t *testing.T) {
 	one, err := New()
 	if err != nil {

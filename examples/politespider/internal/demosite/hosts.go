@@ -35,20 +35,19 @@ import (
 //go:embed hosts/*.txt
 var files embed.FS
 
-// A Page is a target of a host. It has a purpose, and what a crawler that obeys
-// the site must conclude from it.
+// A Page is a target of a host, with its purpose and with what a polite crawler
+// must conclude from it.
 type Page struct {
 	URL     string
 	Purpose string // what the page shows; may be empty
 
-	// The first of Concludes has the verdicts on the URL, one for each attempt:
-	// "put off, fetched", "blocked by line 9" or "never asked for". The others
-	// say what the page's statements about itself mean, and then where it makes
-	// them.
+	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
+	// "put off, fetched", "blocked by line 9" or "never asked for". The other
+	// elements say what follows from the page's statements about itself, and
+	// quote these statements with their places.
 	Concludes []string
 }
 
-// An answer is one response of a host.
 type answer struct {
 	status int
 	header http.Header

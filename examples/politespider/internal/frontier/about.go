@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// An About says which crawl a frontier belongs to. A Directory and a Redis
-// store it. They refuse to continue the crawl with other start URLs or another
-// scope, because the URLs outside the first scope would be missing.
+// An About says which crawl a frontier belongs to. Directory and Redis store it
+// with the crawl. They refuse to continue a crawl with other start URLs or
+// another scope, because URLs outside the first scope would be missing.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed

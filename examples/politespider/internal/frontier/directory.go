@@ -32,7 +32,7 @@ type Directory struct {
 // exist, OpenDirectory creates it, readable by its owner alone. If the crawl
 // continues, each host first rests for its own interval or for rest, whichever
 // is longer: the last run may have been killed just after a request. A host
-// that has to rest for longer still does.
+// that had to rest for longer, as after a Retry-After, still does.
 //
 // At most max pages are handed out in all runs together.
 func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Directory, error) {
@@ -198,7 +198,6 @@ func (r *replay) rest(host string, l line) {
 	r.rests[host] = line{Host: host, Next: l.Next, Interval: max(l.Interval, r.rests[host].Interval)}
 }
 
-// pages returns the pages to be queued, in the order in which they were added.
 func (r *replay) pages() []*Page {
 	var pages []*Page
 	for _, u := range r.order {

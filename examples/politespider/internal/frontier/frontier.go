@@ -27,7 +27,7 @@ import (
 type Page struct {
 	URL  *url.URL // absolute, without a fragment
 	From string   // the page on which the URL was found; "" for a start URL
-	Puts int      // how often the server has put the page off; PutBack stores it
+	Puts int      // how often the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
 	// host is free before. Zero means at once. Set Due before PutBack. Take
@@ -37,7 +37,7 @@ type Page struct {
 	Depth   int  // how many links lead from a start URL to the page, on the first path found
 	Sitemap bool // the page is a sitemap: its URLs count as start URLs
 
-	Ready time.Time // set by Take: since when the page has waited only for its host's pace
+	Ready time.Time // when the page began to wait only for its host's pace; set by Take
 
 	entry string // Redis only: the ID of the page's entry in the host's stream
 }
@@ -78,6 +78,6 @@ type State struct {
 	Err    error         // the error that ended the crawl; nil if there is none
 }
 
-// HostKey returns the host of u, for which one pace is kept. All schemes and
-// ports of a name are one host.
+// HostKey returns the host name of u. Each host has one pace, whatever the
+// scheme and the port.
 func HostKey(u *url.URL) string { return u.Hostname() }

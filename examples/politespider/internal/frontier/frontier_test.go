@@ -41,7 +41,6 @@ type frontier interface {
 	Close() error
 }
 
-// A setting is what everyFrontier passes to a test.
 type setting struct {
 	*testing.T
 	open func(max int) frontier // returns an empty frontier

@@ -59,10 +59,10 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is how much of a crawl a power cut may undo: the crawl fetches
-	// the pages of that time again. If only the process is killed, the journal
-	// keeps every line. Then the crawl fetches only the pages that were out
-	// again.
+	// syncPeriod is the time between two syncs of the journal to the disk. A
+	// power cut may undo that much of a crawl, and the next run fetches the
+	// pages of that time again. If only the process is killed, the journal
+	// keeps all lines.
 	syncPeriod = time.Second
 
 	// linesOf is the maximum number of URLs in a line of a rewritten journal.
@@ -79,8 +79,8 @@ type journal struct {
 // readJournal passes the lines of the journal to take, up to the first damaged
 // line. It returns how many bytes it dropped from there on. A killed process
 // may leave an incomplete last line, and a power cut may damage several lines.
-// The lines after a damaged one are not used: they may say that a page is done
-// whose links are lost.
+// The lines after a damaged one are not used. They may say that a page is done
+// although the links of the page are lost.
 func readJournal(r io.Reader, take func(line) error) (dropped int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {

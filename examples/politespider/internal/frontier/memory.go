@@ -211,7 +211,7 @@ func (m *Memory) State() State {
 	return s
 }
 
-// Close does nothing. The other frontiers need a Close.
+// Close does nothing. Only the other kinds of frontier have something to close.
 func (m *Memory) Close() error { return nil }
 
 // fail ends the crawl with an error. If it is called again, the first error

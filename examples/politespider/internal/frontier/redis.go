@@ -28,10 +28,10 @@ import (
 // when they ask for a page. So a page is fetched twice only if its process was
 // killed, or was cut off from Redis for a lease.
 //
-// The process that had a host's latest page may take the next one a second
-// before the others may. Usually this process also owns the host in package
-// redislimit, so hosts seldom move between processes. If the process is dead or
-// busy with other hosts, another one takes the page after that second.
+// The process that had a host's latest page may take the host's next page one
+// second before the other processes. Usually this process also owns the host in
+// package redislimit, so hosts seldom move between processes. If the process is
+// dead or busy with other hosts, another one takes the page after that second.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
 // without the data of the crawl, the crawl ends with an error.
@@ -53,11 +53,11 @@ type Redis struct {
 	ctx     context.Context // ends redisGrace after OpenRedis's context, so pages can still be given back
 	cancel  context.CancelFunc
 	beating sync.WaitGroup
-	turn    chan struct{} // a caller puts a value in while it asks Redis for a page
+	turn    chan struct{} // holds a value while a caller asks Redis for a page
 	wake    chan struct{} // holds a value when there may be a page now
 
 	mu    sync.Mutex
-	held  map[string]*Page // the pages that were handed out here, by entry and host
+	held  map[string]*Page // the pages that this process has, by entry and host
 	state State
 	stuck int       // how many calls have failed and are being retried
 	away  time.Time // when Redis stopped answering
@@ -282,7 +282,7 @@ func (r *Redis) PutBack(p *Page, until time.Time) {
 }
 
 // give gives a page back. hurt says whether the page was put off at least once:
-// 1 for yes, 0 for no. -1 keeps what the crawl knew about its host.
+// 1 for yes, 0 for no. -1 leaves what is known about the host unchanged.
 func (r *Redis) give(p *Page, fate string, rest time.Duration, hurt int) {
 	r.call(giveScript, HostKey(p.URL), p.entry, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), hurt)
 	r.mu.Lock()
@@ -314,8 +314,8 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// end waits until ctx ends. After redisGrace, it also ends the calls that still
-// wait for Redis.
+// end waits until ctx ends, and then for redisGrace. Then it ends the calls
+// that still wait for Redis.
 func (r *Redis) end(ctx context.Context) {
 	select {
 	case <-r.ctx.Done(): // Close was called
@@ -423,8 +423,8 @@ func (r *Redis) fail(err error) {
 	}
 }
 
-// isFinal reports whether err is an answer from Redis that would stay the same
-// if the call were retried.
+// isFinal reports whether Redis has answered with an error that a retry would
+// not change.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
 		return false // Redis did not answer

@@ -167,8 +167,9 @@ func TestRedis_TakesOver(t *testing.T) {
 	}
 }
 
-// A page that waited for its Due is taken over, too, if its process dies. In
-// the host's stream, its entry comes after pages that nobody has had yet.
+// A page has waited for its Due, and then its process dies. Another process
+// takes the page over, even if the stream has earlier entries that nobody has
+// had yet.
 func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

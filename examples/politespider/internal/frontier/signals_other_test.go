@@ -4,7 +4,6 @@ package frontier
 
 import "syscall"
 
-// These invalid signals stand for SIGSTOP and SIGCONT, which this system lacks.
-// A test that would send them first skips itself, because such a system has no
-// Redis.
+// This system has no SIGSTOP and SIGCONT, and sending these invalid signals is
+// an error. Without Redis, the test is skipped before it sends them.
 const sigstop, sigcont = syscall.Signal(-1), syscall.Signal(-2)

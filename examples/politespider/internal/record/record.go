@@ -73,7 +73,7 @@ type Record struct {
 	NoIndex   bool    `json:"noindex,omitempty"`    // by a robots meta or X-Robots-Tag
 	NoFollow  bool    `json:"nofollow,omitempty"`   // by a robots meta or X-Robots-Tag
 	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
-	LinksLeft int     `json:"links_left,omitempty"` // how many links nofollow excluded, on the page or on the link
+	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
 	Tries     int     `json:"tries,omitempty"`      // how often the page was requested, if PutOff or GivenUp
 	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if PutOff
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if RobotsTxt
@@ -140,8 +140,8 @@ type Summary struct {
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages with the marks of a refusal
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 
-	// Drafts has each signal that was seen and that a draft defines, with the
-	// name of the draft.
+	// Drafts maps each signal that was seen to the draft that defines it.
+	// Signals that no draft defines are not in the map.
 	Drafts map[preference.Signal]string `json:"drafts,omitempty"`
 }
 
@@ -156,14 +156,14 @@ type UseSummary struct {
 type HostSummary struct {
 	Host      string  `json:"host"`
 	Requests  int     `json:"requests"` // includes requests for robots.txt and repeated requests
-	Interval  float64 `json:"interval"` // least seconds from one page to the next
+	Interval  float64 `json:"interval"` // seconds that must pass from one page to the next
 	Fetched   int     `json:"fetched"`
 	Moved     int     `json:"moved"`
 	NotFound  int     `json:"not_found"`
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // the shortest time between two pages that occurred, in seconds
+	Closest   float64 `json:"closest,omitempty"` // seconds from one page to the next at the least; 0: fewer than two pages
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
 	RobotsTxt string  `json:"robots_txt"`        // what robots.txt answered, for each origin if there are several
 }

@@ -60,8 +60,8 @@ type Evidence struct {
 // counts the rest.
 const mostLinks = 3
 
-// Evidence returns lines that say what was said and where. A line that begins
-// with "uses:" sums up what is said about use.
+// Evidence returns what the page says, each statement with its place. One of
+// the lines begins with "uses:" and sums up the statements about use.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
@@ -124,8 +124,6 @@ func (s Said) Evidence() (lines []Evidence) {
 	return lines
 }
 
-// samePlace reports whether two rules come from the same header line or meta
-// and address the same robots.
 func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }

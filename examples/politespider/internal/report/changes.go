@@ -15,8 +15,8 @@ const mostChanged = 50
 type changes struct {
 	Counts  []change
 	Hosts   []change // hosts with a different number of fetched pages, the largest difference first
-	NowLost []string // URLs that were lost now and not then
-	Found   []string // URLs that were lost then and not now
+	NowLost []string // URLs that were lost only in this crawl
+	Found   []string // URLs that were lost only in the earlier crawl
 	More    int      // how many hosts and URLs are not listed
 }
 

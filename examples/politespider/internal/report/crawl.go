@@ -78,7 +78,7 @@ type host struct {
 	rules  []*rule
 	ruled  map[place]*rule
 	said   []*said
-	saying map[string]*said // the same as said, by everything that the pages say
+	saying map[string]*said // the elements of said, by what they say
 }
 
 // A place identifies a line of a robots.txt.
@@ -119,7 +119,7 @@ type said struct {
 	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// A saidBy is a page that says what its said has.
+// A saidBy is one of the pages that say the same.
 type saidBy struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
@@ -141,8 +141,7 @@ func (c *Crawl) Compare(before record.Summary) { c.before = &before }
 func (c *Crawl) Add(r record.Record) { c.AddPast(r, record.RuleOf(r)) }
 
 // AddPast is like Add for a record of an earlier run. Such a record has no
-// Decision, so rule names the rule that blocked the URL. A nil rule blocked
-// nothing.
+// Decision. Instead, rule is the rule that blocked the URL, or nil.
 func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 	h := c.host(r.Host)
 	note := noteOf(r, rule)

@@ -17,9 +17,9 @@ type pace struct {
 	earlies int
 	sent    int
 
-	// smallest is the gap between two consecutive requests that came closest to
-	// being too short. owed is how long this gap had to be. If there were fewer
-	// than two requests, smallest is -1.
+	// Of all gaps between two consecutive requests, smallest is the one that
+	// came closest to being too short. owed is how long this gap had to be.
+	// smallest is -1 if there were fewer than two requests.
 	smallest time.Duration
 	owed     time.Duration
 

@@ -24,7 +24,6 @@ type status struct {
 	Count int
 }
 
-// statusesOf groups the answers by class and verdict.
 func statusesOf(s record.Summary) (rows []statuses) {
 	for _, code := range slices.Sorted(maps.Keys(s.Statuses)) {
 		verdict, class := record.VerdictOf(code), code/100

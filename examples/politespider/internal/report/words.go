@@ -24,7 +24,6 @@ func count(n int, noun string) string {
 	return number(n) + " " + nounFor(n, noun)
 }
 
-// nounFor returns the singular or the plural of noun, as n requires.
 func nounFor(n int, noun string) string {
 	if n == 1 {
 		return noun

@@ -32,8 +32,8 @@ var (
 )
 
 // policy is the page's Content-Security-Policy. It allows the page's own script
-// and style, and nothing else. If a crawled site has smuggled a script or a
-// link in, the browser neither runs nor loads it.
+// and style, and nothing else. If a crawled site has smuggled a script or an
+// image in, the browser neither runs nor loads it.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -162,7 +162,6 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	return nil
 }
 
-// overview returns the host's row of the table.
 func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
 	p := paceOf(h.marks, interval)
 	o := hostOverview{

@@ -207,7 +207,7 @@ func TestWrite_Policy(t *testing.T) {
 	}
 }
 
-// Nothing in the page loads anything.
+// The page loads nothing from outside.
 func TestWrite_SelfContained(t *testing.T) {
 	doc := write(t, hostileCrawl(t, []string{"http://a.example/"}), hostileSummary("http://a.example/"))
 	doc.each(func(n *html.Node) {
@@ -356,7 +356,6 @@ func (d document) each(visit func(*html.Node)) {
 	}
 }
 
-// read decodes the data in the script with this ID.
 func (d document) read(t *testing.T, id string, into any) {
 	t.Helper()
 	found := false

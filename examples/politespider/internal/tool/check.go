@@ -79,8 +79,8 @@ func (o *options) withoutRedis(flags *flag.FlagSet) (err error) {
 
 var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. For a flag whose 0 means no
-// limit or no delay, it replaces the 0 by the value that the crawl uses.
+// check returns an error if a flag has a bad value. If the 0 of a flag means no
+// limit or no delay, check replaces this 0 by the value that the crawl uses.
 func (o *options) check() error {
 	switch {
 	case o.userAgent != "" && !named(o.userAgent):

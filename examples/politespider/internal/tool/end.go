@@ -112,9 +112,9 @@ func (v *Visit) fetched(r record.Record) {
 // putOff queues a page again after a 429 or 503, unless the page was requested
 // too often. With a Retry-After, the whole host rests for that time. Without
 // one, perhaps only this page is broken. So only the page waits, and its host
-// goes on with other pages. putOff gives the page up if it has answered 503
-// without a Retry-After twice, and its host has answered another page in
-// between.
+// goes on with other pages. If the page answers 503 without a Retry-After
+// again, although its host has answered another page meanwhile, putOff gives
+// the page up.
 func (v *Visit) putOff(r record.Record) {
 	p, now := v.page, time.Now()
 	p.Puts++
@@ -157,7 +157,6 @@ func patience(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
 
-// unanswered handles a page that has no answer.
 func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {

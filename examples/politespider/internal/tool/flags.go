@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// demoAgent is the User-Agent for the demo, whose robots.txt files name
-// ExampleBot.
+// demoAgent is the User-Agent for the demo. Some rules of the demo are for
+// ExampleBot by name.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 // options are what the command line asks for.
@@ -106,7 +106,6 @@ func (o *options) dailyBudget() politeness.Budget {
 	return b
 }
 
-// purpose says in words what the crawl does with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":
@@ -131,7 +130,6 @@ func (o *options) policyToken(text string) error {
 	return nil
 }
 
-// addTerms reads and adds a file of RSL terms.
 func (o *options) addTerms(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {

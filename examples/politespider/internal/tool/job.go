@@ -104,8 +104,8 @@ func (j *Job) PrintCard(opts robotsmw.Options) error {
 // without -evidence.
 func (j *Job) Record(opts *robotsmw.Options) error { return j.proof.Observe(opts) }
 
-// begin starts the output and queues the start URLs. It is called once, before
-// the first page is handed out.
+// begin starts the output and queues the start URLs. Visits calls it once,
+// before the first page is handed out.
 func (j *Job) begin() {
 	j.ledger.Begin()
 	j.discovery.start(j.opts.start)

@@ -11,8 +11,6 @@ import (
 // notRecalled are the flags that belong to one run and not to the whole crawl.
 var notRecalled = []string{"resume", "redis", "crawl", "lease", "json", "report", "compare", "card"}
 
-// aboutFlags returns a description of a crawl that was started with these
-// flags.
 func aboutFlags(flags *flag.FlagSet) frontier.About {
 	a := frontier.About{Flags: make(map[string][]string)}
 	flags.Visit(func(f *flag.Flag) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are the uses that the spider asks about. The spider has none of these
-// uses, but its operator may have.
+// uses are the uses of pages on which the spider reports. The spider itself
+// neither searches nor trains, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 // saidOf returns what a page says about itself, and what its owner says about

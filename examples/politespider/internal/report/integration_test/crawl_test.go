@@ -20,7 +20,7 @@ import (
 
 // invented returns an invented crawl of some hosts with the given number of
 // pages each. It has nearly everything that a report shows, and is the same
-// each time. The number of requests that come too early is early.
+// each time. early is how many requests come too early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

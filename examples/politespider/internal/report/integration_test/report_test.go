@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 		width, screen int64
 		dark          bool
 	}{{"desktop-light", 1280, 1000, false}, {"desktop-dark", 1280, 1000, true}, {"phone", 360, 740, false}} {
-		tb := open(t, path, look.width, 3600, look.dark) // 3600 pixels show all timelines
+		tb := open(t, path, look.width, 3600, look.dark) // 3600 pixels are enough for all timelines
 		tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
 		got := eval[map[string]int](tb, `Object.fromEntries([...document.querySelectorAll('.lane')].map(l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
 		for host, n := range want {

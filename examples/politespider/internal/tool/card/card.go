@@ -80,7 +80,7 @@ var (
 )
 
 // contacts returns the addresses in a User-Agent: the page about the crawler,
-// and the URIs of its operator.
+// and the URIs of the contacts.
 func contacts(userAgent string) (about string, uris []string) {
 	about = page.FindString(userAgent)
 	for _, address := range mail.FindAllString(page.ReplaceAllString(userAgent, ""), -1) {
@@ -141,5 +141,5 @@ func rateExpectation(l *politeness.Limiter) string {
 }
 
 // limitOf returns the limit that a field of a Limiter sets, or 0 if there is no
-// limit. zero is the limit if the field is 0.
+// limit. zero is the limit for which a field of 0 stands.
 func limitOf(field, zero time.Duration) time.Duration { return max(cmp.Or(field, zero), 0) }

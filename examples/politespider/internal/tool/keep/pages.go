@@ -86,7 +86,6 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	return nil
 }
 
-// write writes a page and its line of the index.
 func (p *Pages) write(l line, body []byte) error {
 	if err := writeWhole(filepath.Join(p.Dir, l.File), body); err != nil {
 		return err

@@ -21,7 +21,6 @@ type host struct {
 	decided bool              // robots.txt has decided about a page
 }
 
-// answered notes how a robots.txt of the host answered.
 func (h *host) answered(r record.Record) {
 	if h.answers == nil {
 		h.answers = make(map[string]string)
@@ -55,7 +54,6 @@ func (h *host) summary(end time.Time) record.HostSummary {
 	return s
 }
 
-// robotsSummary says in a few words how a robots.txt answered.
 func robotsSummary(r record.Record) string {
 	switch {
 	case r.Error != "":

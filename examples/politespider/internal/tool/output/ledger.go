@@ -120,9 +120,9 @@ func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
 	l.add(later(r, began.Sub(l.start)), rule)
 }
 
-// later returns r with by added to its times. Use it to convert times since a
-// run began into times since the crawl began: by is the time from the crawl's
-// beginning to the run's.
+// later returns r with by added to its times. If by is the time from the
+// beginning of the crawl to that of the run, the times then count from the
+// beginning of the crawl.
 func later(r record.Record, by time.Duration) record.Record {
 	move := func(seconds *float64) { *seconds = record.Seconds(duration(*seconds) + by) }
 	move(&r.Seconds)

@@ -21,7 +21,6 @@ type liveness interface {
 	progress(soFar record.Summary, q frontier.State)
 }
 
-// newPrinter returns the printer for this kind of output.
 func newPrinter(w io.Writer, live, asJSON bool) printer {
 	switch {
 	case asJSON:
