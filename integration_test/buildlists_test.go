@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write what users get into testdata/buildlists.txt")
 
-// The modules that users of a package must require change only on purpose. For
-// each package, the test runs go mod tidy on a module that imports only this
-// package.
+// The list of modules that users of a package must require changes only on
+// purpose. For each package, the test runs go mod tidy on a module that imports
+// only this package.
 func TestBuildLists(t *testing.T) {
 	const golden = "testdata/buildlists.txt"
 	var got bytes.Buffer

@@ -228,8 +228,8 @@ func (p *chaosProcess) kill(t *testing.T) bool {
 // to get a page prints no table of hosts below this line.
 var headline = regexp.MustCompile(`(?m)^\d+ hosts? in [^:]+: \d+ pages? fetched`)
 
-// wait waits until the process ends by itself. It is a test failure if the
-// process ends with an error or without a summary.
+// wait waits until the process ends by itself. The test fails if the process
+// ends with an error or without a summary.
 func (p *chaosProcess) wait(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {

@@ -50,8 +50,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip writes text again and again, at intervals of every. It returns when stop
-// is closed or the client has gone.
+// drip writes text again and again. After each write, it waits for the time
+// every. It returns when stop is closed or the client has gone.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -480,7 +480,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after house
-	for range 100 { // fetches of robots.txt that nobody waits for end by their timeouts
+	for range 100 { // a fetch of robots.txt that nobody waits for ends by its timeout
 		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}

@@ -386,9 +386,9 @@ func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }
 
-// auditPace checks that every request came at least an interval after the one
-// before, less 2 ms, because the log's clock has milliseconds. The crawler must
-// count intervals from the end of a request: see paced.
+// auditPace checks that every request came an interval after the one before. It
+// allows 2 ms, because the log's clock has milliseconds. The crawler must count
+// intervals from the end of a request: see paced.
 func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {
 	t.Helper()
 	for i := 1; i < len(log); i++ {

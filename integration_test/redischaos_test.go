@@ -275,7 +275,7 @@ type proxy struct {
 
 	mu     sync.Mutex
 	target string
-	delay  time.Duration // of each direction
+	delay  time.Duration // how long the proxy holds bytes back, in each direction
 	drop   float64       // the probability that an answer is lost and the connection closed
 	cut    bool          // discard all bytes, and keep the connections open
 	conns  map[net.Conn]bool

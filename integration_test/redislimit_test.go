@@ -212,7 +212,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	var mu sync.Mutex
-	starts := make([]map[int][]time.Time, hosts) // for each host: the starts by member
+	starts := make([]map[int][]time.Time, hosts) // for each host: the starts, by member
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var began atomic.Bool
@@ -273,7 +273,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 }
 
 // If another member waits for a host, the host changes hands within 20 ms of
-// the end of a turn (in the median, on a machine that is not busy).
+// the end of a turn. The 20 ms are the median on a machine that is not busy.
 func TestRedisLimitHandOver(t *testing.T) {
 	server := redisserver.Start(t)
 	var gave atomic.Int64

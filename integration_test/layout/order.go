@@ -132,11 +132,11 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 
 // exactOrder returns the cheapest order of the rooms, from the lowest up.
 //
-// It makes each set of rooms the lowest part of the house, and finds the least
-// cost of the arrows that run up from the set's rooms. This cost has two parts.
-// The first is the cost of the arrows from the set's highest room to rooms
-// outside the set. The second is the least cost of the set without that room,
-// which is already known.
+// It makes each set of rooms the lowest part of the house. For each set, it
+// finds the least cost of the arrows that run up from the set's rooms. This
+// cost has two parts. The first is the cost of the arrows from the set's
+// highest room to rooms outside the set. The second is the least cost of the
+// set without that room, which is already known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)

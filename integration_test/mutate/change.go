@@ -15,7 +15,7 @@ import (
 )
 
 // core maps each package that is changed to the packages whose tests should
-// notice: the package itself, and packages that build on it.
+// notice a change: the package itself, and packages that build on it.
 var core = map[string][]string{
 	"robotsmw":                          {"./robotsmw"},
 	"robotsmw/internal/cache":           {"./robotsmw/internal/cache", "./robotsmw"},

@@ -6,9 +6,9 @@
 //
 // It prints each change that no test noticed, with the reason that explained.go
 // gives. At the end it prints how many there were. The exit status is 1 if more
-// than 5 in 100 changes went unnoticed, or if one of them is not explained. The
-// files of the tree are not modified: the go command compiles a changed copy in
-// place of one file (-overlay).
+// than 5 in 100 changes went unnoticed, or if an unnoticed change is not
+// explained. The files of the tree are not modified: the go command compiles a
+// changed copy in place of one file (-overlay).
 //
 // A change that survives shows that a test is missing or that some code is
 // unnecessary. If neither is true, say why in explained.go.

@@ -1,4 +1,4 @@
-// What runner.go.txt is for Go, for Google's parser.
+// Times Google's parser, as runner.go.txt times parsers in Go.
 
 #include <chrono>
 #include <cstdio>

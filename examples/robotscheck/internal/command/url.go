@@ -10,9 +10,9 @@ import (
 // IsURL reports whether an argument is a URL, rather than the name of a file.
 func IsURL(s string) bool { return strings.Contains(s, "://") }
 
-// MeantURL returns the URL that the user probably meant by s, if s begins with
-// http or https, perhaps mistyped, as in htp://, https:/ or http//. For any
-// other text, it returns "".
+// MeantURL guesses the URL that the user meant by s. The scheme http or https
+// in s may be mistyped, as in htp://, https:/ or http//. MeantURL returns "" if
+// s begins with no such scheme.
 func MeantURL(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
 	if end < 3 {
@@ -31,8 +31,8 @@ func MeantURL(s string) string {
 	return ""
 }
 
-// MeantSite returns the URL that the user probably meant by s, if s begins with
-// the name of a site, as in example.com/a. For any other text, it returns "".
+// MeantSite guesses the URL that the user meant by s, such as example.com/a. It
+// returns "" if s does not begin with the name of a site.
 func MeantSite(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	if suffix, known := publicsuffix.PublicSuffix(host); known && len(suffix) < len(host) {

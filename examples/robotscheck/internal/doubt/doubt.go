@@ -53,8 +53,7 @@ func message(text []byte, codes ...lint.Code) string {
 }
 
 // OfFetched is like Of for a text that was fetched. The end of a long file is
-// not fetched, so the sentence says that the file has "at least" that many
-// bytes.
+// not fetched, so the sentence says "at least" before the number of bytes.
 func OfFetched(text []byte) string {
 	return strings.Replace(Of(text), "the file has", "the file has at least", 1)
 }

@@ -46,9 +46,9 @@ func identity(t *testing.T, base http.RoundTripper, args ...string) (status comm
 	return status, out.String(), errOut.String()
 }
 
-// A directory that was made in advance passes the check, if it is served with
-// the header fields of its .headers file. It fails the check when its
-// signatures have expired, or would expire in a cache.
+// A directory that was made in advance passes the check. Its server sends the
+// header fields of the .headers file. The check fails when the signatures have
+// expired, or would expire in a cache.
 func TestIdentity_MadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")

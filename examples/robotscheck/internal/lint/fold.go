@@ -22,8 +22,8 @@ type kind struct {
 }
 
 // foldingPrinter returns a function that prints the problems of a file in
-// order. If there are more than few of one kind, it prints the first of them
-// and the line numbers of the others.
+// order. If there are more than few problems of one kind, it prints only the
+// first, and the line numbers of the others.
 func foldingPrinter(w io.Writer) func(file string, problems []lint.Problem) {
 	return func(file string, problems []lint.Problem) {
 		all := make(map[kind][]lint.Problem)

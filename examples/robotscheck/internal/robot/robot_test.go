@@ -35,7 +35,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Each robot is named once, as it is first written. "*" comes first.
+// Named names each robot once, in its first spelling. "*" comes first.
 func TestNamed(t *testing.T) {
 	one := robotstxt.Parse([]byte("User-agent: B\nUser-agent: a/1\nDisallow: /\n"))
 	other := robotstxt.Parse([]byte("User-agent: A\nUser-agent: *\nUser-agent: c\nUser-agent: /\nDisallow: /\n"))

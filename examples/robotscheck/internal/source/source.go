@@ -78,9 +78,9 @@ func (s *Source) NoFile() (verdict.Verdict, bool) {
 }
 
 // Judge returns the verdict on a target. With the dialect RFC9309, it is the
-// verdict of a polite crawler, which also disallows a target if another name
-// for it is disallowed. With another dialect, it is what the parser of that
-// dialect says about the target alone.
+// verdict of a polite crawler. Such a crawler also judges the other names for
+// the target (see package verdict). With another dialect, it is what the parser
+// of that dialect says about the target alone.
 func (s *Source) Judge(dialect robotstxt.Dialect, agent, target string) verdict.Verdict {
 	if v, none := s.NoFile(); none {
 		return v

@@ -17,9 +17,9 @@ import (
 )
 
 // eachFile calls each once for every file that an argument stands for. each
-// gets the file's name and a function that reads the file. If match is not
-// empty, eachFile leaves out files of a directory or archive whose path does
-// not match, and answers of a WARC file whose host does not match.
+// gets the file's name and a function that reads the file. In a directory or
+// archive, eachFile leaves out files whose path does not match. In a WARC file,
+// it leaves out hosts that do not match. An empty match leaves out nothing.
 func eachFile(e command.Env, arg, match string, each func(name string, read func() ([]byte, error)) error) error {
 	matches := func(name string) bool {
 		ok, _ := path.Match(match, name)

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A directory and an archive of it give the same survey. -match selects files
-// by their path in the directory or archive.
+// A survey of an archive has the same result as one of the directory with the
+// same files. -match selects files by their paths in both.
 func TestSurvey_Archive(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "tree"), os.DirFS("../../testdata/survey")); err != nil {

@@ -46,8 +46,8 @@ var reasons = [...]robotsmw.Reason{
 }
 
 // Judge returns the verdict on a target, as robotsmw.Checker would. If servers
-// may take an allowed target for another path that is disallowed, the verdict
-// is the one on the other path.
+// may take an allowed target for another path that is disallowed, Judge returns
+// the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
 	m, resolved := rules.MatchResolved(target)
 	v := Of(m)
