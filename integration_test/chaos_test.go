@@ -85,7 +85,6 @@ func (w *chaosWeb) requests() int {
 	return len(w.log)
 }
 
-// unanswered returns how many pages the process waits for.
 func (w *chaosWeb) unanswered(process string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -99,7 +99,6 @@ func TestColly_Races(t *testing.T) {
 	}
 }
 
-// TestColly_RaceProgram is the program that TestColly_Races runs.
 func TestColly_RaceProgram(t *testing.T) {
 	program, when, ok := strings.Cut(os.Getenv("COLLY_RACE_PROGRAM"), "|")
 	if !ok {
@@ -202,7 +201,6 @@ func placeOf(access string) string {
 	return strings.TrimSpace(access)
 }
 
-// readRaces returns the comment at the top of the list, and the races below it.
 func readRaces(t *testing.T) (head string, listed map[collyRace]bool) {
 	text, err := os.ReadFile(collyRaceList)
 	if err != nil {

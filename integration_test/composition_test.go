@@ -68,7 +68,6 @@ func TestCacheBetween(t *testing.T) {
 	})
 }
 
-// A pageCache stands for any caching transport.
 type pageCache struct {
 	base  http.RoundTripper
 	mu    sync.Mutex

@@ -172,7 +172,6 @@ var decisions = []decision{
 		[]string{"integration_test.TestRedisLimitChaos"}},
 }
 
-// decisionDocs maps each package whose doc states decisions to its directory.
 var decisionDocs = map[string]string{
 	"robotsmw": "robotsmw", "robotstxt": "robotsmw/robotstxt", "robotsmeta": "robotsmw/robotsmeta",
 	"collyrobots": "robotsmw/collyrobots", "politeness": "politeness", "redislimit": "politeness/redislimit",

@@ -73,8 +73,6 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// hostileServers returns one server for each way of being malicious or
-// careless.
 func hostileServers() []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)

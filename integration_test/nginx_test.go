@@ -269,7 +269,6 @@ type nginxRequest struct {
 	userAgent string
 }
 
-// startNginx serves the site on a free loopback port until the test ends.
 func startNginx(t *testing.T) *nginxServer {
 	t.Helper()
 	binary, err := exec.LookPath("nginx")

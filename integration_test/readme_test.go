@@ -141,8 +141,6 @@ func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// wholeProgram makes a program from statements, with the imports that they
-// need.
 func wholeProgram(statements string) string {
 	imports := ""
 	for _, path := range []string{"fmt", "log", module + "/robotsmw"} {

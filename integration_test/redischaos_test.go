@@ -131,7 +131,6 @@ type chaosStart struct {
 	decided, arrived int64 // Unix time in ns; all processes have the same clock
 }
 
-// chaosFleet has the processes of a fleet, and the starts that they report.
 type chaosFleet struct {
 	*testing.T
 	config  chaos
@@ -367,8 +366,6 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// A chaosScene is a kind of trouble, and what a fleet must achieve in spite of
-// it.
 type chaosScene struct {
 	name    string
 	server  func(f *chaosFleet)               // starts the servers; nil: one Redis server
@@ -650,7 +647,6 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
 }
 
-// startSentinel starts a primary, a replica, and a Sentinel that watches them.
 func startSentinel(f *chaosFleet) {
 	f.server = redisserver.Start(f.T)
 	_, port, _ := net.SplitHostPort(f.server.Addr)
@@ -704,7 +700,6 @@ func startCluster(f *chaosFleet) {
 	}
 }
 
-// moveSlot moves the fleet's hash slot from one node to the other, key by key.
 func (f *chaosFleet) moveSlot() {
 	f.Helper()
 	admin := func(node *redisserver.Server) *redis.Client {
@@ -788,7 +783,6 @@ func startWithClock(f *chaosFleet) {
 	f.server = redisserver.StartWith(f.T, []string{"LD_PRELOAD=" + library, "CHAOS_CLOCK=" + f.clock})
 }
 
-// setClock sets the server's clock ahead by d.
 func (f *chaosFleet) setClock(d time.Duration) {
 	f.Helper()
 	file, err := os.OpenFile(f.clock, os.O_WRONLY, 0)

@@ -201,7 +201,6 @@ func TestRedisLimitIsFair(t *testing.T) {
 	}
 }
 
-// contention says what happened while several members wanted the same hosts.
 type contention struct {
 	share, calls  float64 // starts as a share of the ideal number; calls to Redis for each start
 	busy          bool    // the machine was busy: share proves nothing

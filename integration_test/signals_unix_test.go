@@ -10,7 +10,6 @@ import (
 // These signals stop a process and let it go on.
 const sigstop, sigcont = syscall.SIGSTOP, syscall.SIGCONT
 
-// processorTime returns how much processor time this process has used.
 func processorTime() (time.Duration, error) {
 	var usage syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

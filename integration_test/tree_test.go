@@ -104,7 +104,6 @@ func TestFewRequirements(t *testing.T) {
 	}
 }
 
-// A moduleFile is the part of a go.mod that the tests read.
 type moduleFile struct {
 	Module    struct{ Path string }
 	Go        string
@@ -118,7 +117,6 @@ type moduleFile struct {
 	}
 }
 
-// goMod reads the go.mod in a directory of this tree.
 func goMod(t *testing.T, dir string) moduleFile {
 	t.Helper()
 	return goModIn(t, filepath.Join("..", filepath.FromSlash(dir)))

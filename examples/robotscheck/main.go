@@ -13,9 +13,9 @@
 // A robots.txt is read as RFC 9309 and package robotstxt say. As an argument,
 // "-" is standard input. Explain, lint and diff also take a URL in place of a
 // robots.txt. They fetch the robots.txt in force at that URL as a crawler does:
-// they follow redirects, and a 404 or a 503 has its meaning in RFC 9309. A path
-// that servers may take for another one, such as /x/../private/, is judged as
-// the other one too.
+// they follow redirects, and a 404 or a 503 has its meaning in RFC 9309.
+// Servers may take a path such as /x/../private/ for another path. Then
+// robotscheck judges the other path too.
 //
 // The exit status is
 //

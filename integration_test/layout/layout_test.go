@@ -25,7 +25,6 @@ var runsBack = map[string]struct {
 	"robotsmw/internal/load": {1, "a flight asks, and a redirect to another origin begins a flight of that"},
 }
 
-// loaded calls load(false) once, for all tests that only read the packages.
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
 // Within a package, files use each other in one direction. Each exception makes

@@ -36,7 +36,6 @@ func (p *Package) Public() bool {
 	return !p.Test && !p.Main && top != "examples" && top != "integration_test" && !slices.Contains(strings.Split(p.Name, "/"), "internal")
 }
 
-// listed is the part of a go list -json record that load reads.
 type listed struct {
 	ImportPath string
 	Name       string

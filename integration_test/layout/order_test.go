@@ -80,7 +80,6 @@ func TestGoodOrderOfMany(t *testing.T) {
 	}
 }
 
-// chance returns the costs of random arrows between n rooms.
 func chance(random *rand.Rand, n int) [][]int {
 	cost := make([][]int, n)
 	for i := range cost {

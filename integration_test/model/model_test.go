@@ -37,7 +37,6 @@ var (
 
 type property struct{ spin, gcc, pan string }
 
-// TestFleet searches every state of the protocol that can be reached.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -32,7 +32,6 @@ func (p parseWorkload) firstTemoto() {
 	}
 }
 
-// A contender is a parser whose first verdict is timed.
 type contender struct {
 	name    string
 	measure func(p parseWorkload, files []string) (float64, error)

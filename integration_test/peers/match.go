@@ -8,7 +8,6 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A matchWorkload is a file with the URLs that a crawl asks about.
 type matchWorkload struct {
 	workload
 	rules  int
@@ -44,7 +43,6 @@ func matchWorkloads() []matchWorkload {
 	return workloads
 }
 
-// matchers returns two functions. Each asks one parser about all URLs.
 func (m matchWorkload) matchers() (ours, temoto func()) {
 	rules := courtesy.Parse([]byte(m.robots)).Rules("ExampleBot")
 	data, err := robotstxt.FromString(m.robots)

@@ -22,7 +22,6 @@ import (
 //go:embed runners
 var runners embed.FS
 
-// An outsider is a peer that is built from a clone.
 type outsider struct {
 	name  string
 	clone string // the directory of its package

@@ -10,8 +10,6 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// A parseWorkload has files to parse. For each file, a parser selects the rules
-// for one robot.
 type parseWorkload struct {
 	name   string
 	bodies [][]byte

@@ -96,7 +96,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// targets are the kinds of URLs that a crawl meets.
 var targets = []string{
 	"https://a.example/",
 	"https://a.example",
@@ -277,8 +276,8 @@ func other(c byte) string {
 	return "a"
 }
 
-// The referee accepts each signature of Courtesy's directories, and rejects it
-// when a byte is changed.
+// httpsign accepts each signature of a Directory. It rejects a signature if the
+// Content-Digest or the authority is another one.
 func TestDirectory(t *testing.T) {
 	_, first := newKey(t)
 	_, second := newKey(t)
@@ -318,7 +317,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// Courtesy accepts directories that the referee signs.
+// CheckDirectory accepts a directory that httpsign has signed.
 func TestCheckDirectory(t *testing.T) {
 	public, private := newKey(t)
 	made, body, err := (&webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{private}}).Response(time.Now())

@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// try runs the command in a new directory that has these files.
 func try(t *testing.T, files map[string]string, stdin string, args ...string) (status command.Status, stdout, stderr string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -47,7 +47,6 @@ const (
 	shownSpans  = 20
 )
 
-// printText prints the totals, the first violations, and then tables and notes.
 func printText(w io.Writer, r *audit.Result, first []audit.Violation) {
 	fmt.Fprintf(w, "%s, %s, %s\n", output.Count(r.Requests, "request"), output.Count(len(r.Robots), "robot"), output.Count(r.Violations, "violation"))
 	if len(first) > 0 {
@@ -134,7 +133,6 @@ func counts(of map[audit.Kind]int) (cells []string) {
 	return cells
 }
 
-// sentence describes a violation in one line.
 func sentence(v audit.Violation) string {
 	return fmt.Sprintf("%s  %s  %s  %s: %s", stamp(v.Time), output.Printable(v.Robot), output.Printable(target(v)), v.Kind, why(v))
 }

@@ -119,8 +119,6 @@ func (b *batch) answer(block *block) {
 
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// answerLine appends the answer to a question to out. It returns an error if
-// the line cannot be answered.
 func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
 	if !utf8.Valid(line) {
 		return out, false, errors.New("the line is not UTF-8")

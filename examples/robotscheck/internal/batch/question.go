@@ -62,8 +62,6 @@ func (q *question) scan(line []byte) bool {
 	}
 }
 
-// robots returns the text of the robots.txt. It reads the file if the question
-// names one.
 func (q question) robots() ([]byte, error) {
 	text, err := q.text()
 	if err == nil && q.isPath {
@@ -114,7 +112,6 @@ func decodeQuestion(line []byte) (q question, err error) {
 	return q, nil
 }
 
-// appendString appends s as a JSON string.
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -125,7 +122,6 @@ func appendString(out []byte, s string) []byte {
 	return append(append(append(out, '"'), s...), '"')
 }
 
-// A scanner reads JSON from a line, from left to right.
 type scanner struct {
 	line []byte
 	at   int    // index of the next byte

@@ -42,7 +42,6 @@ func OfPage(text []byte) string {
 	}
 }
 
-// message returns the linter's first message with one of these codes, or "".
 func message(text []byte, codes ...lint.Code) string {
 	for _, p := range lint.Check(text) {
 		if slices.Contains(codes, p.Code) {

@@ -11,7 +11,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// An explanation is everything that explain reports about one target.
 type explanation struct {
 	Source string `json:"source"`
 	Agent  string `json:"agent"`

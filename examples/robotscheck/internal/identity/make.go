@@ -73,7 +73,6 @@ func replace(name, text string) error {
 	return os.Rename(next, name)
 }
 
-// headerLines returns the header as lines "Name: value".
 func headerLines(header http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {

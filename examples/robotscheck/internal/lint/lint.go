@@ -101,8 +101,6 @@ With -json, one object for each problem:
 	},
 }
 
-// lacksFile returns an error if the robots.txt of a URL does not exist or is
-// unreachable.
 func lacksFile(s *source.Source) error {
 	if err := s.Unreachable(); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// problemJSON is a problem as -json prints it.
 type problemJSON struct {
 	File     string    `json:"file"`
 	Line     int       `json:"line"`

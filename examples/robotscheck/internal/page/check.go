@@ -40,7 +40,6 @@ func (p *check) addHeader(line string) error {
 	return nil
 }
 
-// tokens returns the product tokens for which directives are read.
 func (p *check) tokens() []string {
 	if p.agent == "" {
 		return nil

@@ -57,8 +57,6 @@ func (r *report) status() command.Status {
 	return command.OK
 }
 
-// restrictions returns the restrictions that the directives add up to, such as
-// "noindex" or "max-snippet: 20".
 func restrictions(d robotsmeta.Directives) []string {
 	all := []string{}
 	for _, r := range []struct {

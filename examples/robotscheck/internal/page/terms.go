@@ -28,8 +28,6 @@ type termsFile struct {
 	err     error
 }
 
-// errorOf returns why the file at an address could not be read, or "" if there
-// is no error.
 func errorOf(files []termsFile, address string) string {
 	for _, f := range files {
 		if f.address == address && f.err != nil {

@@ -19,7 +19,6 @@ type Recorder struct {
 	seen []*recording
 }
 
-// A recording is what the Recorder keeps of a response.
 type recording struct {
 	url    string
 	coding string

@@ -43,7 +43,6 @@ var patterns = []struct {
 	{"a query", func(p string) bool { return strings.Contains(p, "?") }},
 }
 
-// A surveyed has what the survey counts in one file.
 type surveyed struct {
 	file    *robotstxt.File
 	groups  []robotstxt.Group
@@ -112,8 +111,8 @@ func (f *surveyed) robot(is func(value string) bool) bool {
 
 func anyPattern(string) bool { return true }
 
-// hasDigit reports whether a robot's name has a digit or a dot, which names in
-// RFC 9309 cannot have.
+// hasDigit reports whether a robot's name has a digit or a dot. In RFC 9309, no
+// name has either.
 func hasDigit(value string) bool { return strings.ContainsAny(robot.Name(value), "0123456789.") }
 
 func hasEscape(pattern string) bool {

@@ -13,7 +13,6 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/output"
 )
 
-// A survey reads files. Its workers count them in parallel.
 type survey struct {
 	stderr io.Writer
 	live   bool // whether stderr is a terminal

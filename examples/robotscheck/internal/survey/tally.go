@@ -7,7 +7,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A tally has the counts of some robots.txt files.
 type tally struct {
 	files, nbytes int
 	without       map[string]int // how many answers were no file, by class of status, such as "4xx"

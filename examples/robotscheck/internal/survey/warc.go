@@ -18,8 +18,8 @@ func isWARC(name string) bool {
 
 func everyHost(string) bool { return true }
 
-// A noFile is the status of an answer to a request for robots.txt, if it is not
-// 2xx.
+// A noFile is the status of an answer that is no robots.txt, because the status
+// is not 2xx.
 type noFile int
 
 func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
