@@ -35,9 +35,9 @@
 // Retry-After, the spider leaves the whole host alone for that time, up to a
 // day. If not, only the page waits: for about ten intervals of its host, then
 // 20, then 40. Meanwhile the spider requests the host's other pages, at the
-// pace that the Limiter sets. The spider gives the page up if it answers 503
-// without a Retry-After again, although its host has answered for another page
-// meanwhile.
+// pace that the Limiter sets. If the page answers 503 without a Retry-After
+// again, although its host has answered another page meanwhile, the spider
+// gives the page up.
 //
 // For each page, the spider prints what the page and its robots.txt say, and
 // where they say it. They may have directives such as noindex. They may also

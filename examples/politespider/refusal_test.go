@@ -96,7 +96,6 @@ func TestCrawl_Refusals(t *testing.T) {
 	})
 }
 
-// The summary in the text output and the report name the refusals.
 func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -40,7 +40,6 @@ func TestCrawl_ReportLost(t *testing.T) {
 	})
 }
 
-// The spider writes the report at the end of the crawl, however the crawl ends.
 func TestCrawl_Report(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -88,7 +87,6 @@ func TestCrawl_Report(t *testing.T) {
 	}
 }
 
-// If the report cannot be written, standard error names its file.
 func TestCrawl_ReportFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -38,7 +38,7 @@ type Request struct {
 	Host      string // without a port
 	Target    string // path and query, as in the request
 	UserAgent string
-	Status    int // the status of the answer
+	Status    int
 }
 
 // A Site has the demo's hosts and their log. [New], [Copies] and [Start] make

@@ -143,7 +143,6 @@ func repeated(body string) string {
 	return b.String()
 }
 
-// encode encodes a body in the charset and the coding that the headers name.
 func encode(body string, h http.Header) ([]byte, error) {
 	b := []byte(body)
 	if strings.Contains(h.Get("Content-Type"), "utf-16") {

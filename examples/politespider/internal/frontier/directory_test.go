@@ -12,8 +12,6 @@ import (
 	"time"
 )
 
-// crawlSite fetches pages until the frontier hands out no more, and returns
-// what it fetched.
 func crawlSite(t testing.TB, f frontier) []string {
 	t.Helper()
 	var fetched []string

@@ -59,9 +59,9 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is the time between two syncs of the journal to the disk. A
-	// power cut may undo that much of a crawl, and the next run fetches the
-	// pages of that time again. If only the process is killed, the journal
+	// syncPeriod is the least time between two syncs of the journal to the
+	// disk. A power cut may undo that much of a crawl, and the next run fetches
+	// the pages of that time again. If only the process is killed, the journal
 	// keeps all lines.
 	syncPeriod = time.Second
 

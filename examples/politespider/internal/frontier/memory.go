@@ -273,7 +273,6 @@ func (m *Memory) signal() {
 	m.changed = make(chan struct{})
 }
 
-// A hostHeap orders hosts by when they may be asked.
 type hostHeap []*hostQueue
 
 func (h hostHeap) Len() int           { return len(h) }

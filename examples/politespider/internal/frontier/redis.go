@@ -26,7 +26,7 @@ import (
 // host. Each process extends the leases of its pages every few seconds. If a
 // process is silent for the length of a lease, other processes claim its pages
 // when they ask for a page. So a page is fetched twice only if its process was
-// killed, or was cut off from Redis for a lease.
+// killed while it had the page, or was cut off from Redis for a lease.
 //
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
@@ -213,7 +213,6 @@ func (r *Redis) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// written returns a page in the form in which a stream stores it.
 func written(p *Page) []byte {
 	text, err := json.Marshal(entryOf(p))
 	if err != nil {

@@ -502,7 +502,6 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	}
 }
 
-// If the server refuses a command, the crawl ends with an error.
 func TestRedis_NoRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -607,7 +606,6 @@ func (c linesChannel) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// BenchmarkRedis measures the calls for one page: Add, Take and Done.
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
 	r := openRedis(b, server, RedisOptions{Max: 1 << 30})

@@ -163,7 +163,7 @@ type HostSummary struct {
 	Blocked   int     `json:"blocked"`
 	Lost      int     `json:"lost"`
 	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // seconds from one page to the next at the least; 0: fewer than two pages
+	Closest   float64 `json:"closest,omitempty"` // least seconds from one page to the next; 0: fewer than two pages
 	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt, but at least 1
 	RobotsTxt string  `json:"robots_txt"`        // what robots.txt answered, for each origin if there are several
 }

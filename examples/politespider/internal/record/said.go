@@ -60,8 +60,9 @@ type Evidence struct {
 // counts the rest.
 const mostLinks = 3
 
-// Evidence returns what the page says, each statement with its place. One of
-// the lines begins with "uses:" and sums up the statements about use.
+// Evidence returns what the page says, each statement with its place. If
+// something is said about use, one of the lines begins with "uses:" and sums
+// this up.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})

@@ -32,7 +32,6 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(c.hosts["a.example"].marks)), "B/mark")
 }
 
-// BenchmarkWrite writes a report on 200 hosts with 5,000 pages each.
 func BenchmarkWrite(b *testing.B) {
 	c := New("", "", time.Now(), time.Second)
 	for h := range 200 {

@@ -11,7 +11,6 @@ import (
 // mostChanged is the maximum length of each list of changed hosts or URLs.
 const mostChanged = 50
 
-// changes is what differs between an earlier crawl and this one.
 type changes struct {
 	Counts  []change
 	Hosts   []change // hosts with a different number of fetched pages, the largest difference first

@@ -173,7 +173,6 @@ func (c *Crawl) AddPast(r record.Record, rule *record.Rule) {
 // blocked URLs as keys.
 func (c *Crawl) Prove(proofs map[string]Proof) { c.proofs = proofs }
 
-// letterOf returns the letter that stands for a verdict in the page's data.
 func letterOf(v record.Verdict) byte {
 	switch v {
 	case record.Fetched:
@@ -337,7 +336,6 @@ func noteOf(r record.Record, rule *record.Rule) string {
 	return strings.Join(notes, ", ")
 }
 
-// originOf returns the scheme and host of a URL, or "" if it has none.
 func originOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {

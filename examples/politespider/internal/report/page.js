@@ -21,7 +21,7 @@ const words = {f: 'fetched', m: 'moved', r: 'robots.txt', n: 'not found', d: 're
 
 // ---- small things
 
-// element makes one: attributes, then children, where a string is text.
+// element returns a new element with these attributes and children. A child that is a string becomes text.
 function element(name, attributes = {}, ...children) {
 	const e = document.createElement(name);
 	for (const [key, value] of Object.entries(attributes)) {
@@ -33,7 +33,7 @@ function element(name, attributes = {}, ...children) {
 	return e;
 }
 
-// visible escapes characters in a server's text that would change how the text around them reads.
+// visible escapes control characters and invisible characters in a server's text.
 function visible(text) {
 	return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		c => '\\u{' + c.codePointAt(0).toString(16) + '}');
@@ -71,8 +71,8 @@ function timeline(h) {
 
 const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
 
-// colourOf returns the colour of a mark's kind. A request that came too early is drawn in the bad colour, and an unreachable
-// robots.txt like a lost page.
+// colourOf returns the colour of a mark. It depends on the kind of the mark, but a request that came too early has the colour bad,
+// and an unreachable robots.txt the colour lost.
 function colourOf(d, i) {
 	const p = colours(), status = d.status[i];
 	if (d.earlyOf.has(i)) return p.bad;
@@ -124,7 +124,7 @@ function matches(h, d, i) {
 }
 const textMatches = s => filter.text === '' || s.toLowerCase().includes(filter.text);
 
-// eachHost visits all hosts without blocking the page, and stops when the filter changes.
+// eachHost calls visit for all hosts without blocking the page. It stops when the filter changes.
 async function eachHost(visit) {
 	const generation = filter.generation;
 	let until = performance.now() + 12;
@@ -161,7 +161,7 @@ async function applyFilter() {
 	showSaid();
 	showLost();
 	await showAll();
-	document.documentElement.dataset.settled = filter.generation; // for tests: everything shows this filter
+	document.documentElement.dataset.settled = filter.generation; // for tests: the whole page shows the result of this filter
 }
 const total = hosts.reduce((n, h) => n + h.marks, 0);
 
@@ -203,7 +203,7 @@ const end = Math.max(overview.end, 1);
 const view = {from: 0, to: end};
 const lanes = new Map(); // host → {canvas, chosen}
 let lanesShown = 20;
-const edge = 10; // pixels at both sides, for the marks there
+const edge = 10; // pixels left and right of the timeline, so that marks at its ends are whole
 
 const orders = {
 	name: (a, b) => a.name < b.name ? -1 : 1,
@@ -292,7 +292,7 @@ function colours() {
 	return palette;
 }
 
-// ticks returns times for the axis, at a suitable distance.
+// ticks returns the times at which the axis has labels.
 function ticks(width) {
 	const span = view.to - view.from, steps = [10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 864e5];
 	const step = steps.find(s => s / span * width >= 70) || Math.ceil(span / 864e5 / 8) * 864e5;
@@ -337,11 +337,11 @@ function draw(canvas) {
 	}
 }
 
-const baseline = 16; // pixels above the bottom: above it requests, below it what was not sent
+const baseline = 16; // pixels from the bottom to the baseline: requests are above the line, URLs for which nothing was sent below
 
 function drawMarks(c, h, d, first, last, width, height) {
 	const p = colours(), floor = height - baseline, size = Math.min(Math.max(width / (last - first + 1) / 12, .6), 1);
-	for (let i = Math.max(sentBefore(d, first), 0); i < last; i++) { // the bands below all marks
+	for (let i = Math.max(sentBefore(d, first), 0); i < last; i++) { // draw the bands first, so that marks cover them
 		if (d.took[i] < 0) continue;
 		const from = xOf(d.at[i], width), to = xOf(d.at[i] + d.owed[i], width);
 		c.globalAlpha = .2;
@@ -379,9 +379,9 @@ function shape(c, name, x, y, size) {
 	c.restore();
 }
 
-// drawDense draws for each gap how long it was as a share of what was owed: a request whose gap reaches the line was in time.
-// If a pixel has several gaps, it shows the smallest. Ticks above are answers that were not pages; ticks below are URLs for
-// which nothing was sent.
+// drawDense draws each gap between two requests relative to the gap that the host was owed. If a gap reaches the line, the second
+// request was in time. If several gaps share a column of pixels, it shows the smallest one. Ticks at the top are answers other than
+// pages. Ticks at the bottom are URLs for which nothing was sent.
 function drawDense(c, d, first, last, width, height) {
 	const p = colours(), floor = height - baseline, top = 16, line = top + (floor - top) / 3;
 	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), shade = new Uint8Array(columns); // 1: too early, 2: not faded
@@ -432,7 +432,7 @@ function drawDense(c, d, first, last, width, height) {
 
 function drawPauses(c, d, width, height, dense) {
 	const p = colours(), floor = height - baseline;
-	let labelled = -Infinity; // up to where
+	let labelled = -Infinity; // x up to which a label covers the timeline
 	for (const [i, until] of d.pauses) {
 		const from = Math.max(xOf(d.at[i] + d.took[i], width), 0), to = Math.min(xOf(until, width), width);
 		if (to < 0 || from > width) continue;
@@ -528,7 +528,7 @@ function onPointer(e, h) {
 	let nearest = -1, distance = 12; // pixels
 	for (let i = Math.max(after - 2, 0); i < Math.min(after + 3, d.at.length); i++) {
 		const away = Math.abs(xOf(d.at[i], canvas.clientWidth) - e.offsetX);
-		const other = (d.took[i] < 0) !== (e.offsetY > canvas.clientHeight - baseline) ? 4 : 0; // the wrong side of the line
+		const other = (d.took[i] < 0) !== (e.offsetY > canvas.clientHeight - baseline) ? 4 : 0; // prefer marks on the pointer's side of the baseline
 		if (away + other < distance) [nearest, distance] = [i, away + other];
 	}
 	if (nearest < 0) hideTip();
@@ -561,11 +561,11 @@ function onKey(e, h) {
 	e.preventDefault();
 	if (i < 0 || i >= n) return;
 	const lane = laneOf(h);
-	if (lane.chosen === i) lane.chosen = -1; // it may have moved
+	if (lane.chosen === i) lane.chosen = -1; // so that choose shows the mark again, perhaps at a new place
 	choose(h, i);
 }
 
-// A link to a host leads to its timeline, whatever its place in the order.
+// A link to a host leads to the host's timeline, even if the timeline is not shown yet.
 addEventListener('click', e => {
 	const link = e.target.closest?.('a[href^="#lane-"]');
 	if (!link) return;
@@ -578,7 +578,7 @@ addEventListener('click', e => {
 
 // ---- tables
 
-// sortable puts buttons into the headings of a table's columns. They call sort(column, ascending).
+// sortable puts a button into the heading of each column of a table. The button calls sort(column, ascending).
 function sortable(head, sort) {
 	[...head.cells].forEach((cell, column) => {
 		const button = element('button', {type: 'button', onclick: () => {
@@ -603,7 +603,7 @@ sortable($('host-table').tHead.rows[0], (column, ascending) => {
 	body.append(...rows);
 });
 
-// list shows objects as a sortable table, some at a time.
+// list shows objects as a sortable table. At first it shows only some rows.
 function list(place, label, columns, objects) {
 	if (objects.length === 0) { place.replaceChildren(nothing()); return; }
 	let shown = 100;
@@ -670,8 +670,7 @@ function blockedNotes(d) {
 	return notes;
 }
 
-// ruleURLs returns the URLs that a rule blocked and that match the filter. Each has the line of the crawl's record that proves it,
-// if there is one.
+// ruleURLs returns the URLs that a rule blocked and that match the filter, each with its proof if there is one.
 function ruleURLs(h, r) {
 	const d = timeline(h), urls = [];
 	for (let i = 0; i < d.at.length; i++) {

@@ -8,7 +8,6 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// The report counts answers by class and by verdict.
 func TestWrite_Statuses(t *testing.T) {
 	doc := write(t, New("x", "Bot/1.0", time.Now(), time.Second), record.Summary{Statuses: map[int]int{200: 9_999, 204: 2, 301: 3, 404: 4, 410: 5, 403: 6, 429: 7, 503: 8, 500: 9}})
 	text := strings.Join(strings.Fields(doc.text()), "")

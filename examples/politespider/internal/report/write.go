@@ -41,7 +41,6 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxLost is the maximum number of lost URLs that the page lists.
 const maxLost = 10_000
 
 // An overview is the data that the page reads when it opens.

@@ -51,7 +51,6 @@ func (o *options) finish(flags *flag.FlagSet, args []string) error {
 // flag is given without a URL or "demo", the user probably forgot the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
-// noURL returns an error if one of the flags in forSites is given.
 func noURL(flags *flag.FlagSet) error {
 	given := make(map[string]flag.Value)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value })
@@ -126,7 +125,6 @@ func named(userAgent string) bool {
 	return err == nil
 }
 
-// demo sets the options to crawl the whole demo.
 func (o *options) demo() error {
 	if o.proxy != "" {
 		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")

@@ -57,7 +57,6 @@ func (v *Visit) End(ctx context.Context, err error) {
 // interval after the request, if one was sent.
 func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.Sent.Add(v.interval())) }
 
-// done reports the record and marks the page as finished.
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
 	v.job.frontier.Done(v.page, v.seen.Sent, v.interval())

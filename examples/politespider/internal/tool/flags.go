@@ -23,7 +23,6 @@ import (
 // ExampleBot by name.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// options are what the command line asks for.
 type options struct {
 	userAgent    string
 	signing      signing.Signing
@@ -46,8 +45,8 @@ type options struct {
 	policyTokens map[preference.Use][]string // product tokens that stand for a use
 	terms        []*preference.RSL
 	pages        keep.Pages
-	place        keep.Place // where the state of the crawl is kept
-	store        string     // directory for robots.txt records; "": only place keeps them
+	place        keep.Place
+	store        string // directory for robots.txt records; "": only place keeps them
 
 	// finish sets the fields below.
 	what    string // what is crawled, in a few words

@@ -17,8 +17,6 @@ import (
 // neither searches nor trains, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-// saidOf returns what a page says about itself, and what its owner says about
-// the use of the page.
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
 	said := record.Said{Examined: says.State.String()}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {

@@ -1,5 +1,5 @@
--- Queues the new ones among some pages. ARGV: for each page its hash, its host and its stored form.
--- Returns how many were new.
+-- Queues those of the given pages that are new, and returns how many. ARGV: for each page, the hash of its URL, its host and
+-- its stored form.
 local fresh = 0
 for i = 4, #ARGV, 3 do
 	local hash, host, page = ARGV[i], ARGV[i + 1], ARGV[i + 2]

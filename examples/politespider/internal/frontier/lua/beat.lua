@@ -1,4 +1,4 @@
--- Extends the leases of the pages that the caller holds. ARGV: the lease; for each page its host and id.
+-- Extends the leases of the pages that the caller holds. ARGV: the lease; then for each page its host and ID.
 local lease = tonumber(ARGV[4])
 for i = 5, #ARGV, 2 do
 	local host, id = ARGV[i], ARGV[i + 1]

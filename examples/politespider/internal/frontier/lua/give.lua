@@ -1,6 +1,6 @@
--- Takes a page back. ARGV: its host and id; what became of it ("done", "refund" or "putback"); how long its host must rest;
--- its stored form; how long the page waits by itself; and whether its host failed to answer: 1 for yes, 0 for no, -1 to
--- leave the host's state as it was.
+-- Takes a page back. ARGV: its host and ID; what became of it ("done", "refund" or "putback"); how long the host must rest;
+-- the page's stored form; how long until its Due; and whether it was put off: 1 for yes, 0 for no, -1 to leave "hurt HOST"
+-- unchanged.
 local host, id, fate, pause, page, wait, hurt = unpack(ARGV, 4, 10)
 if holds(host, id) then
 	redis.call('XACK', prefix .. host, group, id)

@@ -1,5 +1,5 @@
 -- Hands out a page. ARGV: the maximum number of pages of the crawl, the lease, and how long to remember a crawl that is
--- over. Returns "page", its host, its id and its stored form; or "wait", how long (-1: until something changes) and the host
+-- over. Returns "page", its host, its ID and its stored form; or "wait", how long (-1: until something changes) and the host
 -- that is due then; or "over".
 local max, lease, keep = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
@@ -11,8 +11,8 @@ end
 
 local function claim(host, id) return redis.call('XCLAIM', prefix .. host, group, me, 0, id, 'FORCE')[1] end
 
--- next returns the next page of a host, if there is one. A page whose own wait is over comes first, because it has been
--- queued for longer. If the host did not answer the page before, the last page comes first: it is the least similar one.
+-- next returns the next page of a host, if there is one. If the host's latest page was put off, the last page comes first,
+-- because it is the least similar one. Otherwise a page whose Due is over comes first, because it has been queued for longer.
 local function next(host)
 	local last = redis.call('HGET', meta, 'hurt ' .. host) and redis.call('XREVRANGE', prefix .. host, '+', '-', 'COUNT', 1)[1]
 	if last then
@@ -57,7 +57,7 @@ if not full then
 		if not host then
 			return state('wait', -1, '')
 		elseif own[1] and tonumber(redis.call('ZSCORE', due, own[1]) or 0) ~= own[2] + head then
-			redis.call('ZREM', mine, own[1]) -- another process has had it since
+			redis.call('ZREM', mine, own[1]) -- another process has had this host since
 		else
 			if own[1] and tonumber(own[2]) < at then
 				host, at = own[1], tonumber(own[2])
@@ -75,7 +75,7 @@ if not full then
 			if later then
 				rest(host, later)
 			else
-				redis.call('ZREM', due, host) -- it had no pages, only a time until which to rest
+				redis.call('ZREM', due, host) -- the host had no pages, and only had to rest until now
 				redis.call('DEL', prefix .. host)
 			end
 		end

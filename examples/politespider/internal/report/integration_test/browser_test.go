@@ -140,7 +140,6 @@ func (t tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns the value of an expression in the page.
 func eval[T any](t tab, expression string) T {
 	t.Helper()
 	value, err := chromedp.Run(t.Context, chromedp.Evaluate[T](expression))
@@ -155,7 +154,6 @@ func (t tab) do(statements string) {
 	t.run(chromedp.Evaluate[chromedp.Void]("{" + statements + "}"))
 }
 
-// wait waits until an expression is true.
 func (t tab) wait(expression string) {
 	t.Helper()
 	if err := chromedp.Do(t.Context, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
@@ -202,7 +200,6 @@ func write(t *testing.T, c *report.Crawl, s record.Summary) string {
 	return path
 }
 
-// build compiles the spider and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "politespider")

@@ -47,7 +47,6 @@ func openHistory(dir string) (*History, error) {
 	return h, nil
 }
 
-// cut removes an incomplete line at the end of the file.
 func (h *History) cut() error {
 	info, err := h.file.Stat()
 	if err != nil {

@@ -247,7 +247,6 @@ func (l *Ledger) add(r record.Record, rule *record.Rule) {
 	}
 }
 
-// heard counts what was said about a use.
 func (l *Ledger) heard(u record.Use) {
 	for _, statement := range u.Evidence {
 		if statement.Draft != "" {

@@ -81,15 +81,12 @@ func ifAny(s float64) string {
 	return seconds(s)
 }
 
-// more prints that n items of a list are not shown.
 func (p *textPrinter) more(n int) {
 	if n > 0 {
 		fmt.Fprintf(p.w, "  … and %d more, in -json\n", n)
 	}
 }
 
-// uses prints how many pages allow and deny each use. It also names the drafts
-// that define the signals.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return

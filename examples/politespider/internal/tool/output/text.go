@@ -21,8 +21,6 @@ type textPrinter struct {
 // URL. A note may follow.
 const lineFormat = "%7s  %7s  %s  %4s  %s"
 
-// evidenceIndent indents the lines about what a page says, below the page's
-// line.
 const evidenceIndent = "                     "
 
 // urlWidth is the width of the URL column. Most URLs fit. A longer one pushes

@@ -105,7 +105,6 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	}
 }
 
-// Notes below the table of hosts explain its columns.
 func TestTextPrinter_Hosts(t *testing.T) {
 	var out bytes.Buffer
 	(&textPrinter{w: &out}).hosts([]record.HostSummary{
@@ -125,8 +124,6 @@ func TestTextPrinter_Hosts(t *testing.T) {
 	}
 }
 
-// The list of lost pages has the status and the reason of each, if there are
-// any.
 func TestTextPrinter_Lost(t *testing.T) {
 	var out bytes.Buffer
 	const u = "http://a.example/"
@@ -173,7 +170,6 @@ func TestLivePrinter(t *testing.T) {
 	}
 }
 
-// uncoloured removes the escape sequences for colours and styles.
 func uncoloured(s string) string {
 	var b strings.Builder
 	for {
