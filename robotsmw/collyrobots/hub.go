@@ -265,6 +265,10 @@ func same(a, b http.RoundTripper) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
+	if t, ok := a.(*http.Transport); ok { // nearly always: it saves the reflection
+		u, ok := b.(*http.Transport)
+		return ok && t == u
+	}
 	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
 	if v.Type() != w.Type() {
 		return false

@@ -17,6 +17,7 @@ type page struct {
 	since time.Time // when the request came to the guard
 	left  bool      // the request has been sent
 	proxy string    // the proxy that colly's switcher chose; "": none
+	body  heldBody  // the response's body, until it is read
 }
 
 type pageKey struct{}

@@ -75,7 +75,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	if !redirects(resp) {
 		g.count.pages.Add(1)
 	}
-	g.unread.keep(resp)
+	g.unread.keep(resp, &p.body)
 	return resp, nil
 }
 

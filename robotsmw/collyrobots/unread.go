@@ -21,9 +21,9 @@ import (
 type unread struct {
 	shared bool // requests to different hosts may wait for each other
 
-	mu   sync.Mutex
-	held map[*heldBody]struct{}
-	n    atomic.Int32 // len(held)
+	mu    sync.Mutex
+	first *heldBody    // a list by heldBody.prev and next
+	n     atomic.Int32 // its length
 }
 
 // maxAhead is how much of a body is read ahead at most. It is more than colly's
@@ -34,30 +34,40 @@ const maxAhead = 16 << 20
 // that it waits for them.
 const patience = 100 * time.Millisecond
 
-// keep watches a response until its body is read ahead, read or closed.
-func (u *unread) keep(resp *http.Response) {
+// keep watches a response until its body is read ahead, read or closed. b is
+// a zero heldBody to wrap the body in.
+func (u *unread) keep(resp *http.Response, b *heldBody) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return
 	}
-	b := &heldBody{ReadCloser: resp.Body, url: resp.Request.URL, list: u}
+	b.ReadCloser, b.url, b.list, b.held = resp.Body, resp.Request.URL, u, true
+	resp.Body = b
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.held == nil {
-		u.held = make(map[*heldBody]struct{})
+	if b.next = u.first; b.next != nil {
+		b.next.prev = b
 	}
-	u.held[b] = struct{}{}
+	u.first = b
 	u.n.Add(1)
-	resp.Body = b
 }
 
 // release stops watching a body. It reports whether the body was watched.
 func (u *unread) release(b *heldBody) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if _, ok := u.held[b]; !ok {
+	if !b.held {
 		return false
 	}
-	delete(u.held, b)
+	b.held = false
+	if b.prev == nil {
+		u.first = b.next
+	} else {
+		b.prev.next = b.next
+	}
+	if b.next != nil {
+		b.next.prev = b.prev
+	}
+	b.prev, b.next = nil, nil
 	u.n.Add(-1)
 	return true
 }
@@ -71,7 +81,7 @@ func (u *unread) clear(target *url.URL, limited bool) {
 	host := hostOf(target)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for b := range u.held {
+	for b := u.first; b != nil; b = b.next {
 		switch {
 		case b.url.Host == target.Host || hostOf(b.url) == host:
 			go b.readAhead()
@@ -95,6 +105,9 @@ type heldBody struct {
 	list  *unread
 	alarm sync.Once
 	own   bool // the reader came first, so nothing is read ahead
+
+	held       bool // in the list; guarded by unread.mu, as are the links
+	prev, next *heldBody
 
 	mu    sync.Mutex // held while readAhead reads
 	ahead bytes.Buffer
