@@ -66,8 +66,8 @@ func crawl(ctx context.Context, job *tool.Job) error {
 
 	c.OnResponse(func(r *colly.Response) {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
-		// says has noindex, nofollow and the like, from X-Robots-Tag and <meta
-		// name=robots>.
+		// Directives returns noindex, nofollow and the like, from X-Robots-Tag
+		// and <meta name=robots>.
 		says := ext.Directives(r)
 		visit.Hear(r, says, ext.Checker().Tokens())
 		if says.State != robotsmw.PageComplete {

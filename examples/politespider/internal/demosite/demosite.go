@@ -41,8 +41,8 @@ type Request struct {
 	Status    int
 }
 
-// A Site has the demo's hosts and their log. [New], [Copies] and [Start] make
-// one. A Site is safe for concurrent use.
+// A Site has the demo's hosts and their log. [New], [Copies] and [Start] make a
+// Site. It is safe for concurrent use.
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server

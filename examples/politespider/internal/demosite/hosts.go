@@ -26,7 +26,7 @@ import (
 //	body
 //
 // The target is the path and query of a request. If a target has several
-// answers, each request gets the next one, and the last one is repeated. The
+// answers, each request gets the next answer. The last answer is repeated. The
 // lines with # and => are for readers and tests: see [Page].
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the

@@ -73,7 +73,7 @@ type State struct {
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done was called, in all runs and by all processes
 	Hosts  int           // hosts with pages queued and none out; with Redis, also some with none queued
-	Next   string        // the host that is due next; "" if one is due now, or if not known
+	Next   string        // the host that is due next; "": a host is due now, or this is not known
 	Wait   time.Duration // how long it is until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none
 }

@@ -20,7 +20,7 @@ type Memory struct {
 	due     hostHeap              // hosts with pages queued and none out
 	queued  int
 	out     int // pages handed out and not given back
-	spent   int // pages done, without those refunded
+	spent   int // pages done; refunded pages do not count
 	err     error
 	changed chan struct{}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // A Redis is a frontier in Redis or Valkey that any number of processes share.
-// OpenRedis makes one. It is safe for concurrent use.
+// OpenRedis makes a Redis. It is safe for concurrent use.
 //
 // Each host has a stream. The crawl has one consumer group, and each process is
 // a consumer of it. A page that is handed out is a pending entry of its
@@ -31,7 +31,8 @@ import (
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
 // package redislimit, so hosts seldom move between processes. If the process is
-// dead or busy with other hosts, another one takes the page after that second.
+// dead or busy with other hosts, another process takes the page after that
+// second.
 //
 // While Redis does not answer, every call waits for it. If Redis comes back
 // without the data of the crawl, the crawl ends with an error.

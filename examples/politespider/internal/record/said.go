@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said is what a page says about itself and its use: to all robots, or to this
-// crawler by name.
+// Said is what a page says about itself and about the use of its content. Some
+// of this may be addressed to this crawler by name.
 type Said struct {
 	// Examined is how much of the page was examined: "complete", "partial"
 	// (only its beginning), "header only" (it is not HTML), or "not examined"
@@ -60,9 +60,8 @@ type Evidence struct {
 // counts the rest.
 const mostLinks = 3
 
-// Evidence returns what the page says, each statement with its place. If
-// something is said about use, one of the lines begins with "uses:" and sums
-// this up.
+// Evidence returns what the page says, each statement with its place. A line
+// that begins with "uses:" sums up the statements about use, if there are any.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})

@@ -34,7 +34,7 @@ func (c change) Difference() string {
 	return "−" + number(c.Then-c.Now)
 }
 
-// changesSince compares two crawls. It returns nil if there is no earlier one.
+// changesSince compares two crawls. It returns nil if before is nil.
 func changesSince(before *record.Summary, now record.Summary) *changes {
 	if before == nil {
 		return nil

@@ -46,7 +46,7 @@ const (
 // them.
 const maxExamples = 20
 
-// A Crawl collects what the report shows. New makes one. It is not safe for
+// A Crawl collects what the report shows. New makes a Crawl. It is not safe for
 // concurrent use.
 type Crawl struct {
 	what, userAgent string

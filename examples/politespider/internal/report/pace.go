@@ -17,9 +17,9 @@ type pace struct {
 	earlies int
 	sent    int
 
-	// Of all gaps between two consecutive requests, smallest is the one that
-	// came closest to being too short. owed is how long this gap had to be.
-	// smallest is -1 if there were fewer than two requests.
+	// smallest is the tightest gap between two consecutive requests. Compared
+	// with the time that was owed, no other gap was shorter. owed is this time.
+	// If there were fewer than two requests, smallest is -1.
 	smallest time.Duration
 	owed     time.Duration
 

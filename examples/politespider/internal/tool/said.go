@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// uses are the uses of pages on which the spider reports. The spider itself
-// neither searches nor trains, but its operator may.
+// uses are the uses of a page on which the spider reports. The spider itself
+// does not use pages for any of these, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
 func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
@@ -53,8 +53,8 @@ func usesOf(in preference.Input) (all []record.Use) {
 	return all
 }
 
-// linksOf returns the links that may be followed and the links that may not. To
-// said, it adds the nofollow links, the licences, the canonical URL and the
+// linksOf returns the links that may be followed and the links that may not. It
+// adds to said the rel=nofollow links, the licences, the canonical URL and the
 // refresh.
 func linksOf(page *pagelinks.Page, said *record.Said) (follow, leave []string) {
 	known := make(map[string]bool)

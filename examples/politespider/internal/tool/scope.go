@@ -46,8 +46,8 @@ func (s scope) of(start []*url.URL) func(*url.URL) bool {
 	}
 }
 
-// key returns what all URLs in one scope have in common. It does not depend on
-// http or https.
+// key returns what all URLs in one scope have in common. The scheme of the URL
+// does not matter.
 func (s scope) key(u *url.URL) string {
 	switch s {
 	case sameDomain:

@@ -1,7 +1,7 @@
 // Package card makes the Signature Agent Card of a crawl
 // (draft-meunier-webbotauth-registry-04). The card says who crawls, by which
 // rules and at what pace. It is made from the crawl's own Options and Limiter,
-// so it promises only what they do.
+// so it promises only what the crawl does.
 package card
 
 import (
@@ -92,8 +92,7 @@ func contacts(userAgent string) (about string, uris []string) {
 	return about, uris
 }
 
-// rateControl returns in words which of a site's requests about pace a Limiter
-// obeys.
+// rateControl returns, in words, how a site can slow a Limiter down.
 func rateControl(l *politeness.Limiter) string {
 	var obeyed []string
 	switch longest := limitOf(l.MaxCrawlDelay, time.Minute); {
@@ -113,7 +112,7 @@ func rateControl(l *politeness.Limiter) string {
 	return strings.Join(obeyed, "; ")
 }
 
-// rateExpectation returns in words the fastest pace of a Limiter.
+// rateExpectation returns, in words, the fastest pace of a Limiter.
 func rateExpectation(l *politeness.Limiter) string {
 	var parts []string
 	delay := cmp.Or(l.Delay, time.Second)

@@ -39,8 +39,8 @@ func (p *textPrinter) summary(s record.Summary) {
 	}
 }
 
-// mostHosts limits the rows of a table, and mostListed the items of a list. The
-// JSON output has no such limits.
+// mostHosts limits the rows of the table of hosts, and mostListed limits the
+// items of each list. The JSON output has no such limits.
 const mostHosts, mostListed = 50, 20
 
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
