@@ -286,7 +286,6 @@ func TestDemo_Text(t *testing.T) {
 	})
 }
 
-// demoInternet returns the demo in a simulated internet, without sockets.
 func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 	t.Helper()
 	site, err := demosite.New()
@@ -300,8 +299,6 @@ func demoInternet(t *testing.T) (*demosite.Site, *robotstest.Internet) {
 	return site, internet
 }
 
-// crawlDemo crawls the demo with -json. It returns the summary and the lines
-// before the summary.
 func crawlDemo(t *testing.T, base http.RoundTripper) (record.Summary, []line) {
 	t.Helper()
 	return crawlJSON(t, t.Context(), base, tool.ExitOK)

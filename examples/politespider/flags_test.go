@@ -19,7 +19,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// runOn serves the site, crawls it from /0, and returns the output.
 func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(site)
@@ -39,7 +38,6 @@ func TestRun_Depth(t *testing.T) {
 	}
 }
 
-// A redirect is not a link: its target has the depth of the redirecting page.
 func TestRun_DepthOfARedirect(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {

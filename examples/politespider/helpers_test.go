@@ -36,7 +36,6 @@ func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantSt
 	return parseOutput(t, &out)
 }
 
-// A line is a line of the JSON output, as far as the tests read it.
 type line struct {
 	record.Record
 	Decision struct {

@@ -303,7 +303,6 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 	})
 }
 
-// If the spider refuses a command line, it creates no file.
 func TestRun_MistakesLeaveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
@@ -318,7 +317,6 @@ func TestRun_MistakesLeaveNothing(t *testing.T) {
 	}
 }
 
-// Without a URL, or with the argument "demo", the spider crawls the demo.
 func TestRun_Demo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)

@@ -120,8 +120,6 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	})
 }
 
-// With -rsl, the JSON lines and the report have the terms of the RSL file as
-// statements about use.
 func TestCrawl_Terms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

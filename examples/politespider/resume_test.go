@@ -139,7 +139,6 @@ func TestRun_ResumeAnotherCrawl(t *testing.T) {
 	}
 }
 
-// If a flag of the first run no longer works, the spider names the flag.
 func TestRun_ResumeWithoutTerms(t *testing.T) {
 	server := httptest.NewServer(&chain{pages: 3, at: func(*http.Request, int) {}})
 	defer server.Close()

@@ -272,7 +272,6 @@ func TestCrawl_LongLists(t *testing.T) {
 	})
 }
 
-// The summary says how long a host was paused because of its Retry-After.
 func TestCrawl_Paused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

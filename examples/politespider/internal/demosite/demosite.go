@@ -46,7 +46,7 @@ type Request struct {
 type Site struct {
 	hosts  map[string]*host
 	server *http.Server
-	addr   string // the address of the listener
+	addr   string
 
 	mu  sync.Mutex
 	log []Request

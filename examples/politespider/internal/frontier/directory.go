@@ -52,7 +52,6 @@ func OpenDirectory(dir string, about About, max int, rest time.Duration, logger 
 	return d, nil
 }
 
-// load reads the journal, queues its pages, and rewrites the file.
 func (d *Directory) load(dir string, about About, rest time.Duration, logger *slog.Logger) error {
 	r := newReplay(d.Memory, dir, about)
 	dropped, err := readDirectory(dir, r.line)

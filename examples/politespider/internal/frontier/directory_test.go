@@ -267,7 +267,6 @@ func TestDirectory_NoRoom(t *testing.T) {
 	}
 }
 
-// If the last line of the journal is incomplete, the log says so.
 func TestDirectory_LastLineCutShort(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)

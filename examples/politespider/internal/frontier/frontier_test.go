@@ -30,7 +30,6 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// frontier has the methods that all frontiers have.
 type frontier interface {
 	Add(pages ...*Page) int
 	Take(ctx context.Context) (*Page, bool)
@@ -134,7 +133,6 @@ func TestHostsTakeTurns(t *testing.T) {
 	})
 }
 
-// Take returns a page with all of its fields as they were added.
 func TestPage(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)

@@ -384,7 +384,6 @@ func (r *Redis) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	}
 }
 
-// answered notes the state, with which every reply begins.
 func (r *Redis) answered(reply []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -82,7 +82,6 @@ func (s *redisServer) start() {
 	s.Fatalf("%s does not start:\n%s", s.command[0], log.String())
 }
 
-// kill kills the server as kill -9 does.
 func (s *redisServer) kill() {
 	s.running.Process.Kill()
 	s.running.Wait()
@@ -544,7 +543,6 @@ func TestRedis_Interrupted(t *testing.T) {
 	}
 }
 
-// The error says if a crawl in Redis is of another version of this program.
 func TestRedis_AnotherVersion(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

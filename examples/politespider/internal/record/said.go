@@ -128,7 +128,6 @@ func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }
 
-// wording returns a rule as it was written, and marks an unknown directive.
 func wording(r robotsmeta.Rule) string {
 	if !r.Known {
 		return r.Raw + " (unknown)"

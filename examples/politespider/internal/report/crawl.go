@@ -81,7 +81,6 @@ type host struct {
 	saying map[string]*said // the elements of said, by what they say
 }
 
-// A place identifies a line of a robots.txt.
 type place struct {
 	robots, hash string
 	line         int

@@ -19,7 +19,6 @@ func number(n int) string {
 	return s
 }
 
-// count returns a number with its noun, such as "2 links".
 func count(n int, noun string) string {
 	return number(n) + " " + nounFor(n, noun)
 }
@@ -45,5 +44,4 @@ func seconds(ms int64) string {
 	}
 }
 
-// visible returns text from a server in a short form that is safe to show.
 func visible(s string) string { return record.Printable(s) }

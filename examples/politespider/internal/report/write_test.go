@@ -290,8 +290,6 @@ func TestNoteOf(t *testing.T) {
 	}
 }
 
-// The report says why a crawl stopped. If a flag stopped the crawl, the report
-// names the flag.
 func TestWrite_Stopped(t *testing.T) {
 	for stopped, want := range map[string]string{
 		"failed": "failed, 3 URLs still queued", "interrupted": "interrupted, 3 URLs still queued",

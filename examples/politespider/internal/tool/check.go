@@ -13,7 +13,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// finish completes the options from the parsed flags and the arguments.
 func (o *options) finish(flags *flag.FlagSet, args []string) error {
 	wantsDemo := len(args) == 1 && args[0] == "demo"
 	if wantsDemo {
@@ -149,7 +148,6 @@ func (o *options) demo() error {
 	return nil
 }
 
-// sites sets the options to crawl these URLs and the links in their scope.
 func (o *options) sites(rawURLs []string) error {
 	if o.userAgent == "" {
 		return errNobody

@@ -14,10 +14,10 @@ import (
 // use.
 type discovery struct {
 	frontier keep.Queue
-	inScope  func(*url.URL) bool // whether a link is to be followed
-	maxDepth int                 // maximum number of links from a start URL to a page
-	sitemaps bool                // whether to read the sitemaps that robots.txt names
-	seeded   sync.Map            // keys: URLs of robots.txt files whose sitemaps are queued
+	inScope  func(*url.URL) bool
+	maxDepth int // maximum number of links from a start URL to a page
+	sitemaps bool
+	seeded   sync.Map // keys: URLs of robots.txt files whose sitemaps are queued
 }
 
 func (d *discovery) start(urls []*url.URL) {

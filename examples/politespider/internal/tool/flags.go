@@ -30,13 +30,13 @@ type options struct {
 	scope        scope
 	maxDepth     int // maximum number of links from a start URL to a page
 	maxPages     int
-	maxTime      time.Duration     // 0: no limit
-	sitemaps     bool              // whether to read the sitemaps that robots.txt names
+	maxTime      time.Duration // 0: no limit
+	sitemaps     bool
 	delay        time.Duration     // least time between requests to a host; negative: none
 	fromEnd      bool              // whether delays count from the end of a request
 	adaptive     float64           // 0: off
 	budget       politeness.Budget // the budget of each host for a day
-	hosts        int               // how many hosts to crawl at a time
+	hosts        int
 	proxy        string
 	json         bool
 	report       string                      // the file to write; "": none
@@ -115,8 +115,6 @@ func (o *options) purpose() string {
 	return "a copy of each page is kept, but for those that say noindex or noarchive"
 }
 
-// policyToken adds a product token that stands for a use in robots.txt, as in
-// "train-ai=Google-Extended".
 func (o *options) policyToken(text string) error {
 	use, token, ok := strings.Cut(text, "=")
 	if !ok || token == "" || !slices.Contains(uses, preference.Use(use)) {

@@ -29,7 +29,7 @@ type Job struct {
 	Adaptive  float64           // see politeness.Adaptive; 0: off
 	Budget    politeness.Budget // the budget of each host for a day
 
-	Base         http.RoundTripper    // sends the requests of the crawl
+	Base         http.RoundTripper
 	Observer     *robotsmw.Observer   // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer // the Crawler must set it as politeness.Limiter.Observer
 	Fleet        politeness.Fleet     // shares hosts' pace with other processes; nil: there are none
@@ -45,7 +45,7 @@ type Job struct {
 	health    health
 	proof     *proof.Record
 	ledger    *output.Ledger
-	stdout    io.Writer   // where PrintCard prints
+	stdout    io.Writer
 	fail      func(error) // ends the crawl
 
 	once         sync.Once

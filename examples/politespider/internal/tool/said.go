@@ -34,8 +34,6 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	return said
 }
 
-// usesOf returns what was said about each use, or nil if nothing was said about
-// any of them.
 func usesOf(in preference.Input) (all []record.Use) {
 	said := false
 	for _, use := range uses {

@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-// If a Crawler cannot begin, standard error says why, and standard output stays
-// empty.
 func TestRun_CannotBegin(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	command := Command{

@@ -60,7 +60,6 @@ func chromium() string {
 // busy machine.
 const patience = 3 * time.Minute
 
-// A tab is a report in a tab of the browser.
 type tab struct {
 	*testing.T
 	context.Context

@@ -254,7 +254,7 @@ func TestKeyboard(t *testing.T) {
 	for range 120 {
 		press(kb.Tab)
 		if eval[bool](tb, `document.activeElement === document.body`) {
-			break // all elements were visited
+			break
 		}
 		if eval[bool](tb, `getComputedStyle(document.activeElement).outlineStyle === 'none'`) {
 			t.Errorf("nobody sees that the focus is on %s", active("outerHTML"))
@@ -374,7 +374,6 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// On a phone, the page is never wider than the screen.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{

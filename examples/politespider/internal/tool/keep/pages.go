@@ -28,7 +28,6 @@ type Pages struct {
 	index *os.File // nil: pages are not kept
 }
 
-// A line is a line of the index.
 type line struct {
 	URL         string    `json:"url"`
 	File        string    `json:"file"` // the path of the page's file, relative to the directory

@@ -103,7 +103,6 @@ func redisClient(rawURL string, timeout time.Duration) (redis.UniversalClient, e
 	return redis.NewClient(opts), nil
 }
 
-// redactURL returns the URL without its password and query.
 func redactURL(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -113,7 +112,6 @@ func redactURL(rawURL string) string {
 	return u.Redacted()
 }
 
-// quiet is a logger for go-redis that discards everything.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}

@@ -13,7 +13,6 @@ import (
 // progress line.
 type livePrinter struct{ *textPrinter }
 
-// progressPeriod is how often the progress line is drawn.
 const progressPeriod = 100 * time.Millisecond
 
 // progressWidth is the maximum length of the progress line. A longer line might

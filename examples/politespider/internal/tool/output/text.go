@@ -14,7 +14,7 @@ import (
 type textPrinter struct {
 	w      io.Writer
 	colour bool
-	told   map[string]bool // the texts with which tellOnce was called
+	told   map[string]bool
 }
 
 // lineFormat is the format of a record's line: time, waited, verdict, status,
@@ -27,7 +27,6 @@ const evidenceIndent = "                     "
 // its note to the right.
 const urlWidth = 42
 
-// These are attributes of text on a terminal (ECMA-48 SGR).
 const (
 	bold    = "1"
 	dim     = "2"
@@ -87,7 +86,6 @@ func (p *textPrinter) record(r record.Record) {
 	}
 }
 
-// tellOnce reports whether this is the first call with this text.
 func (p *textPrinter) tellOnce(text string) bool {
 	if p.told[text] {
 		return false

@@ -81,8 +81,6 @@ func (r *Record) Refusals(from string) (map[string]report.Proof, error) {
 	return proofs, nil
 }
 
-// read reads one file of a record. It calls found for each URL that was left
-// alone.
 func read(path string, found func(n uint64, url string)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -52,8 +52,6 @@ func (w *Witness) Watch(url string) (seen *Seen, done func()) {
 	return seen, func() { w.pages.Delete(url) }
 }
 
-// page returns the Seen of the page at this URL, or nil if no attempt at it is
-// under way.
 func (w *Witness) page(url string) *Seen {
 	if seen, ok := w.pages.Load(url); ok {
 		return seen.(*Seen)
