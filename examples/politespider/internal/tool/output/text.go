@@ -27,6 +27,7 @@ const evidenceIndent = "                     "
 // its note to the right.
 const urlWidth = 42
 
+// These are codes for text on a terminal (ECMA-48, SGR).
 const (
 	bold    = "1"
 	dim     = "2"
