@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// aRequest returns a function that tells rec what a crawl tells a Recorder
-// about each page: the request starts with a decision, is answered, and ends.
+// aRequest returns a function that reports one request to rec, as a crawl does:
+// its start with a decision, its answer, and its end.
 func aRequest(tb testing.TB, rec *Recorder) func() {
 	tb.Helper()
 	var web robotstest.Internet
@@ -49,8 +49,8 @@ type base func(*http.Request) (*http.Response, error)
 
 func (f base) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// BenchmarkRequest measures what it costs to record a request for a page, up to
-// the write to the disk.
+// BenchmarkRequest measures the cost of recording a request for a page, with
+// the writes to the file system.
 func BenchmarkRequest(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{MaxBytes: 1 << 30, Logger: quiet()})
 	if err != nil {
@@ -62,7 +62,7 @@ func BenchmarkRequest(b *testing.B) {
 	for b.Loop() {
 		request()
 		if n++; n%1000 == 0 {
-			rec.wait() // the time of writing counts too
+			rec.wait() // the benchmark also measures writing
 		}
 	}
 	rec.wait()
@@ -72,8 +72,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// Recording a request allocates little: the texts of its URL and of the hash of
-// its robots.txt.
+// Recording a request allocates little: the text of its URL and the hash of its
+// robots.txt as text.
 func TestAllocationsOfARequest(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

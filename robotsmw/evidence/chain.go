@@ -12,26 +12,24 @@ import (
 	"strconv"
 )
 
-// A link is the end of a chain of lines: the number and the hash of its last
-// line.
+// A link is the end of a chain of lines: the number and hash of the last line.
 type link struct {
 	n    uint64
 	hash [2 * sha256.Size]byte // in hex
 }
 
-// first returns the end of a chain without lines.
 func first() (l link) {
 	copy(l.hash[:], bytes.Repeat([]byte{'0'}, len(l.hash)))
 	return l
 }
 
-// sealed is how many bytes before the newline of each line are not hashed: the
-// member hash and the closing brace.
+// sealed is the length of the member hash with its comma and the closing brace.
+// The hash does not cover them.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. members are those between n and prev. They are joined as they are, and
-// there is no comma before the first one or after the last one.
+// chain. Joined, members are the text between the members n and prev, without a
+// comma at its start or end.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)
@@ -51,7 +49,7 @@ func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 
 // follows checks one line, with its newline. ok reports whether the line is
 // whole and its hash is right. prev is the end of the chain before the line, as
-// the line itself says. next is the end of the chain after the line.
+// the line itself states it. next is the end of the chain after the line.
 func follows(line []byte) (prev, next link, ok bool) {
 	body, found := bytes.CutSuffix(line, []byte("\n"))
 	if !found || len(body) < sealed {
@@ -75,9 +73,9 @@ func follows(line []byte) (prev, next link, ok bool) {
 	return prev, next, true
 }
 
-// scan reads a segment as far as its chain is good. It returns the end of the
-// chain, how many bytes are good, and the size of the file. If no line is good,
-// end is the zero value.
+// scan reads a segment up to the first line that is not good. It returns the
+// end of the chain, the number of good bytes, and the size of the file. If no
+// line is good, end is the zero value.
 func scan(path string) (end link, good, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

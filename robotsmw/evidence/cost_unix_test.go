@@ -16,15 +16,14 @@ import (
 
 // BenchmarkCost measures the CPU time that recording a request costs the whole
 // process, in user space and in the kernel, by getrusage(2). This includes the
-// goroutine of the request, the writer's (the hashes of the chain, the writes
-// to the file system), and the garbage collector. Time spent waiting for a disk
-// is not CPU time, so it does not count.
+// goroutine of the request, the writer's goroutine and the garbage collector.
+// Waiting for a disk takes no CPU time, so it does not count.
 //
-// An operation is a pair of rounds: each sends the same requests through a
-// whole client over a network in memory, the first without a record and the
-// second with one. The results are the medians of the differences between the
-// two rounds of a pair: user-µs/req, sys-µs/req, and their sum cpu-µs/req,
-// which is meant to stay below 5. Run twenty operations: -benchtime 20x.
+// An operation is a pair of rounds. Each round sends the same requests through
+// a client over a network in memory, the first without a record and the second
+// with one. The results are medians of the differences between the two rounds:
+// user-µs/req, sys-µs/req, and their sum cpu-µs/req, which should stay below 5.
+// Run twenty operations: -benchtime 20x.
 func BenchmarkCost(b *testing.B) {
 	rec, err := Open(b.TempDir(), Options{Logger: quiet()})
 	if err != nil {
@@ -57,8 +56,8 @@ func BenchmarkCost(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// costOf returns a function that sends a number of requests. They are recorded
-// by rec, unless it is nil.
+// costOf returns a function that sends the given number of requests. rec
+// records them, unless rec is nil.
 func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	var web robotstest.Internet
 	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\n"})
@@ -89,7 +88,7 @@ func costOf(b *testing.B, rec *Recorder) func(requests int) {
 			}
 			resp.Body.Close()
 			if rec != nil && i%1000 == 0 {
-				rec.wait() // a real crawl is slower, so its record loses nothing
+				rec.wait() // so that the record loses nothing; a real crawl is slower
 			}
 		}
 	}

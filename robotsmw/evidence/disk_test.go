@@ -21,7 +21,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A mapStore is a Store in the memory of one process.
 type mapStore map[string][]byte
 
 var storeMu sync.Mutex
@@ -49,11 +48,11 @@ func (s mapStore) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// A fullDisk creates files that share the room that is left. A write beyond
-// that room fails with ENOSPC.
+// A fullDisk creates files on a disk that has room for left bytes. A write
+// beyond that fails with ENOSPC.
 type fullDisk struct {
-	left atomic.Int64                  // how many bytes there is room for
-	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until it is closed
+	left atomic.Int64
+	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until the channel is closed
 }
 
 func (d *fullDisk) create(path string) (file, error) {
@@ -75,7 +74,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	}
 	n := int64(len(p))
 	if left := f.disk.left.Add(-n); left < 0 {
-		f.disk.left.Add(-left) // so 0 is left
+		f.disk.left.Add(-left) // now left is 0
 		n = max(n+left, 0)
 		n, _ := f.file.Write(p[:n])
 		return int(n), syscall.ENOSPC
@@ -83,16 +82,16 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// quickly returns a web of one site, and a function that gives a crawler's
-// options a Limiter without a pace.
+// quickly returns a web with one site, and a function that sets a Limiter
+// without a pace in a crawler's options.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
 	return &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1, Concurrency: -1} }
 }
 
-// Lines that a full disk loses are counted in a loss line, with their span of
-// time, as soon as there is room again. The chain then goes on.
+// A full disk loses lines. When there is room again, a loss line counts them
+// and says in which span of time they were lost. The chain then goes on.
 func TestAFullDisk(t *testing.T) {
 	for room := range 40 {
 		dir := t.TempDir()
@@ -132,7 +131,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 is like mustRead, for a record that may have lost robots.txt files.
+// mustRead2 is mustRead for a record that may have lost robots.txt files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)
@@ -157,7 +156,7 @@ func TestASlowDisk(t *testing.T) {
 	client := crawler(t, rec, web, opts)
 	hang := make(chan struct{})
 	disk.slow.Store(&hang)
-	for i := range 200 { // each request ends, although nothing is written
+	for i := range 200 { // each request ends, although the writer cannot write
 		get(t, client, fmt.Sprint("http://a.example/", i))
 	}
 	disk.slow.Store(nil)
@@ -175,8 +174,8 @@ func TestASlowDisk(t *testing.T) {
 	}
 }
 
-// If the disk has no room for the first line, Open returns an error. It leaves
-// nothing behind but the lock file.
+// If the disk has no room for the first line, Open returns an error. Only the
+// lock file is left.
 func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := open(dir, Options{Logger: quiet()}, new(fullDisk).create); err == nil {
@@ -193,8 +192,8 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	mustRead(t, dir)
 }
 
-// A record stays within MaxBytes: it goes on in new segments, and the oldest
-// ones are deleted. Each segment says who crawls.
+// A record stays within MaxBytes: Open's Recorder begins new segments and
+// deletes the oldest ones. Each segment names the crawler and its Limiter.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{MaxBytes: 200_000, SegmentBytes: 20_000})
@@ -243,9 +242,8 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 	}
 }
 
-// Twenty times a process is killed in the middle of its crawl. Each time the
-// chain is good up to the place where its last line is cut off, and the next
-// process continues the chain.
+// The test kills a crawling process twenty times. Each time, the chain is good
+// up to the line that is cut off, and the next process continues the chain.
 func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	dir := t.TempDir()
 	seen := 0
@@ -255,8 +253,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Wait until the process has begun a segment. Then kill it at a random
-		// moment.
+		// Kill the process at a random moment after it has begun a segment.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if all, _ := segments(dir); len(all) > i {
 				break
@@ -294,15 +291,15 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 			sessions++
 		}
 	}
-	// A process may be killed before it has written its first line. Then it has
-	// no session.
+	// A process that is killed before it has written its first line has no
+	// session.
 	if n := len(of(lines, "request")); sessions < 15 || n < 20 {
 		t.Errorf("%d sessions, %d requests", sessions, n)
 	}
 }
 
-// crawlUntilKilled is the crawl of the processes that the test above kills. It
-// never ends by itself.
+// crawlUntilKilled is what the processes of TestAKilledProcessLeavesAGoodRecord
+// run. It never returns.
 func crawlUntilKilled(dir string) {
 	rec, err := Open(dir, Options{SegmentBytes: 1 << 30})
 	if err != nil {
@@ -325,9 +322,8 @@ func crawlUntilKilled(dir string) {
 	}
 }
 
-// When a machine loses power, a segment may lack its end, or have zeros at the
-// end or in between. The next session says where the good part ends and
-// continues the chain from there.
+// After a power loss, a segment may lack its end, or have zeros in it. The next
+// session says where the good part ends and continues the chain from there.
 func TestACutIsSaidAndSkipped(t *testing.T) {
 	tests := []struct {
 		name string
@@ -385,7 +381,6 @@ func size(t *testing.T, dir string) (total int64) {
 	return total
 }
 
-// wait waits until all lines in the queue are written.
 func (r *Recorder) wait() {
 	r.queue.mu.Lock()
 	defer r.queue.mu.Unlock()

@@ -33,8 +33,8 @@
 //
 // A segment never changes once the next one exists. If a further segment could
 // make the record larger than [Options.MaxBytes], the oldest segments are
-// deleted, together with their WARC files. So if the first line of a record
-// has an n other than 1, the lines before it are gone.
+// deleted, together with their WARC files. Lines are numbered from 1. If the
+// first line that is left has a higher number, older lines have been deleted.
 //
 // # Lines
 //
@@ -44,7 +44,7 @@
 //	{"n":17,"event":"done","time":"2026-11-22T13:20:00.123456789Z", …
 //	 … ,"prev":"…64 digits…","hash":"…64 digits…"}
 //
-// They say:
+// The common members:
 //
 //   - n is the number of the line in the record. It counts from 1, over all
 //     segments and sessions.
@@ -63,14 +63,14 @@
 // Then neither that line nor any line before it can be changed without notice.
 //
 // Times are RFC 3339 in UTC with nine digits after the second, durations are in
-// seconds, and sizes in bytes. A member that has nothing to say (0, "", false)
-// is left out, unless the text below says otherwise. A line has at most 4 MiB,
-// unless a URL or an Override is extremely long.
+// seconds, and sizes in bytes. A member whose value is 0, "" or false is left
+// out, unless the text below says otherwise. A line has at most 4 MiB, unless a
+// URL or an Override is extremely long.
 //
 // After a kill or a disk error, a segment may have a broken end, which stays as
-// it is. The chain continues in the next segment, after the last good line.
-// The first line of that segment has a member cut, which says where the good
-// part ends. If the last segment has a broken end, no cut names it yet. A
+// it is. The chain continues in the next segment, after the last good line. The
+// first line of that segment has a member cut, which says where the good part
+// ends. If the last segment has a broken end, no member cut names it yet. A
 // segment may be empty.
 //
 // # Events
@@ -81,9 +81,9 @@
 //     oldest is the number of the oldest segment that existed then
 //   - why: "open" (a session begins), "full" (the segment before was full),
 //     "error" (there was a disk error)
-//   - cut: {segment, offset, bytes}: the good part of that segment ends at
-//     offset, and that many bytes follow it
-//   - warc: {file, bytes, sha256}: the WARC file of the segment before, as it
+//   - cut: {segment, offset, bytes}: the segment with this number has a broken
+//     end of that many bytes, which begins at offset
+//   - warc: {file, bytes, sha256}: the WARC file of the previous segment, as it
 //     was then
 //   - software: the software that wrote the segment
 //
@@ -91,7 +91,7 @@
 // last line and the next segment is then not known. After its segment line,
 // each segment repeats the robot and limiter lines that are in force.
 //
-// robot says who crawls, and has the options that influence decisions.
+// robot names the crawler, and has the options that influence decisions.
 //
 //   - user_agent; tokens: the product tokens, in order of preference
 //   - disallow_forbidden, allow_after_30_days, dry_run, max_redirects: as in
@@ -100,21 +100,21 @@
 //
 // limiter says how a [politeness.Limiter] is set. -1 is no limit.
 //
-//   - limiter: its number in the session
+//   - limiter: the number of the Limiter in the session
 //   - delay, concurrency, max_crawl_delay, max_retry_after, back_off,
 //     max_back_off, lease (all always there)
 //   - end_to_start, clamp_crawl_delay, adaptive; jitter, a fraction; key:
-//     "host" or "custom"; fleet: others pace the same hosts
+//     "host" or "custom"; fleet: other processes pace the same hosts
 //
-// file has the content of a robots.txt. In a session, it is written before the
-// first robots, request or decision line that names its hash. It is not
-// repeated in the session, except after a loss, after a segment was deleted, or
-// if there are more than 100,000 files.
+// file has the content of a robots.txt. A session writes this line before the
+// first robots, request or decision line that names the file's hash. The
+// session repeats it only after a loss, after a segment was deleted, or if
+// there are more than 100,000 files.
 //
 //   - sha256, size
 //   - text if the content is UTF-8 with few control characters, and otherwise
-//     base64; neither if it is empty. The content is decoded. Of a file longer
-//     than 500 KiB it is the part that is read: 512,001 bytes
+//     base64; neither if the content is empty. A content coding is undone. If a
+//     file is longer than 500 KiB, the content is its first 512,001 bytes
 //
 // fetch is one request for a robots.txt and its answer. Each hop of a redirect
 // has a line of its own.
@@ -122,8 +122,8 @@
 //   - robots_url: the URL of the origin's robots.txt; url: the URL of this
 //     request; host: the Host, if it is not the URL's; user_agent; conditional:
 //     validators were sent
-//   - status (none: no answer came); location, content_type, retry_after and
-//     date, each as written, but at most 8 KiB of it; asks: how long the
+//   - status (left out if no answer came); location, content_type, retry_after
+//     and date, each as written, but cut after 8 KiB; asks: how long the
 //     Retry-After asks to wait
 //   - bytes: how much of the body was read; sha256: the hash of these bytes if
 //     the status is 2xx and there was no error; error
@@ -134,9 +134,9 @@
 //
 //   - robots_url; from: "fetch", or "store" if the robots.txt was not fetched
 //     but taken from the Store
-//   - status: that of the last response; renewed: that response was confirmed
-//     by a 304; redirects
-//   - sha256: that of the file in force; fetched, expires
+//   - status: the status of the last response; renewed: a 304 confirmed that
+//     response; redirects
+//   - sha256: the hash of the file in force; fetched, expires
 //   - cause: why robots.txt is unreachable; next_try. The file in force is then
 //     the good copy from before. If there is none, everything is disallowed,
 //     or after 30 days allowed if the robot line has allow_after_30_days
@@ -146,21 +146,23 @@
 // the file is in force for everything that is decided five seconds after the
 // line's time or later.
 //
-// request is the start of a request, when the Limiter has let it go. Each
-// attempt has one, each redirect hop, and each request for a robots.txt.
+// request is the start of a request, once the Limiter has let the request go.
+// Each attempt, each redirect hop and each request for a robots.txt has such a
+// line.
 //
 //   - limiter, request: together they name the request in the session
 //   - url: with xxxxx in place of its password; bytes that are not UTF-8 are
 //     escaped. host: the Limiter's key; requests with the same key share a pace
 //   - robots: this is a request for a robots.txt. It neither waits for a
 //     Crawl-delay nor counts for one
-//   - start: by a clock that nobody sets. The differences between start, at,
-//     end, until and paused_until of one limiter in one session are real times
+//   - start: the time of the start, by a clock that nobody sets. The
+//     differences between start, at, end, until and paused_until of one limiter
+//     in one session are real times
 //   - interval (always there): the larger of delay (always there) and
-//     crawl_delay. The starts of requests to the host are this far apart, or
-//     farther with jitter. interval_why: "delay", "adaptive delay",
+//     crawl_delay. Two requests to the host start at least the interval apart,
+//     and with jitter farther. interval_why: "delay", "adaptive delay",
 //     "crawl-delay"
-//   - paused_until: the end of the latest pause of the host
+//   - paused_until: when the latest pause of the host ends
 //   - waited; waited_for: what the longest part of the wait was for, as a
 //     [politeness.Reason]
 //   - decision: see below. It is missing if the request is for a robots.txt, if
@@ -169,28 +171,29 @@
 //
 // answer is a response that is a 429, a 503, or has a Retry-After.
 //
-//   - limiter, request, host, at, status; retry_after as written, but at most
-//     8 KiB of it; asks: how long it asks to wait
+//   - limiter, request, host, at, status; retry_after as written, but cut after
+//     8 KiB; asks: how long it asks to wait
 //
-// pause: the host gets no requests for a while. The cause is a Retry-After, a
-// spent quota or back-off.
+// pause: the Limiter sends the host no requests for a while. The cause is a
+// Retry-After, a spent quota or back-off.
 //
 //   - limiter, request, host, at, wait (always there), until, status
 //
-// done is the end of a request.
+// done is the end of a request and of its response's body.
 //
-//   - limiter, request, end, seconds (always there), status (none: no response)
+//   - limiter, request, end, seconds (always there), status (left out if there
+//     was no response)
 //
-// decision is a refusal, or with dry_run what would have been one. Equal
-// decisions about a URL, by the same fetch of robots.txt, have one line. Like a
-// file, this line may come again after a loss, after a segment was deleted, or
-// if there are more than 100,000 refusals.
+// decision says that a request was refused, or with dry_run that it would have
+// been refused. Equal decisions about a URL, by the same fetch of robots.txt,
+// share one line. Like a file, this line may come again after a loss, after a
+// segment was deleted, or if there are more than 100,000 refusals.
 //
 //   - url, decision
 //
 // loss: lines could not be kept. The record proves nothing about this span.
 //
-//   - from, to: the times of the first and the last of them; time is the same
+//   - from, to: the times of the first and the last lost line; time is the same
 //     as to
 //   - lost: {event: how many}; cause
 //
@@ -200,16 +203,17 @@
 //
 // # A decision
 //
-// The member decision is an object. It says what a [robotsmw.Decision] says,
-// and most of its members have the names of that type's JSON:
+// The member decision is an object. It has the content of a
+// [robotsmw.Decision], and most of its members have the same names as in the
+// JSON of that type:
 //
-//   - allowed (always there); dry_run: it is allowed only by that option;
-//     decided: when, which may be long before start
+//   - allowed (always there); dry_run: only that option allowed the request;
+//     decided: the time of the decision, which may be long before start
 //   - reason: as [robotsmw.Reason] prints it
-//   - rule ("Disallow: /a") and its line; resolved: the other name of the path
-//     that the rule disallows
+//   - rule ("Disallow: /a") and its line; resolved: another name of the path,
+//     which the rule disallows
 //   - group and group_lines: the user-agent lines of the group in force, but
-//     only the first 16, and at most 8 KiB of each
+//     only the first 16, each cut after 8 KiB
 //   - crawl_delay_seconds
 //   - robots_url, status, sha256, fetched, expires: as in the robots line with
 //     the same robots_url and fetched. If there is a sha256 but no robots_url,
@@ -223,15 +227,16 @@
 // confirms the copy at hand, it has a revisit (server-not-modified) in place of
 // the response. The fields of a header are sorted. A field of more than 8 KiB
 // is left out, and so are those that would make the header longer than 64 KiB.
-// The body of a 2xx and of a 4xx other than 429 is decoded. If
-// Content-Encoding, Content-Length or Transfer-Encoding of the original are no
-// longer true, they are written as X-Crawler-Content-Encoding and so on.
+// The body of a 2xx and of a 4xx other than 429 is decoded. If the original
+// Content-Encoding, Content-Length or Transfer-Encoding is no longer true, its
+// name is written with the prefix X-Crawler-, as in X-Crawler-Content-Encoding.
 //
-// A metadata record has a line of the record. There is one for each request for
-// a robots.txt, and for each line of the kinds robots (WARC-Target-URI is that
-// of the robots.txt), answer, pause, robot and limiter. Lines of about 64 KiB
-// and more are left out. So the file says what the crawler knew and which rules
-// it followed. Requests for pages are only in the lines.
+// A metadata record contains one line of the record. Each request line about a
+// robots.txt has such a record, and so has each line of the kinds robots,
+// answer, pause, robot and limiter. For a robots line, WARC-Target-URI is the
+// URL of the robots.txt. Lines of about 64 KiB and more are left out. So the
+// file says what the crawler knew and which rules it followed. Requests for
+// pages are only in the lines.
 //
 // # With jq
 //

@@ -15,7 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// This program records a crawl, and prints what the record says about it.
+// This program records a crawl, and prints what the record says about the
+// crawl.
 func Example() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -37,7 +38,7 @@ func Example() {
 		Base:      &web,
 		Limiter:   &politeness.Limiter{Delay: 10 * time.Millisecond},
 	}
-	if err := rec.Observe(&opts); err != nil { // now the crawl is recorded
+	if err := rec.Observe(&opts); err != nil { // from here on, rec records the crawl
 		log.Fatal(err)
 	}
 	client, err := robotsmw.NewClient(opts)
@@ -83,8 +84,8 @@ func Example() {
 	// not asked for http://shop.example/cart: Disallow: /cart
 }
 
-// A crawler that uses a Limiter without a Transport records its requests with
-// Pace.
+// A crawler that uses a Limiter without a Transport calls Pace to record its
+// requests.
 func ExampleRecorder_Pace() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -96,7 +97,7 @@ func ExampleRecorder_Pace() {
 		log.Fatal(err)
 	}
 	limiter := &politeness.Limiter{Delay: 500 * time.Millisecond}
-	rec.Pace(limiter) // before its first use
+	rec.Pace(limiter) // before the first use of limiter
 	// … Acquire, request, Done …
 	if err := rec.Close(); err != nil {
 		log.Fatal(err) // the error says how many lines are lost

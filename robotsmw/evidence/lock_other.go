@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// lock opens the lock file without locking it, because flock is not used on
-// this operating system. So nothing stops a second process.
+// lock opens the lock file without locking it, because this operating system
+// may have no flock. So a second process can write too.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock reserves the directory for this process, until the returned file is
+// lock reserves the directory for this process until the returned file is
 // closed or the process ends.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)

@@ -9,7 +9,7 @@ import (
 )
 
 // pace returns an Observer that records what a Limiter does. limiter is the
-// Limiter's number in the session, and own is its Delay.
+// Limiter's number in the session, and own is the Limiter's Delay.
 func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	line := func(k kind, e *politeness.Event, members func([]byte, *politeness.Event) []byte) {
 		now := time.Now()
@@ -65,8 +65,8 @@ func pace(q *queue, limiter int64, own time.Duration) *politeness.Observer {
 	}
 }
 
-// intervalWhy says what determines the interval that a request keeps. own is
-// the Limiter's Delay.
+// intervalWhy says what determines the interval before a request. own is the
+// Limiter's Delay.
 func intervalWhy(e *politeness.Event, own time.Duration) string {
 	switch {
 	case e.CrawlDelay > e.Delay:

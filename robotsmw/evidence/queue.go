@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// A kind is the event of a line.
 type kind uint8
 
 const (
@@ -32,20 +31,20 @@ var kindNames = [kinds]string{
 // stands reports whether each segment repeats lines of this kind.
 func (k kind) stands() bool { return k == kindRobot || k == kindLimiter }
 
-// An entry is a line to be written. The text of the line begins with its event
-// and its time. The writer adds the number and the hashes.
+// An entry is a line to be written. Its text begins with the members event and
+// time. The writer adds the number and the hashes.
 type entry struct {
 	kind     kind
 	time     time.Time
-	from, to int       // where its text is in batch.text
-	about    string    // the URL of the robots.txt that the line is about, or ""
-	exchange *exchange // nil: the line is not a fetch
+	from, to int       // the text is batch.text[from:to]
+	about    string    // the URL of a robots.txt or of a request for one, or ""
+	exchange *exchange // nil unless kind is kindFetch
 }
 
-// isFact reports whether a line also goes into the WARC file. The WARC file is
-// to say how the crawler requested each robots.txt, what it then knew, and
-// which rules it followed. Requests for pages are left out of the WARC file,
-// because they are many, and the file does not contain the pages.
+// isFact reports whether a line also goes into the WARC file. That file says
+// how the crawler requested each robots.txt, what it then knew, and which rules
+// it followed. Requests for pages are left out, because they are many and the
+// file has no pages.
 func (e *entry) isFact() bool {
 	switch e.kind {
 	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
@@ -64,11 +63,10 @@ type batch struct {
 	lost    loss
 }
 
-// A loss counts lines that could not be kept.
 type loss struct {
 	from, to time.Time
 	counts   [kinds]int
-	cause    string // why lines were lost
+	cause    string
 }
 
 func (l *loss) any() bool { return !l.from.IsZero() }
@@ -99,31 +97,31 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes may wait for a slow disk. Further lines are
-// lost.
+// longestQueue is how many bytes may wait for a slow disk. If more come, they
+// are lost.
 const longestQueue = 16 << 20
 
-// mostFiles is how many files are remembered as written. Before one more is
-// remembered, all are forgotten.
+// mostFiles is how many files a queue remembers as written. When it has that
+// many, it forgets all of them before it remembers another.
 const mostFiles = 100_000
 
 // A queue takes lines from requests, which never wait, and passes them to the
-// writer. The writer runs only while there is something to write.
+// writer. The writer's goroutine runs only while there is something to write.
 type queue struct {
-	mu      sync.Mutex // held for moments, and never during a write to the disk
+	mu      sync.Mutex // never held during a write to the disk
 	next    batch
 	spare   batch // becomes next when the writer takes next
 	running bool
 	closed  bool
-	idle    sync.Cond // its lock is mu; it signals that running has become false
+	idle    sync.Cond // its lock is mu; signals that running has become false
 	files   map[[64]byte]struct{}
 	refused map[uint64]struct{}
-	most    int          // how many bytes may wait for the disk
-	write   func(*batch) // called with each batch
+	most    int // how many bytes may wait
+	write   func(*batch)
 }
 
-// put takes a line with this text. If the queue is full, the line is counted as
-// lost. If the queue is closed, the line is dropped.
+// put takes a line with this text. If the queue is full, put counts the line as
+// lost. If the queue is closed, put drops the line.
 func (q *queue) put(e entry, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,7 +135,7 @@ func (q *queue) put(e entry, text []byte) {
 	}
 	if b.size+size > q.most && b.size > 0 {
 		b.lost.add(e.kind, e.time, "the disk is too slow")
-		q.files, q.refused = nil, nil // so that a lost file or refusal is written when it comes again
+		q.files, q.refused = nil, nil // so a lost file or refusal is written if it comes again
 	} else {
 		e.from = len(b.text)
 		b.text = append(b.text, text...)
@@ -151,18 +149,17 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell puts a line that consists of its event, its time and the given members.
+// tell puts a line whose members are its event, its time and then members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
 }
 
 // gather is how long the writer waits for more lines before it writes, because
-// a call of the operating system costs much more than a line. If the process is
-// killed, the lines that wait are lost.
+// one call of the operating system costs much more than one line. If the
+// process is killed, the lines that wait are lost.
 const gather = 5 * time.Millisecond
 
-// run writes batches until no line is left.
 func (q *queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +174,7 @@ func (q *queue) run() {
 		q.mu.Unlock()
 		q.write(&b)
 		q.mu.Lock()
-		if cap(b.text) <= 4<<20 { // a larger buffer, as after a burst, is given up
+		if cap(b.text) <= 4<<20 { // after a burst, the buffer is larger and is given up
 			clear(b.entries)
 			q.spare = batch{text: b.text[:0], entries: b.entries[:0]}
 		}
@@ -186,8 +183,8 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew reports whether a file is not remembered as written. It then remembers
-// the file.
+// isNew returns false if the queue remembers a file as written. Otherwise it
+// makes the queue remember the file, and returns true.
 func (q *queue) isNew(hash [64]byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -201,20 +198,18 @@ func (q *queue) isNew(hash [64]byte) bool {
 	return true
 }
 
-// forget forgets which files and refusals have been written. They are written
-// again when they come again.
+// forget makes the queue forget which files and refusals it has written, so
+// that it writes them when they come again.
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.files, q.refused = nil, nil
 }
 
-// mostRefused is how many refusals are remembered as written. Before one more
-// is remembered, all are forgotten.
+// mostRefused is the same limit as mostFiles, for refusals.
 const mostRefused = 100_000
 
-// isNewRefusal reports whether a refusal is not remembered as written. It then
-// remembers the refusal. hash is a hash of what the refusal says.
+// isNewRefusal is like isNew, for a refusal. hash is a hash of its text.
 func (q *queue) isNewRefusal(hash uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,8 +223,8 @@ func (q *queue) isNewRefusal(hash uint64) bool {
 	return true
 }
 
-// close closes the queue and waits until the lines in it have been written or
-// lost. Lines that come later are dropped. close returns false if the queue was
+// close closes the queue and waits until its lines have been written or lost.
+// Lines that come later are dropped. close returns false if the queue was
 // closed already.
 func (q *queue) close() bool {
 	q.mu.Lock()
@@ -242,7 +237,7 @@ func (q *queue) close() bool {
 	return first
 }
 
-// begin appends the first members of a line after its number: event and time.
+// begin appends the members event and time, without a comma before them.
 func begin(b []byte, k kind, at time.Time) []byte {
 	b = append(b, `"event":"`...)
 	b = append(b, kindNames[k]...)
@@ -251,5 +246,5 @@ func begin(b []byte, k kind, at time.Time) []byte {
 }
 
 // buffers is a pool of buffers in which lines are built. The queue copies each
-// line, so its buffer can be used again.
+// line, so a buffer can be used again after put.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

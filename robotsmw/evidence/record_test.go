@@ -30,7 +30,6 @@ import (
 
 const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// A recordLine is a line of a record, decoded from JSON.
 type recordLine struct {
 	N       uint64    `json:"n"`
 	Event   string    `json:"event"`
@@ -84,12 +83,12 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord reads a record and checks it as the package doc says. It does not
-// use the code that wrote the record. tail is how many bytes follow the last
-// good line.
+// readRecord reads a record and checks what the package doc promises, without
+// the code that wrote the record. tail is how many bytes follow the last good
+// line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
-// readAll is like readRecord. If whole is false, the record may lack robots.txt
+// readAll is readRecord. If whole is false, the record may lack robots.txt
 // files that its lines name.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
@@ -205,7 +204,7 @@ func (v *recordLine) checkWARC(dir string) error {
 	return nil
 }
 
-// mustRead is like readRecord, for a record that has to be good to its end.
+// mustRead is readRecord for a record that must be good to its end.
 func mustRead(t testing.TB, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readRecord(dir)
@@ -215,7 +214,6 @@ func mustRead(t testing.TB, dir string) []recordLine {
 	return lines
 }
 
-// of returns the lines of a kind.
 func of(lines []recordLine, event string) (some []recordLine) {
 	for _, l := range lines {
 		if l.Event == event {
@@ -227,7 +225,6 @@ func of(lines []recordLine, event string) (some []recordLine) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// crawler returns a client whose crawl is recorded.
 func crawler(t testing.TB, rec *Recorder, web http.RoundTripper, edit ...func(*robotsmw.Options)) *http.Client {
 	t.Helper()
 	opts := robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter), Logger: quiet()}
@@ -269,8 +266,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// For each request, the record has the decision that allowed it, the interval
-// that its host was left alone, and the reason for this interval.
+// For each request, the record has the decision that allowed the request, the
+// interval that the Limiter kept, and the reason for this interval.
 func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -342,19 +339,19 @@ func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	})
 }
 
-// The record has each robots.txt once and byte for byte, also if two origins
-// serve the same text.
+// The record has each text of a robots.txt once and byte for byte, even if two
+// origins serve the same text.
 func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
 	texts := map[string]string{
 		"a": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n",
-		"b": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n", // the same as a
+		"b": "User-agent: *\nDisallow: /ツ\n\u2028<&>\"\\\n",
 		"c": "\xff\xfe\x00U\x00",
 		"d": strings.Repeat("\x01\x02", 1000),
 		"e": "",
 		"f": "User-agent: *\r\nDisallow: /\t# tab, \x7f and \x0b\r\n",
-		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // of this only 512,001 bytes are read
+		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // the crawler reads only 512,001 bytes of this
 	}
 	var web robotstest.Internet
 	for host, text := range texts {
@@ -387,8 +384,8 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 }
 
 // The WARC file has metadata records about the crawler, its Limiter, each
-// request for a robots.txt, what is known of that robots.txt, and each answer
-// that paused a host. It has none about requests for pages.
+// request for a robots.txt, what its answer says, and each answer that paused a
+// host. It has no metadata records about requests for pages.
 func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -441,8 +438,8 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	}
 }
 
-// The header in the WARC file keeps Content-Encoding if the body is as it came,
-// and renames it if the body is decoded.
+// The header in the WARC file keeps Content-Encoding if the body still has that
+// coding. It renames the field if the body is decoded.
 func TestExchangeOf_ContentEncoding(t *testing.T) {
 	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 503: false} {
 		x := exchangeOf(&http.Response{
@@ -452,14 +449,14 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
 			t.Errorf("%d: %s", status, x.header)
 		}
-		if got := x.truncated == ""; got != decoded { // the length is that of the coded body
+		if got := x.truncated == ""; got != decoded { // ContentLength is the length of the coded body
 			t.Errorf("%d: truncated %q", status, x.truncated)
 		}
 	}
 }
 
-// A robots.txt that an earlier process fetched is taken from the Store. It is
-// recorded with its text, and as taken from there.
+// If a robots.txt comes from the Store, because an earlier process fetched it,
+// the record has its text and says that it came from there.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -477,10 +474,10 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // the Store gets the robots.txt only after the answer
+		time.Sleep(10 * time.Millisecond) // the robots.txt is stored only after the answer
 	}
 	var from []string
-	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that each file is there
+	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that each file has a line
 		from = append(from, l.From)
 	}
 	if fmt.Sprint(from) != "[fetch store]" {
@@ -488,8 +485,7 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	}
 }
 
-// If a bit is flipped in any byte of a segment or of its WARC file, a reader
-// notices.
+// A reader notices a flipped bit in any byte of a segment or of its WARC file.
 func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -528,9 +524,8 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	mustRead(t, dir)
 }
 
-// Open and Observe return an error if the record would be that of two processes
-// or two crawlers, if no request could be recorded, or if the options are
-// wrong.
+// Open and Observe return an error if two processes or two crawlers would share
+// the record, if no request could be recorded, or if the options are wrong.
 func TestOpenAndObserveRefuse(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -561,8 +556,8 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	}
 }
 
-// A request is recorded once, even if Pace is called twice for its Limiter.
-// That happens if a client and a checker share the Limiter.
+// A request is recorded once, even if Pace is called twice for its Limiter. A
+// client and a checker that share a Limiter cause this.
 func TestPaceTwice(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})

@@ -21,21 +21,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Options say how much space a record may take, and who is warned. The zero
-// value suits most crawls.
+// Options say how much space a record may take, and which Logger gets warnings.
+// The zero value suits most crawls.
 type Options struct {
-	// MaxBytes limits the size of the record, with all its files. If a further
-	// segment could make the record larger, the oldest segments are deleted. A
-	// request takes about 1.2 KB. 0: 4 GiB. Negative: no limit.
+	// MaxBytes limits the size of all files of the record together. If a
+	// further segment could make the record larger, the oldest segments are
+	// deleted. The lines of a request take about 1.2 KB. 0 means 4 GiB. A
+	// negative value means no limit.
 	MaxBytes int64
 
-	// SegmentBytes is roughly how large a file of the record becomes before the
-	// next segment is begun. 0: 64 MiB, or a quarter of MaxBytes if that is
-	// less.
+	// SegmentBytes is the approximate size at which a segment or its WARC file
+	// is full. The next segment is then begun. 0 means 64 MiB, or a quarter of
+	// MaxBytes if that is less.
 	SegmentBytes int64
 
 	// Logger gets a warning when lines are lost or a file cannot be written.
-	// Nil: slog.Default().
+	// Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -49,16 +50,16 @@ type Recorder struct {
 	head   atomic.Pointer[link]
 
 	mu       sync.Mutex
-	robot    []byte // the members of the robot line; nil: there is none yet
+	robot    []byte // the members of the robot line; nil before the first Observe
 	limiters []*politeness.Limiter
 }
 
 // Open begins a session of the record in a directory. If the directory does not
-// exist, Open creates it. If it has a record, Open continues the chain of that
-// record. If the previous process died in the middle of a line, the new segment
-// says that this line is cut off. Open returns an error if the options are
-// wrong, if the directory cannot be used, or if another process writes a record
-// there.
+// exist, Open creates it. If the directory has a record, Open continues the
+// chain of that record. If the previous process died in the middle of a line,
+// the new segment says that this line is cut off. Open returns an error if the
+// options are wrong, if the directory cannot be used, or if another process
+// writes a record there.
 //
 // Call Close at the end.
 func Open(dir string, opts Options) (*Recorder, error) {
@@ -84,7 +85,7 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 		return nil, err
 	}
 	var entropy [32]byte
-	crand.Read(entropy[:]) // it never fails
+	crand.Read(entropy[:])
 	random := rand.NewChaCha8(entropy)
 	r := &Recorder{lock: held}
 	r.queue.idle.L = &r.queue.mu
@@ -108,14 +109,14 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 
 // Observe adds observers to opts and to its Limiter. From then on, the Limiter
 // is recorded, and so are the Transports and Checkers that are made from opts.
-// Observers that opts and the Limiter already have stay in use. Call it before
-// NewTransport, NewClient, NewChecker or collyrobots.Attach.
+// Observers that opts and the Limiter already have stay in use. Call Observe
+// before NewTransport, NewClient, NewChecker or collyrobots.Attach.
 //
-// If opts has no Limiter because the Limiter is in its Base, call Pace with
-// that Limiter first. Observe returns an error if there is no Limiter, because
+// If the Limiter is in opts.Base and not in opts.Limiter, call Pace with that
+// Limiter first. Observe returns an error if there is no Limiter, because
 // requests could then not be recorded. It also returns an error for invalid
-// options, and for options that differ from those of an earlier call in what a
-// robot line has, because a record is about one crawler.
+// options. A record is about one crawler: if an earlier call had options that
+// give another robot line, Observe returns an error too.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	if opts.Limiter == nil && len(r.attached()) == 0 {
 		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it (new(politeness.Limiter) is a polite one), or call Pace with the Limiter that paces the Base")
@@ -144,7 +145,7 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 }
 
 // Pace adds an observer to a Limiter, so that its requests are recorded. Call
-// it before the first use of the Limiter. A second call for the same Limiter
+// Pace before the first use of the Limiter. A second call for the same Limiter
 // does nothing. Observe calls Pace for the Limiter of its options.
 //
 // Requests of a Transport are recorded with the decision that allowed them.
@@ -175,10 +176,10 @@ func (r *Recorder) attached() []*politeness.Limiter {
 // before it has been changed since.
 func (r *Recorder) Head() string { return string(r.head.Load().hash[:]) }
 
-// Close waits until everything is written, and ends the session. What happens
-// afterwards is not recorded. Close returns an error if lines were lost or if
-// the end could not be written. Even after an error the record can be used. A
-// second call does nothing.
+// Close waits until everything is written, and ends the session. Later requests
+// are not recorded. Close returns an error if lines were lost or if the end
+// could not be written. Even after an error, the record can be used. A second
+// call does nothing.
 func (r *Recorder) Close() error {
 	if !r.queue.close() {
 		return nil
@@ -187,7 +188,6 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.lock.Close())
 }
 
-// robotText returns the members of a robot line.
 func robotText(opts *robotsmw.Options) ([]byte, error) {
 	plain := *opts
 	plain.Observer = nil
@@ -225,7 +225,6 @@ func robotText(opts *robotsmw.Options) ([]byte, error) {
 	return b, nil
 }
 
-// limiterText returns the members of a limiter line.
 func limiterText(number int64, l *politeness.Limiter) []byte {
 	b := appendNumber(nil, "limiter", number)
 	b = appendSeconds(b, "delay", delayOf(l))
@@ -249,8 +248,8 @@ func limiterText(number int64, l *politeness.Limiter) []byte {
 
 func delayOf(l *politeness.Limiter) time.Duration { return orDefault(l.Delay, time.Second, 0) }
 
-// orDefault returns v if v is positive. It returns its parameter zero if v is
-// 0, and its parameter negative if v is below 0.
+// orDefault returns v if v is positive, the parameter zero if v is 0, and the
+// parameter negative if v is below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	switch {
 	case v == 0:

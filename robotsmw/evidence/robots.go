@@ -18,7 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns an Observer that records what a Transport or Checker does.
+// robots returns an Observer that records what a Transport or Checker does. Of
+// the decisions, it records refusals, and what would be refusals without
+// DryRun.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
 		Decided: func(_ context.Context, d robotsmw.Decision) {
@@ -37,8 +39,8 @@ func robots(q *queue) *robotsmw.Observer {
 
 var seed = maphash.MakeSeed()
 
-// refused records a refusal, or what would be one without DryRun, unless the
-// queue remembers an equal one.
+// refused records a refusal, or a decision that would be a refusal without
+// DryRun. It does nothing if the queue remembers an equal decision.
 func refused(q *queue, d *robotsmw.Decision) {
 	now := time.Now()
 	buf := buffers.Get().(*[]byte)
@@ -60,8 +62,8 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read records the text of a robots.txt, unless the queue remembers that it was
-// recorded.
+// read records the text of a robots.txt, unless the queue remembers the text as
+// written.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)
@@ -83,8 +85,7 @@ func read(q *queue, sha256 string, text []byte) {
 	q.put(entry{kind: kindFile, time: now}, b)
 }
 
-// controls counts the bytes of a text that this package writes as six bytes of
-// JSON each.
+// controls counts the control characters that take six bytes of JSON each.
 func controls(text []byte) (n int) {
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -94,7 +95,6 @@ func controls(text []byte) (n int) {
 	return n
 }
 
-// asked records a request for a robots.txt and its answer.
 func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err error) {
 	now := time.Now()
 	req := resp.Request
@@ -126,8 +126,8 @@ func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err err
 	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
 }
 
-// longestText is how many bytes a line contains at most of a header field, an
-// error or the value of a user-agent line.
+// longestText limits a header field, an error or the value of a user-agent line
+// in a line of the record. It is in bytes.
 const longestText = 8 << 10
 
 func short(text string) string {
@@ -137,8 +137,6 @@ func short(text string) string {
 	return text[:longestText]
 }
 
-// fetchText returns the members of a robots line. from says whether the
-// robots.txt was fetched or taken from a Store.
 func fetchText(f robotsmw.Fetch, from string) []byte {
 	b := appendText(nil, "robots_url", f.URL)
 	b = appendText(b, "from", from)
@@ -155,11 +153,9 @@ func fetchText(f robotsmw.Fetch, from string) []byte {
 	return b
 }
 
-// mostAgents is how many user-agent lines of a group a decision contains at
-// most.
+// mostAgents limits how many user-agent lines of a group a decision contains.
 const mostAgents = 16
 
-// appendDecision appends the member decision.
 func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 	b = append(appendMember(b, "decision"), `{"allowed":`...)
 	b = strconv.AppendBool(b, d.Allowed)
@@ -203,8 +199,8 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 }
 
 // redacted returns a URL without its password. It escapes bytes that are not
-// UTF-8, because JSON cannot contain them. To a robots.txt, an escaped byte
-// means the same as the byte itself.
+// UTF-8, because JSON cannot contain them. A robots.txt matches an escaped byte
+// and the byte itself alike.
 func redacted(u *url.URL) string {
 	text := ""
 	if u.User == nil {

@@ -6,18 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// These functions append members to the buffer of a line. With encoding/json
-// instead, writing JSON would take longer than all other work on a request's
-// lines.
+// These functions append members to the buffer of a line. Except for
+// appendSeconds, they append nothing if the value is zero. They exist because
+// encoding/json would take longer than all other work on a request's lines.
 
-// appendMember appends a comma and a member's name.
 func appendMember(b []byte, name string) []byte {
 	b = append(b, ',', '"')
 	b = append(b, name...)
 	return append(b, '"', ':')
 }
 
-// appendText appends a text as a member, unless it is empty.
 func appendText(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -25,7 +23,7 @@ func appendText(b []byte, name, text string) []byte {
 	return appendQuoted(appendMember(b, name), text)
 }
 
-// appendPlain is like appendText, for a text in which JSON needs no escapes.
+// appendPlain is appendText for a text in which JSON needs no escapes.
 func appendPlain(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -34,7 +32,6 @@ func appendPlain(b []byte, name, text string) []byte {
 	return append(append(b, text...), '"')
 }
 
-// appendNumber appends a whole number as a member, unless it is 0.
 func appendNumber(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
@@ -42,8 +39,6 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendMember(b, name), n, 10)
 }
 
-// appendTrue appends a member whose value is true, or nothing if the argument
-// is false.
 func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b
@@ -51,7 +46,6 @@ func appendTrue(b []byte, name string, is bool) []byte {
 	return append(appendMember(b, name), "true"...)
 }
 
-// appendTime appends a time as a member, unless it is zero.
 func appendTime(b []byte, name string, t time.Time) []byte {
 	if t.IsZero() {
 		return b
@@ -60,7 +54,7 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(appendRFC3339(b, t), '"')
 }
 
-// appendSeconds appends a duration as a member, in seconds, even if it is 0.
+// appendSeconds appends a duration in seconds, even if it is 0.
 func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	b = appendMember(b, name)
 	if d < 0 {
@@ -78,7 +72,7 @@ func appendSeconds(b []byte, name string, d time.Duration) []byte {
 	return b
 }
 
-// appendWait is like appendSeconds, but appends nothing for 0.
+// appendWait is appendSeconds, but appends nothing for 0.
 func appendWait(b []byte, name string, d time.Duration) []byte {
 	if d == 0 {
 		return b
@@ -86,7 +80,6 @@ func appendWait(b []byte, name string, d time.Duration) []byte {
 	return appendSeconds(b, name, d)
 }
 
-// appendRFC3339 appends a time in UTC with nine digits after the second.
 func appendRFC3339(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -103,7 +96,7 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return b
 }
 
-// putDigits writes n into the slice to, with leading zeros.
+// putDigits fills the slice to with the digits of n and leading zeros.
 func putDigits(to []byte, n int) {
 	for rest, i := uint32(n), len(to)-1; i >= 0; i-- {
 		to[i] = byte('0' + rest%10)
@@ -111,8 +104,8 @@ func putDigits(to []byte, n int) {
 	}
 }
 
-// plain says which bytes are ASCII characters that a JSON string may contain
-// without an escape.
+// plain says which bytes need no escape in a JSON string. Bytes that are not
+// ASCII are not among them.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'
@@ -125,7 +118,6 @@ func appendQuoted[T string | []byte](b []byte, text T) []byte {
 	return append(appendEscaped(append(b, '"'), text), '"')
 }
 
-// appendEscaped appends the content of a JSON string, without the quotes.
 func appendEscaped[T string | []byte](b []byte, text T) []byte {
 	const hex = "0123456789abcdef"
 	done := 0

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoding/json reads the same values that the append functions have written.
+// encoding/json reads the values that the append functions have written.
 func FuzzText(f *testing.F) {
 	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
 	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))
@@ -48,8 +48,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// follows never panics. A line that it accepts is JSON, and its number is one
-// more than that of prev.
+// follows never panics. If it accepts a line, the line is JSON and prev ends
+// with the number before.
 func FuzzFollows(f *testing.F) {
 	line, _ := first().appendLine(nil, []byte(`"event":"close"`))
 	f.Add(line)
@@ -65,7 +65,7 @@ func FuzzFollows(f *testing.F) {
 	})
 }
 
-// To a robots.txt, a URL in a record means the same as the URL that was sent.
+// A robots.txt matches a redacted URL in the same way as the URL that was sent.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://a.example/b?c=\u30c4":             "http://a.example/b?c=\u30c4",

@@ -29,19 +29,19 @@ type exchange struct {
 	host      string // the Host of the request, if it is not the URL's
 	time      time.Time
 	request   []byte // with its header, in the form of HTTP/1.1
-	header    []byte // of the response, with its status line; nil: no response came
+	header    []byte // of the response, with the status line; nil: no response came
 	body      []byte
-	protocol  string // "h2" for HTTP/2, and otherwise ""
+	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string
 	renewed   bool // the response is a 304 to a conditional request
-	whole     bool // the response is a 2xx without an error: a later 304 may confirm it
+	whole     bool // a 2xx read without an error, which a later 304 may confirm
 }
 
 func (x *exchange) size() int {
 	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
 }
 
-// exchangeOf returns a response and its request in the form that the WARC file
+// exchangeOf returns a request and its response in the form that the WARC file
 // needs. body is the part of the response's body that was read. err is the
 // error of the request or of reading the body.
 func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
@@ -74,7 +74,7 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	}
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(resp.StatusCode) + " " + clean(text) + "\r\n")
 	// Some fields are no longer true, because the body is decoded and may be
-	// cut. They are written under the names that other crawlers use for this.
+	// cut. They get the names that other crawlers use for such fields.
 	renamed := map[string]string{"Transfer-Encoding": "X-Crawler-Transfer-Encoding"}
 	decoded := len(resp.Header["Content-Encoding"]) > 0 && isDecoded(resp)
 	if decoded {
@@ -101,20 +101,19 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// isDecoded reports whether the body that was read of a response is without its
-// content coding. robotsmw.Observer.Asked gets the body of any other response
-// as it came.
+// isDecoded reports whether the body that was read is decoded. Observer.Asked
+// of robotsmw gets other bodies with their content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
 }
 
-// longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize. One
-// more byte is read, to see whether the file goes on.
+// longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize.
+// robotsmw reads one more byte to find out whether the file is longer.
 const longestBody = 500 << 10
 
-// longestField limits a field of a header, and longestHeader a whole header, in
-// bytes. Fields that exceed one of the limits are left out.
+// longestField limits a header field, and longestHeader a whole header, in
+// bytes. A field that exceeds a limit is left out.
 const longestField, longestHeader = 8 << 10, 64 << 10
 
 func writeHeader(b *bytes.Buffer, h http.Header, renamed map[string]string) {
@@ -138,7 +137,7 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString("\r\n")
 }
 
-// clean returns a text with each CR, LF and NUL replaced by a space.
+// clean replaces each CR, LF and NUL by a space.
 func clean(text string) string {
 	if !strings.ContainsAny(text, "\r\n\x00") {
 		return text
@@ -154,26 +153,26 @@ func clean(text string) string {
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name   string
-	info   string        // the id of its warcinfo
+	info   string        // the id of the warcinfo record
 	out    []byte        // records that are not on the disk yet
 	good   int64         // bytes on the disk
 	sum    hash.Hash     // of the bytes on the disk
-	random *rand.ChaCha8 // makes the ids of records
+	random *rand.ChaCha8 // makes the ids
 	known  map[string]earlier
 	gzip   *gzip.Writer
 	packed bytes.Buffer
 }
 
-// An earlier is an earlier response to which a revisit may refer.
+// An earlier identifies a response to which a later revisit record may refer.
 type earlier struct {
 	id   string
 	time time.Time
 }
 
-// mostKnown is how many responses are remembered for revisits.
+// mostKnown is how many responses a warcFile remembers for revisits. When it
+// has that many, it forgets all of them before it remembers another.
 const mostKnown = 100_000
 
-// begin begins a WARC file.
 func (w *warcFile) begin(name string, now time.Time) {
 	w.name, w.good, w.sum, w.out, w.info = name, 0, sha256.New(), w.out[:0], w.id()
 	head := w.appendHead(nil, "warcinfo", w.info, now)
@@ -186,20 +185,19 @@ func (w *warcFile) begin(name string, now time.Time) {
 		"application/warc-fields")
 }
 
-// whole returns the file's name, and the size and hash of what is on the disk.
+// whole describes the part of the file that is on the disk.
 func (w *warcFile) whole() *whole {
 	return &whole{w.name, w.good, [sha256.Size]byte(w.sum.Sum(nil))}
 }
 
-// A whole has the name, the size and the hash of a WARC file.
 type whole struct {
 	name  string
 	bytes int64
 	hash  [sha256.Size]byte
 }
 
-// wholeOf reads a WARC file and describes it. If it cannot read the file, it
-// returns nil.
+// wholeOf reads a WARC file and describes it. It returns nil if it cannot read
+// the file.
 func wholeOf(dir, name string) *whole {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -214,8 +212,8 @@ func wholeOf(dir, name string) *whole {
 	return &whole{name, n, [sha256.Size]byte(sum.Sum(nil))}
 }
 
-// appendWhole appends the member that describes a WARC file, or nothing if f is
-// nil.
+// appendWhole appends the member that describes a WARC file. It appends nothing
+// if f is nil.
 func appendWhole(b []byte, f *whole) []byte {
 	if f == nil {
 		return b
@@ -227,13 +225,12 @@ func appendWhole(b []byte, f *whole) []byte {
 	return append(hex.AppendEncode(b, f.hash[:]), `"}`...)
 }
 
-// id returns a new id for a record.
 func (w *warcFile) id() string { return "urn:uuid:" + newUUID(w.random) }
 
-// newUUID returns a random UUID (RFC 9562 §5.4).
+// newUUID returns a random UUID, of version 4 (RFC 9562 §5.4).
 func newUUID(random *rand.ChaCha8) string {
 	var b [16]byte
-	random.Read(b[:]) // it never fails
+	random.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	var text [36]byte
 	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
@@ -246,14 +243,14 @@ func newUUID(random *rand.ChaCha8) string {
 	return string(text[:])
 }
 
-// A place says where a record is in the WARC file, compressed.
+// A place says where a compressed record is in the WARC file.
 type place struct {
 	offset, length int64
 	hash           [sha256.Size]byte
 }
 
-// exchange appends the records of an exchange, and returns the member that says
-// where these records are.
+// exchange appends the records of an exchange to w. It returns the member that
+// says where these records are.
 func (w *warcFile) exchange(x *exchange) []byte {
 	b := append(appendMember(nil, "warc"), `{"file":"`...)
 	b = append(append(b, w.name...), '"')
@@ -306,10 +303,10 @@ func (w *warcFile) exchange(x *exchange) []byte {
 	return append(appendPlace(b, kind, w.member(head, block, "application/http;msgtype=response")), '}')
 }
 
-// fact appends a line of the record as a metadata record. about is the URL that
-// the line is about, or "". To save time, the record is not compressed: it is a
-// gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4). A record that
-// does not fit into such a block is left out.
+// fact appends a line of the record as a metadata record. about is the
+// WARC-Target-URI, or "" for none. To save time, the record is not compressed:
+// it is a gzip member with one stored block (RFC 1952, RFC 1951 §3.2.4). A
+// record that does not fit into such a block is left out.
 func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	start := len(w.out)
 	b := append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
@@ -332,8 +329,8 @@ func (w *warcFile) fact(about string, now time.Time, line []byte) {
 	w.out = binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// member appends a record as a gzip member of its own. kind is the Content-Type
-// of its block.
+// member appends a record as a gzip member of its own. kind is its
+// Content-Type.
 func (w *warcFile) member(head, block []byte, kind string) place {
 	w.packed.Reset()
 	if w.gzip == nil {
@@ -344,7 +341,7 @@ func (w *warcFile) member(head, block []byte, kind string) place {
 	head = appendField(head, "Content-Type", kind)
 	head = appendField(head, "Content-Length", strconv.Itoa(len(block)))
 	head = append(head, "\r\n"...)
-	w.gzip.Write(head) // into memory, so it never fails
+	w.gzip.Write(head) // writes into memory never fail
 	w.gzip.Write(block)
 	w.gzip.Write([]byte("\r\n\r\n"))
 	w.gzip.Close()
@@ -353,7 +350,6 @@ func (w *warcFile) member(head, block []byte, kind string) place {
 	return p
 }
 
-// flush writes the records in out to f.
 func (w *warcFile) flush(f io.Writer) error {
 	if len(w.out) == 0 {
 		return nil
@@ -393,13 +389,11 @@ func appendField(b []byte, name, value string) []byte {
 	return append(append(b, value...), "\r\n"...)
 }
 
-// appendDigest appends a field with this name, whose value is the hash of data.
 func appendDigest(b []byte, name string, data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return appendField(b, name, "sha256:"+hex.EncodeToString(sum[:]))
 }
 
-// appendPlace appends a member with this name, which says where a record is.
 func appendPlace(b []byte, name string, p place) []byte {
 	b = appendMember(b, name)
 	b = append(b, `{"offset":`...)
@@ -411,8 +405,8 @@ func appendPlace(b []byte, name string, p place) []byte {
 	return append(b, `"}`...)
 }
 
-// uri returns a URL with each byte escaped that is a space, a control character
-// or not ASCII.
+// uri escapes each byte of a URL that is a space, a control character or not
+// ASCII.
 func uri(url string) string {
 	for i := range len(url) {
 		if url[i] <= ' ' || url[i] >= 0x7f {
@@ -435,7 +429,6 @@ func escape(url string) string {
 	return string(b)
 }
 
-// software returns the name and version of this module.
 var software = sync.OnceValue(func() string {
 	const path = "github.com/goodbots/courtesy"
 	info, ok := debug.ReadBuildInfo()

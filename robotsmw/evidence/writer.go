@@ -14,44 +14,44 @@ import (
 	"time"
 )
 
-// A writer puts lines into segments. It is used by one goroutine at a time:
-// first that of Open, then that of the queue, and then that of Close.
+// A writer puts lines into segments. One goroutine at a time uses it: first
+// that of Open, then that of the queue, and then that of Close.
 type writer struct {
 	dir     string
 	create  func(path string) (file, error)
-	most    int64 // the most bytes of all segments together; negative: no limit
-	segment int64 // about how many bytes a segment has
+	most    int64 // limits the size of all segments with their WARC files; negative: no limit
+	segment int64 // the size at which a segment is full
 	logger  *slog.Logger
 	session string
-	lines   file // nil: no segment is open
+	lines   file // nil if no segment is open
 	warcs   file
-	number  int   // the number of the newest segment
-	oldest  int   // the number of the oldest segment
+	number  int
+	oldest  int
 	end     link  // the end of the chain on the disk
-	good    int64 // how many bytes the segment's whole lines on the disk have
+	good    int64 // size of the open segment's whole lines on the disk
 	warc    warcFile
-	ended   *whole // the WARC file of the previous segment
-	cut     *cut   // nil: the previous segment has no broken end
+	ended   *whole // the WARC file of the previous segment, or nil
+	cut     *cut   // nil if the previous segment has no broken end
 	why     string
 
-	standing [][]byte // lines that each segment repeats
+	standing [][]byte // the robot and limiter lines, which each segment repeats
 	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // empty: memory that write uses again
+	begun    []entry  // an empty slice whose memory write uses again
 	ahead    link     // the end of the chain, including the lines of out
 	lost     loss
-	all      int        // how many lines were lost in the session
-	retry    time.Time  // after a disk error: no segment is begun before this time
-	forget   func()     // queue.forget, for files and refusals that were lost
-	told     func(link) // called with each new end
+	all      int       // how many lines were lost in the session
+	retry    time.Time // after a disk error, no segment is begun before this time
+	forget   func()    // queue.forget, called when lines are lost or deleted
+	told     func(link)
 }
 
-// A file is where the lines of a segment, or its WARC file, are written.
+// A file receives the lines of a segment or the records of its WARC file.
 type file interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// create creates a file. It returns an error if the file exists.
+// create creates a file. It returns an error if path exists.
 func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
@@ -65,7 +65,6 @@ type cut struct {
 func linesName(n int) string { return fmt.Sprintf("evidence-%06d.jsonl", n) }
 func warcName(n int) string  { return fmt.Sprintf("robots-%06d.warc.gz", n) }
 
-// segments returns the numbers of a directory's segments, in order.
 func segments(dir string) ([]int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -82,7 +81,7 @@ func segments(dir string) ([]int, error) {
 	return all, nil
 }
 
-// resume finds where the record in the directory ends.
+// resume finds the end of the record in the directory.
 func (w *writer) resume() error {
 	w.end, w.why = first(), "open"
 	all, err := segments(w.dir)
@@ -113,7 +112,7 @@ func (w *writer) resume() error {
 }
 
 // write writes a batch. Lines that cannot be written are lost. The next flush
-// that succeeds writes a loss line about them.
+// that succeeds writes a loss line.
 func (w *writer) write(b *batch) {
 	for _, e := range b.entries {
 		if e.kind.stands() {
@@ -130,7 +129,7 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.kind.stands() { // otherwise open has already written the line
+		if !opened || !e.kind.stands() { // open has written such a line already
 			w.add(&e, b.text[e.from:e.to])
 			begun = append(begun, e)
 		}
@@ -157,8 +156,8 @@ func (w *writer) write(b *batch) {
 	}
 }
 
-// add appends an entry to the lines that are not on the disk yet. If the entry
-// belongs into the WARC file too, add puts it there.
+// add appends an entry to the lines that are not on the disk yet. If the WARC
+// file has such entries, add appends it there too.
 func (w *writer) add(e *entry, text []byte) {
 	var more []byte
 	if e.exchange != nil {
@@ -171,9 +170,9 @@ func (w *writer) add(e *entry, text []byte) {
 	}
 }
 
-// flush adds a loss line if lines were lost. It then writes the records of the
-// WARC file and the lines of out to the disk. If the disk fails, flush gives up
-// the segment, and kept is how many lines of out are whole on the disk.
+// flush adds a loss line if lines were lost. It then writes the WARC records
+// and the lines to the disk. If a write fails, flush gives up the segment, and
+// kept is how many lines of out are whole on the disk.
 func (w *writer) flush() (kept int, ok bool) {
 	if w.lost.any() {
 		w.out, w.ahead = w.ahead.appendLine(w.out, lossText(&w.lost, w.lost.to))
@@ -212,8 +211,8 @@ func (w *writer) flush() (kept int, ok bool) {
 	return 0, true
 }
 
-// fail gives up the open segment, if there is one. The next segment is tried
-// after a second at the earliest.
+// fail gives up the open segment, if there is one. No segment is begun in the
+// next second.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
 		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)
@@ -234,7 +233,6 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// lose counts entries as lost, because they did not reach the disk.
 func (w *writer) lose(entries []entry) {
 	cause := w.lost.cause
 	for i := range entries {
@@ -244,7 +242,7 @@ func (w *writer) lose(entries []entry) {
 	w.forget()
 }
 
-// rotate ends a segment that is full, or the last one of the session.
+// rotate ends the open segment, because it is full or the session ends.
 func (w *writer) rotate() {
 	w.warcs.Sync()
 	w.lines.Sync()
@@ -255,7 +253,7 @@ func (w *writer) rotate() {
 	}
 }
 
-// open begins the next segment. It reports whether that succeeded.
+// open begins the next segment. It reports whether it succeeded.
 func (w *writer) open(now time.Time) bool {
 	if time.Now().Before(w.retry) {
 		return false
@@ -288,18 +286,16 @@ func (w *writer) open(now time.Time) bool {
 	}
 	before, ended := w.cut, w.ended
 	end := w.end
-	if _, ok := w.flush(); !ok { // undo everything
+	if _, ok := w.flush(); !ok { // undo all of the above
 		os.Remove(path)
 		os.Remove(filepath.Join(w.dir, warcName(number)))
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
-	w.cut, w.why = nil, "error" // for the next segment, unless rotate says why
+	w.cut, w.why = nil, "error" // the reason of the next segment, unless rotate sets another
 	return true
 }
 
-// segmentText returns the first line of a segment, without its number and
-// hashes.
 func (w *writer) segmentText(now time.Time) []byte {
 	b := begin(nil, kindSegment, now)
 	b = appendNumber(b, "format", 1)
@@ -320,7 +316,6 @@ func (w *writer) segmentText(now time.Time) []byte {
 	return appendWhole(b, w.ended)
 }
 
-// lossText returns a loss line, without its number and hashes.
 func lossText(l *loss, now time.Time) []byte {
 	b := begin(nil, kindLoss, now)
 	b = appendTime(b, "from", l.from)
@@ -349,7 +344,7 @@ func (w *writer) shrink() {
 	}
 	all, err := segments(w.dir)
 	if err != nil {
-		return // opening the next segment will fail too, and say why
+		return // opening the next segment probably fails too, and then reports the error
 	}
 	var total int64
 	sizes := make([]int64, len(all))
@@ -361,7 +356,8 @@ func (w *writer) shrink() {
 		}
 		total += sizes[i]
 	}
-	// The next segment needs room too. The last of the existing ones stays.
+	// Keep room for the next segment and its WARC file. The newest of the
+	// existing segments is never deleted.
 	for i := 0; i < len(all)-1 && total+2*w.segment > w.most; i++ {
 		os.Remove(filepath.Join(w.dir, warcName(all[i])))
 		if os.Remove(filepath.Join(w.dir, linesName(all[i]))) != nil {
@@ -369,11 +365,10 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // a file that only this segment had has to be written again
+		w.forget() // so files that only this segment had are written again
 	}
 }
 
-// close ends the session.
 func (w *writer) close(now time.Time) error {
 	w.retry = time.Time{}
 	if w.lines == nil && !w.open(now) {

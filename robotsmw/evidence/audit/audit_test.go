@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An audited is what an audit says. Its String is easy to compare, with lines
-// such as "10:00:02 ExampleBot /a disallowed".
+// An audited has what an audit reports. Its String has lines such as "10:00:02
+// ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []Broken
@@ -37,7 +37,7 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// read returns what an audit of inputs says, with the History h.
+// read audits inputs with the History h.
 func read(t testing.TB, h *History, inputs ...string) audited {
 	t.Helper()
 	var got audited
@@ -57,7 +57,7 @@ func read(t testing.TB, h *History, inputs ...string) audited {
 	return got
 }
 
-// always returns a History with one robots.txt, which is always in force on all
+// always returns a History in which one robots.txt is always in force on all
 // hosts.
 func always(text string) *History {
 	h := new(History)
@@ -66,8 +66,8 @@ func always(text string) *History {
 }
 
 // combined turns short lines such as "10:00:00 ExampleBot/1.0 /a" into lines of
-// the combined format. A status may follow the URL. The text after a bar goes
-// to the end of the long line.
+// the combined format. A status may follow the URL. The text after a bar is
+// appended to the line.
 func combined(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -212,7 +212,6 @@ func TestRead_Rules(t *testing.T) {
 	}
 }
 
-// The JSON of violations has all their fields.
 func TestViolation_JSON(t *testing.T) {
 	h := always("User-agent: *\nDisallow: /private/ # keep out\nCrawl-delay: 2.5\n")
 	got := read(t, h, combined(`
@@ -235,8 +234,8 @@ func TestViolation_JSON(t *testing.T) {
 	}
 }
 
-// A request for which no robots.txt is known is unaudited, and never taken for
-// allowed.
+// If no robots.txt is known for a request, the request is unaudited, and does
+// not count as allowed.
 func TestRead_Unaudited(t *testing.T) {
 	h := new(History)
 	h.Add("", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
@@ -250,8 +249,8 @@ func TestRead_Unaudited(t *testing.T) {
 	if got.String() != "" || r.Unaudited != 3 || len(r.Spans) != 2 {
 		t.Errorf("%+v, violations %v", r, got)
 	}
-	// The last request is unaudited too, because nobody knows which robots.txt
-	// the robot fetched an hour before.
+	// The last request is unaudited too, because the robots.txt that the robot
+	// fetched an hour before is not known.
 	if s := r.Spans[0]; s.Requests != 2 || s.From.Format("15:04:05") != "10:00:01" || s.To.Format("15:04:05") != "10:59:59" {
 		t.Errorf("the span is %+v", s)
 	}
@@ -266,8 +265,8 @@ func TestRead_Unaudited(t *testing.T) {
 	}
 }
 
-// Each host has its own robots.txt. On each host, a robot has to ask for it
-// before its first page.
+// Each host has its own robots.txt. A robot must ask for it before the robot's
+// first page on the host.
 func TestRead_Caddy(t *testing.T) {
 	h := new(History)
 	h.Add("https://a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"))
@@ -366,8 +365,8 @@ func TestRead_BadInput(t *testing.T) {
 	}
 }
 
-// If an input can be read only to some point, the requests before that point
-// are judged.
+// If only the first part of an input can be read, the requests in that part are
+// judged.
 func TestRead_Fails(t *testing.T) {
 	a := Auditor{History: always(rulesOfSite)}
 	good := combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a\n")
@@ -384,7 +383,8 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
-// A line is too long from one bound on, wherever its end is in the buffer.
+// A line is too long from a certain length on, wherever the line ends in the
+// buffer.
 func TestLineReader_LongestLine(t *testing.T) {
 	for _, n := range []int{longestLine, longestLine + 1, 2*longestLine - 1, 3 * longestLine} {
 		for _, end := range []string{"", "\n"} {
@@ -405,7 +405,7 @@ func TestRead_Memory(t *testing.T) {
 	in := io.MultiReader(
 		io.LimitReader(repeat{line}, 1<<20),
 		strings.NewReader("\n"),
-		io.LimitReader(repeat{"x"}, 64<<20), // one line of 64 MiB
+		io.LimitReader(repeat{"x"}, 64<<20),
 		strings.NewReader("\n"+line),
 	)
 	allocated := allocatedBy(func() {
@@ -413,13 +413,12 @@ func TestRead_Memory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// The limit leaves room for the URLs, because each event allocates one.
+	// The limit is generous, because each event allocates its URL.
 	if r := a.Result(); r.Requests < 10_000 || r.Broken == 0 || allocated > 24<<20 {
 		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
 	}
 }
 
-// allocatedBy returns how many bytes f allocates.
 func allocatedBy(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -428,7 +427,7 @@ func allocatedBy(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A repeat is a Reader that returns one text again and again, without end.
+// A repeat is a Reader that returns one text again and again.
 type repeat struct{ text string }
 
 func (r repeat) Read(p []byte) (n int, err error) {
@@ -441,8 +440,8 @@ func (r repeat) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Read returns an error when its context is cancelled. It leaves no goroutine
-// behind, which TestMain checks.
+// Read returns an error when its context is cancelled. TestMain checks that no
+// goroutine is left.
 func TestRead_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a := Auditor{History: always(rulesOfSite), OnViolation: func(Violation) {}}

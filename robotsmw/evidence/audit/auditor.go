@@ -8,13 +8,13 @@ import (
 // An Auditor judges requests in the order in which they began. Its zero value
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
-	// History has the robots.txt files that were in force. If it has none for a
-	// request, the files that Requests and WARC files contain are used. nil:
-	// only those are used.
+	// History has the robots.txt files that were in force. For requests that it
+	// has no file for, and if it is nil, the files that Requests and WARC files
+	// contain count.
 	History *History
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time. Violations may be out of order if a request took longer than an
-	// hour.
+	// hour, or if an hour has many thousands of violations.
 	OnViolation func(Violation)
 	// OnBroken, if not nil, is called with each problem in a line or record.
 	OnBroken func(Broken)
@@ -22,17 +22,16 @@ type Auditor struct {
 	result   Result
 	robots   map[string]*robot
 	hosts    map[string]*HostResult
-	seen     History // the files that Requests and WARC files contained
+	seen     History // files from Requests and WARC files
 	window   window
 	epoch    int
 	newest   int64
 	found    reorder
-	spans    map[string]*Span // those that may still grow, by host
+	spans    map[string]*Span // open Spans, by host
 	lastName string
 	last     *robot
 }
 
-// A robot has the sites and the result of one product token.
 type robot struct {
 	name  string
 	sites map[string]*site
@@ -40,9 +39,9 @@ type robot struct {
 }
 
 // Add judges a request, or keeps it until it can be sorted. Requests may come
-// up to ten seconds away from their place. A request that comes later than that
-// counts as a jump: no gap is judged across it. A request without a time is
-// broken.
+// up to ten seconds away from their place. If a request comes later than that,
+// this counts as a jump, and no gap is judged across the jump. A request
+// without a time counts as broken.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {
@@ -91,7 +90,6 @@ func (a *Auditor) add(e *event) {
 	}
 }
 
-// begin initializes the zero value of an Auditor, once.
 func (a *Auditor) begin() {
 	if a.robots == nil {
 		a.robots, a.hosts, a.spans = make(map[string]*robot), make(map[string]*HostResult), make(map[string]*Span)
@@ -100,8 +98,8 @@ func (a *Auditor) begin() {
 	}
 }
 
-// jump judges all requests that are kept, and begins a new epoch, because the
-// time has jumped back.
+// jump begins a new epoch, because the time has jumped back. It first judges
+// all requests that are kept.
 func (a *Auditor) jump() {
 	a.flush()
 	a.epoch++
@@ -201,7 +199,6 @@ func (a *Auditor) inForce(e *event, at int64) *file {
 	return a.seen.at(e.scheme, e.host, at)
 }
 
-// page judges a request for a page.
 func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 	at := e.begun()
 	v := Violation{Time: asTime(at), Robot: r.name, Host: e.host, URL: e.url}
@@ -251,8 +248,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, day *Day) {
 }
 
 // allowed reports a violation if the file in force forbids a page. It returns
-// false if it cannot decide, because it does not know the file that the robot
-// fetched last.
+// false if it cannot decide, because the file that the robot fetched last is
+// not known.
 func (a *Auditor) allowed(v Violation, scheme string, at int64, f *file, r *robot, s *site) bool {
 	verdict := f.judge(s.rules, v.URL)
 	if verdict.allowed {
@@ -283,7 +280,6 @@ func (a *Auditor) report(v Violation, r *robot, s *site) {
 	a.found.push(v)
 }
 
-// release passes on the violations that are earlier than bound.
 func (a *Auditor) release(bound time.Time) {
 	for v, ok := a.found.pop(bound); ok; v, ok = a.found.pop(bound) {
 		a.tell(v)
@@ -303,8 +299,8 @@ func (a *Auditor) broken(b Broken) {
 	}
 }
 
-// unaudited adds a request that cannot be judged to its host's open Span. If
-// there is none, it opens one.
+// unaudited adds a request that cannot be judged to the open Span of its host.
+// It opens a Span if there is none.
 func (a *Auditor) unaudited(host string, at int64) {
 	s := a.spans[host]
 	if s == nil {
@@ -319,8 +315,8 @@ func (a *Auditor) unaudited(host string, at int64) {
 	s.Requests++
 }
 
-// audited ends the host's open Span, if there is one, because a request could
-// be judged.
+// audited ends the open Span of a host, if there is one, because a request
+// could be judged.
 func (a *Auditor) audited(host string) {
 	if len(a.spans) == 0 {
 		return

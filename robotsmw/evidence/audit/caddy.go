@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A line of Caddy is a JSON object. This one is broken into several lines here:
+// A line of Caddy is a JSON object. Here is one, broken into several lines:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
@@ -24,8 +24,8 @@ var (
 	errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 )
 
-// A caddyLine has the members of a line that matter, as they are in the line: a
-// string has its quotes. A member that the line does not have is nil.
+// A caddyLine has the members of a line that matter, as JSON: a string has its
+// quotes. Missing members are nil.
 type caddyLine struct {
 	ts, duration, status, logger           []byte
 	host, uri, agent, retryAfter, respDate []byte
@@ -33,8 +33,7 @@ type caddyLine struct {
 }
 
 // caddy reads a line. isRequest is false if the line is not about a request.
-// judged is false if there is nothing to judge: the line is not about a
-// request, or the request is a browser's.
+// judged is false if the line is not about a request of a robot.
 func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error) {
 	var c caddyLine
 	if !c.scan(line) {
@@ -43,12 +42,10 @@ func (p *parser) caddy(line []byte, e *event) (isRequest, judged bool, err error
 	return p.read(&c, e)
 }
 
-// read fills an event from the members of a line. Its results are those of
-// caddy.
+// read is caddy, for a line that has been scanned.
 func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error) {
-	// The same file may have other lines: messages of Caddy itself, and for a
-	// failed request a line about the error beside the one about the request.
-	// Such lines are skipped.
+	// The same file may have other lines, which read skips: messages of Caddy
+	// itself, and lines about the errors of failed requests.
 	if logger, ok := text(c.logger); ok && !strings.HasPrefix(logger, "http.log.access") || !c.hasRequest && !ok {
 		return false, false, nil
 	}
@@ -80,7 +77,6 @@ func (p *parser) read(c *caddyLine, e *event) (isRequest, judged bool, err error
 	return true, true, nil
 }
 
-// text reads a JSON string.
 func text(s []byte) (string, bool) {
 	if len(s) < 2 || s[0] != '"' {
 		return "", false
@@ -96,8 +92,8 @@ func text(s []byte) (string, bool) {
 	return string(inner), true
 }
 
-// moment reads ts: a number of seconds, milliseconds or nanoseconds, or a date.
-// exact is false if ts is a date without a fraction of a second.
+// moment reads the member ts: a number of seconds, milliseconds or nanoseconds,
+// or a date. exact is false if ts is a date without a fraction of a second.
 func moment(ts []byte) (nanos int64, exact bool) {
 	if s, ok := text(ts); ok {
 		for _, form := range []string{time.RFC3339Nano, "2006/01/02 15:04:05.000", "2006-01-02T15:04:05.000Z0700", "2006/01/02 15:04:05", time.RFC1123Z, time.RFC1123} {
@@ -112,7 +108,7 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	case err != nil || f <= 0 || f > 9.2e18:
 		return never, false
 	case f < 9e9:
-		// A float64 of seconds is precise to about 100 ns, so round to that.
+		// A float64 of today's seconds is precise to about 100 ns.
 		return int64(math.Round(f*1e7)) * 100, true
 	case f < 9e12:
 		return int64(math.Round(f * 1e6)), true
@@ -120,7 +116,8 @@ func moment(ts []byte) (nanos int64, exact bool) {
 	return int64(f), true
 }
 
-// lasted reads duration: a number of seconds, or "1.5ms".
+// lasted reads the member duration: a number of seconds, or a text such as
+// "1.5ms".
 func lasted(duration []byte) (nanos int64, ok bool) {
 	if s, ok := text(duration); ok {
 		d, err := time.ParseDuration(s)
@@ -133,9 +130,9 @@ func lasted(duration []byte) (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// retryAfter returns how long the Retry-After value asks to wait, or 0 if it
-// cannot be read. If value is a date, the wait counts from the answer's Date
-// or, if there is none, from now.
+// retryAfter returns how long a Retry-After with this value asks to wait. It
+// returns 0 if it cannot read value. If value is a date, the wait counts from
+// the answer's Date or, without one, from now.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t\"")
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -151,7 +148,7 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// scan finds the members in a line. It returns false if the line is not a JSON
+// scan finds the members of a line. It returns false if the line is not a JSON
 // object. If a line has a member twice, the last one counts, as in
 // encoding/json.
 func (c *caddyLine) scan(line []byte) bool {
@@ -205,14 +202,14 @@ func (c *caddyLine) request(s *scanner, key []byte) bool {
 	return s.value(nil)
 }
 
-// A scanner reads JSON from the beginning to the end. It returns parts of its
-// input, without copying them.
+// A scanner reads JSON from rest. It returns parts of its input, without
+// copying them.
 type scanner struct {
 	rest  []byte
 	depth int
 }
 
-const deepest = 10_000 // how deep objects and arrays may be nested, as in encoding/json
+const deepest = 10_000 // limits the nesting of objects and arrays, as in encoding/json
 
 func (s *scanner) space() {
 	for len(s.rest) > 0 && (s.rest[0] == ' ' || s.rest[0] == '\t' || s.rest[0] == '\n' || s.rest[0] == '\r') {
@@ -233,8 +230,8 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// object takes an object. It calls member with the key of each member, and
-// member must take the value.
+// object takes an object. It calls member with each key, and member must take
+// the value.
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
@@ -265,7 +262,7 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 }
 
-// members is like object, but also takes any other value.
+// members is object, but also takes any other value.
 func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	if !s.isNext('{') {
 		return s.value(nil)
@@ -273,8 +270,8 @@ func (s *scanner) members(member func(s *scanner, key []byte) bool) bool {
 	return s.object(func(key []byte) bool { return member(s, key) })
 }
 
-// first takes an array and keeps its first element, because each header field
-// is an array. It takes any other value, and keeps nothing.
+// first takes an array, such as a header field, and keeps its first element. It
+// also takes any other value, and keeps nothing of it.
 func (s *scanner) first(into *[]byte) bool {
 	*into = nil
 	if !s.isNext('[') {
@@ -311,8 +308,8 @@ func (s *scanner) array(element func() bool) bool {
 	}
 }
 
-// value takes a value of any kind. If into is not nil, value puts the bytes of
-// the value there.
+// value takes any value. If into is not nil, value puts the bytes of the value
+// there.
 func (s *scanner) value(into *[]byte) bool {
 	s.space()
 	if len(s.rest) == 0 {
@@ -379,8 +376,8 @@ func (s *scanner) str(into *[]byte) bool {
 	return false
 }
 
-// escape returns the length of the escape at the beginning of s, or 0 if there
-// is none.
+// escape returns the length of the escape at the beginning of s, or 0 if that
+// escape is invalid.
 func escape(s []byte) int {
 	switch {
 	case len(s) >= 2 && bytes.IndexByte([]byte(`"\/bfnrt`), s[1]) >= 0:
@@ -394,8 +391,8 @@ func escape(s []byte) int {
 }
 
 // number takes a number as JSON allows it: without a plus, without leading
-// zeros, and with digits on both sides of the point. It takes only the 0 of
-// 012.
+// zeros, and with digits on both sides of the point. Of 012, it takes only the
+// 0.
 func (s *scanner) number() bool {
 	i := 0
 	digits := func() bool {

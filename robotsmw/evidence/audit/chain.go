@@ -29,27 +29,28 @@ var (
 
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
-// longestRecord is how many bytes a line of a record may have. A longer line
-// may be cut off, and then its hash is wrong.
+// longestRecord is how many bytes a line of a record may have. readRecordLine
+// may cut off a longer line. Its hash is then wrong.
 const longestRecord = 16 << 20
 
 // ReadRecord judges the record of a crawl that package evidence has written
 // into a directory.
 //
-// ReadRecord checks the record itself: each line must have the hash of the line
-// before it, and each robots.txt and each part of a WARC file must have the
-// hash that a line says.
+// ReadRecord checks the record itself. Each line must have the hash of the line
+// before it. Each robots.txt and each part of a WARC file must have the hash
+// that a line gives for it.
 //
 // ReadRecord also checks what the record says. The robots.txt in force must
 // allow each request for a page. A decision must follow from the robots.txt
 // that it names, with its group, rule and line. If the decision allowed a
-// request, that robots.txt must have been the newest one, and fresh unless the
-// server could not be reached. Each gap must be long enough, and no page may be
-// requested during a pause.
+// request, it must rest on the newest robots.txt. That file must have been
+// fresh, unless the server could not be reached. Each gap must be long enough,
+// and no page may be requested during a pause.
 //
-// A fault in the record itself is told to OnBroken, and counts in Result.Broken
-// and mostly in Result.Cut. Requests that a loss line counts are unaudited.
-// ReadRecord returns an error if ctx ends or if there is no record.
+// ReadRecord passes each fault in the record itself to OnBroken. It counts all
+// faults in Result.Broken, and most of them in Result.Cut as well. Requests
+// that a loss line counts are unaudited. ReadRecord returns an error if ctx
+// ends or if there is no record.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error {
 	names, err := fs.Glob(dir, "evidence-*.jsonl")
 	if err != nil {
@@ -77,8 +78,8 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS) error 
 	return nil
 }
 
-// A chain reads the lines of a record and checks that each follows the one
-// before.
+// A chain reads the lines of a record and checks that each line follows the
+// previous one.
 type chain struct {
 	ctx    context.Context
 	dir    fs.FS
@@ -86,17 +87,18 @@ type chain struct {
 	a      *Auditor
 	judge  *recordJudge
 	n      uint64
-	hash   string // of the last line; "": there is none
+	hash   string // of the last line, or ""
 	open   bool   // a session has begun and has no close line yet
-	file   string // the segment that is read
-	number int    // how many of its lines were read
+	file   string // the segment being read
+	number int    // how many lines of file were read
 }
 
 func (c *chain) say(file string, line int, err error) {
 	c.a.broken(Broken{Input: c.name + "/" + file, Line: max(line, 1), Err: err})
 }
 
-// segment reads a file of the record. next is the name of the file after it.
+// segment reads a file of the record. next is the name of the following file,
+// or "".
 func (c *chain) segment(name, next string) error {
 	file, err := c.dir.Open(name)
 	if err != nil {
@@ -108,7 +110,7 @@ func (c *chain) segment(name, next string) error {
 	c.file, c.number = name, 0
 	end := c.cutAt(name, next)
 	in := bufio.NewReaderSize(file, 64<<10)
-	var bad []int // numbers of broken lines; they may be the broken end of the file
+	var bad []int // numbers of the broken lines since the last good line
 	for offset := int64(0); ; {
 		if err := c.ctx.Err(); err != nil {
 			return err
@@ -124,7 +126,7 @@ func (c *chain) segment(name, next string) error {
 		}
 		c.number++
 		v, hash, ok := sealed(line)
-		if end >= 0 && offset > end { // the next segment says that this one was cut off before this line
+		if end >= 0 && offset > end { // the next segment says that file was cut off before this line
 			if ok {
 				c.say(name, c.number, errChanged)
 				c.a.result.Cut++
@@ -154,17 +156,16 @@ func (c *chain) segment(name, next string) error {
 		c.n, c.hash = v.N, hash
 		c.take(v)
 	}
-	if len(bad) > 0 { // no good line follows in this segment
+	if len(bad) > 0 {
 		c.say(name, bad[0], errCut)
 		c.a.result.Cut++
-		c.open = false // errCut says enough; errUnclosed need not follow
+		c.open = false // errUnclosed would add nothing
 	}
 	return nil
 }
 
-// cutAt returns the offset at which the good part of a segment ends, as the
-// first line of the next segment says. If that line does not say so, cutAt
-// returns -1. name and next are the files of the two segments.
+// cutAt returns the offset at which the good part of the file name ends, if the
+// first line of the file next says so. Otherwise it returns -1.
 func (c *chain) cutAt(name, next string) int64 {
 	if next == "" {
 		return -1
@@ -183,8 +184,8 @@ func (c *chain) cutAt(name, next string) int64 {
 	return v.Cut.Offset
 }
 
-// readRecordLine reads a line with its newline. If the line is too long, it
-// returns only the beginning, which has no valid hash.
+// readRecordLine reads a line with its newline. If the line is too long,
+// readRecordLine returns only the beginning, which has no valid hash.
 func readRecordLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -199,7 +200,7 @@ func readRecordLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // sealed parses a line and checks its hash. ok is false if the hash is wrong or
-// the line is no line of a record.
+// the line cannot be parsed.
 func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	body, whole := bytes.CutSuffix(line, []byte("\n"))
 	if !whole || len(body) < sealLength {
@@ -218,8 +219,8 @@ func sealed(line []byte) (v *recordLine, hash string, ok bool) {
 	return v, hash, true
 }
 
-// take judges a good line. It also checks that sessions end in order, that a
-// robots.txt has its hash, and that parts of WARC files have theirs.
+// take judges a line whose hash is right. It also checks that sessions end in
+// order, and the hashes of robots.txt files and of parts of WARC files.
 func (c *chain) take(v *recordLine) {
 	switch v.Event {
 	case "segment":
@@ -254,8 +255,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost counts as unaudited the requests that were lost according to a loss
-// line.
+// lost counts the requests that a loss line names as unaudited.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]
@@ -268,7 +268,6 @@ func (c *chain) lost(v *recordLine) {
 	c.a.result.addSpan(Span{From: from, To: to, Requests: n})
 }
 
-// pieces checks the hashes of the parts of WARC files that a line names.
 func (c *chain) pieces(v *recordLine) {
 	if len(v.Pieces) == 0 {
 		return

@@ -12,10 +12,10 @@ import (
 //
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
-// The same line then has the referrer and the User-Agent: "-" "ExampleBot/1.0".
-// nginx's $msec and $request_time may follow, such as 1795168800.123 0.005, and
-// then anything else. Apache's vhost_combined begins with the host and its
-// port.
+// The same line continues with the referrer and the User-Agent: "-"
+// "ExampleBot/1.0". Then nginx's $msec and $request_time may follow, such as
+// 1795168800.123 0.005, and then any text. A line in Apache's format
+// vhost_combined begins with the host and its port.
 
 var (
 	errLine    = errors.New("neither a line of a combined log nor one of Caddy's")
@@ -24,23 +24,23 @@ var (
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
 )
 
-// A parser reads lines of a log. It keeps values from line to line only to be
-// faster.
+// A parser reads lines of a log. What it keeps from line to line is only a
+// cache.
 type parser struct {
 	agents map[string]string // product tokens by User-Agent
-	hosts  map[string]string // names of hosts, by their text in a line
-	stamp  string            // the last date
-	nanos  int64             // the time of stamp
+	hosts  map[string]string // names of hosts, by the text in the line
+	stamp  string            // the date of the last line
+	nanos  int64
 }
 
 const (
 	cachedNames = 1 << 12
-	cachedSize  = 1 << 10 // a longer key is not kept
+	cachedSize  = 1 << 10 // longer keys are not cached, in bytes
 )
 
 // combined reads a line. It returns false if there is nothing to judge, because
 // the request is a browser's or has no User-Agent. If a robot's request is not
-// valid, that is an error.
+// valid, it returns an error.
 func (p *parser) combined(line []byte, e *event) (bool, error) {
 	open := bytes.Index(line, []byte(" ["))
 	if open < 0 {
@@ -112,9 +112,9 @@ func (p *parser) combined(line []byte, e *event) (bool, error) {
 }
 
 // precise reads $msec and $request_time if they are there. Many logs have two
-// durations in their place, such as $request_time and $upstream_response_time.
-// Such a duration, read as a time, is far from the line's date. So it is not
-// taken for $msec.
+// durations there instead, such as $request_time and $upstream_response_time. A
+// duration that is read as $msec is far from the line's date, so precise
+// ignores it.
 func (p *parser) precise(rest []byte, e *event) {
 	const near = 24 * time.Hour // the date in the line may have a wrong time zone
 	end, rest, ok := millis(rest)
@@ -154,8 +154,8 @@ func millis(s []byte) (n int64, rest []byte, ok bool) {
 	return n * 1e6, rest, len(rest) == 0 || rest[0] == ' '
 }
 
-// quoted takes the text in quotes at the beginning of s. In the text, a
-// backslash escapes the next character.
+// quoted splits s after the quoted text at its beginning. A backslash in the
+// text escapes the next character.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
@@ -177,9 +177,8 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// unescaped decodes the escapes that servers write for quotes, control
-// characters and bytes above ASCII, such as \x22 (nginx, Apache), or \" and \n
-// (Apache).
+// unescaped decodes the escapes in logs for quotes, control characters and
+// bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache).
 func unescaped(s []byte) string {
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
@@ -210,8 +209,8 @@ func unescaped(s []byte) string {
 	return b.String()
 }
 
-// requested returns the URL of a request line. The request line of HTTP/0.9 has
-// no version. In an invalid request line, the URL may contain spaces.
+// requested returns the URL of a request line. A line of HTTP/0.9 has no
+// version. In an invalid line, the URL may contain spaces.
 func requested(line []byte) (url string, ok bool) {
 	method, rest, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(method) == 0 {
@@ -228,8 +227,8 @@ func requested(line []byte) (url string, ok bool) {
 	return unescaped(rest), len(rest) > 0
 }
 
-// vhost returns the host that stands before the client's address, or nil if
-// there is none.
+// vhost returns the host in front of the client's address, or nil if there is
+// none.
 func vhost(names []byte) []byte {
 	first, rest, _ := bytes.Cut(names, []byte(" "))
 	second, rest, _ := bytes.Cut(rest, []byte(" "))
@@ -242,8 +241,8 @@ func vhost(names []byte) []byte {
 	return nil
 }
 
-// agent returns the product token of a User-Agent. s is the text in the line,
-// with its escapes. The results are cached.
+// agent returns the product token of a User-Agent, and caches it. s is the text
+// in the line, with its escapes.
 func (p *parser) agent(s []byte) string {
 	if token, ok := p.agents[string(s)]; ok {
 		return token
@@ -253,8 +252,8 @@ func (p *parser) agent(s []byte) string {
 	return token
 }
 
-// host returns the name of a host. s is a Host header, or the host in a line of
-// Apache. The results are cached.
+// host returns the name of a host, and caches it. s is a Host header, or the
+// host in a line of Apache.
 func (p *parser) host(s []byte) string {
 	if host, ok := p.hosts[string(s)]; ok {
 		return host
@@ -274,8 +273,8 @@ func keepName(names *map[string]string, from []byte, to string) {
 	(*names)[string(from)] = strings.Clone(to)
 }
 
-// date reads "20/Nov/2026:10:00:00 +0000". Most lines have the same date as the
-// line before, so the text is first compared with that date.
+// date reads "20/Nov/2026:10:00:00 +0000". If possible, it computes the time
+// from the date of the last line, which is much faster than time.Parse.
 func (p *parser) date(s []byte) (int64, bool) {
 	if string(s) == p.stamp {
 		return p.nanos, true
@@ -299,7 +298,7 @@ func (p *parser) date(s []byte) (int64, bool) {
 	return t, true
 }
 
-// two returns the number of two digits, or -1 if they are not digits.
+// two returns the value of two digits, or -1 if they are not digits.
 func two(s []byte) int {
 	if s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' {
 		return -1

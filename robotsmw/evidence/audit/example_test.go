@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// This program prints which robots broke the rules of a site, according to the
-// site's access log.
+// This program reads the access log of a site, and prints which robots broke
+// the site's rules.
 func Example() {
 	var history audit.History
 	history.Add("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
@@ -38,8 +38,8 @@ this is no line of a log
 	// 3 requests, 2 robots, 2 violations, 0 unaudited
 }
 
-// Requests that are in no log, such as those of a database or of a test's
-// server, can be judged too.
+// Add judges requests that are in no log, such as those of a database or of a
+// test's server.
 func ExampleAuditor_Add() {
 	var history audit.History
 	history.Add("example.com", time.Time{}, 200, []byte("User-agent: *\nCrawl-delay: 10\n"))
@@ -56,8 +56,8 @@ func ExampleAuditor_Add() {
 	// /b gap 3s of 10s
 }
 
-// This program prints each robots.txt of an archive, which may have those of
-// many sites.
+// This program prints each robots.txt in an archive. An archive may have those
+// of many sites.
 func ExampleWARCReader() {
 	answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /private/\n"
 	file := fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2026-11-20T10:00:00Z\r\n"+

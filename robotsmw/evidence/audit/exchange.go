@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// An exchange is a request and its answer. In a WARC file these are two records
-// that are near each other, in either order. They may name each other.
+// An exchange is a request and its answer. In a WARC file, these are two
+// records near each other, in either order. They may name each other.
 type exchange struct {
-	ids         []string // of its records, and of the records that these name
+	ids         []string // of its records, and of the records that they name
 	url         string
 	hasRequest  bool
 	hasResponse bool
 	event       event
 }
 
-// exchanges joins the records of a WARC file that belong together.
+// exchanges joins the requests and answers of a WARC file.
 type exchanges struct {
 	parser  parser
-	agent   string          // from the warcinfo record, for answers without a request record
-	pending []*exchange     // exchanges of which one half is missing, the oldest first
+	agent   string          // the User-Agent in warcinfo, for answers without a request record
+	pending []*exchange     // exchanges that lack one half, the oldest first
 	hops    map[string]bool // URLs to which a request for robots.txt was redirected
 }
 
 const pendingExchanges = 64
 
-// add takes a record. It calls the function each if the record completes an
-// exchange. If too many exchanges are incomplete, it calls each for the oldest
-// one.
+// add takes a record. If the record completes an exchange, add calls each with
+// that exchange. If too many exchanges are incomplete, add calls each with the
+// oldest one.
 func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	switch r.kind {
 	case "warcinfo":
@@ -40,7 +40,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	scheme, host := originOf(r.TargetURI)
 	if scheme != "http" && scheme != "https" {
-		return nil // such as a DNS lookup
+		return nil // for example the record of a DNS lookup
 	}
 	half := &exchange{url: r.TargetURI, hasRequest: r.kind == "request", hasResponse: r.kind != "request"}
 	half.ids = append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...)
@@ -73,8 +73,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	return nil
 }
 
-// flush calls the function each for all incomplete exchanges, at the end of the
-// file.
+// flush calls each for all incomplete exchanges, at the end of the file.
 func (x *exchanges) flush(each func(*event)) {
 	for len(x.pending) > 0 {
 		x.emit(0, each)
@@ -88,25 +87,27 @@ func (x *exchanges) emit(i int, each func(*event)) {
 		e.event.robot = robotOf(x.agent)
 	}
 	if x.hops[e.url] && !isRobots(e.url) {
-		e.event.robot = "" // not a page, but a hop on the way to a robots.txt
+		e.event.robot = "" // a hop on the way to a robots.txt is no page
 	}
 	each(&e.event)
 }
 
-// named reports whether e and other are a request and an answer that have a
-// record ID in common: their own, or one that they name in WARC-Concurrent-To.
+// named reports whether e and other are a request and an answer with a record
+// ID in common. Both the ID of a record and the IDs in its WARC-Concurrent-To
+// count.
 func (e *exchange) named(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// like reports whether e and other are a request and an answer of the same URL
-// that name no other record, and so may belong together.
+// like reports whether e and other are a request and an answer of the same URL,
+// and neither names another record. They may then belong together.
 func (e *exchange) like(other *exchange) bool {
 	return e.hasRequest != other.hasRequest && e.url == other.url && (len(e.ids) <= 1 && len(other.ids) <= 1)
 }
 
-// join completes an exchange with its other half. The request's record says
-// when the request began. The answer's record says when the answer came.
+// join completes an exchange with its other half. The date of the request's
+// record is the start of the request. The date of the answer's record is the
+// end, if it is later.
 func (e *exchange) join(half *exchange) {
 	request, response := e, half
 	if half.hasRequest {
@@ -120,7 +121,6 @@ func (e *exchange) join(half *exchange) {
 	e.event, e.hasRequest, e.hasResponse = joined, true, true
 }
 
-// request reads the User-Agent from a request's record.
 func (x *exchanges) request(r *WARCRecord, e *event) error {
 	m, err := r.http()
 	if err != nil {
@@ -131,12 +131,12 @@ func (x *exchanges) request(r *WARCRecord, e *event) error {
 }
 
 // response reads an answer: its status, and how long a Retry-After asks to
-// wait. For a robots.txt it also reads the body, or where a redirect leads.
+// wait. For a robots.txt it also reads the body, or the target of a redirect.
 func (x *exchanges) response(r *WARCRecord, e *event) error {
 	isFile := isRobots(r.TargetURI)
 	if r.kind == "revisit" && !strings.HasSuffix(r.get("Warc-Profile"), "/server-not-modified") {
 		if isFile {
-			e.capture = &capture{status: 304} // robots.txt is what it was before
+			e.capture = &capture{status: 304} // robots.txt has not changed
 		}
 		e.status = 200
 		if r.get("Content-Length") == "0" {
@@ -177,9 +177,9 @@ func (x *exchanges) response(r *WARCRecord, e *event) error {
 	return err
 }
 
-// redirect returns the origin to whose robots.txt a redirect leads, and the URL
-// that is requested next. Both are "" if the redirect leads nowhere. If it
-// leads to another path, the origin is one that no file has.
+// redirect returns the origin of the robots.txt that a redirect leads to, and
+// the URL that is requested next. Both are "" if the redirect leads nowhere. If
+// the redirect leads to another path, no file is known for the returned origin.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
@@ -191,7 +191,7 @@ func redirect(from, location string) (origin, hop string) {
 	}
 	to.Fragment = ""
 	if to.Path != "/robots.txt" {
-		return "unknown://" + to.Host, to.String() // History has no file of such an origin
+		return "unknown://" + to.Host, to.String()
 	}
 	return to.Scheme + "://" + to.Host, to.String()
 }
@@ -212,8 +212,8 @@ func (x *exchanges) warcinfo(r *WARCRecord) {
 }
 
 // AddWARC adds the robots.txt files of a WARC file. Each is in force from the
-// date of its record on. AddWARC calls broken for each record that cannot be
-// used, and returns an error if the file cannot be read on.
+// date of its record on. AddWARC calls broken for each record that it cannot
+// use. It returns an error if it cannot read the rest of the file.
 func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 	for {
 		r, err := w.Next()

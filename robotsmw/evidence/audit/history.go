@@ -12,17 +12,18 @@ import (
 // A History knows which robots.txt was in force on each host at each time. The
 // zero value knows nothing. It is not safe for concurrent use.
 type History struct {
-	all     *timeline            // for every host that has none of its own
-	origins map[string]*timeline // by scheme and host, as in "https://example.com"
+	all     *timeline            // for each host that has no timeline of its own
+	origins map[string]*timeline // by origin, such as "https://example.com"
 	hosts   map[string]*timeline // by host, whatever the scheme
 	recent  int                  // versions to keep of each timeline; 0: all
 }
 
-// Add adds a robots.txt. It comes into force at the time from; if from is zero,
-// it always was in force. host is "example.com" or "https://example.com",
-// because http and https may have different files. "" stands for every host.
-// status is that of the answer. With a 2xx, body is the file. A 304 changes
-// nothing, a 5xx allows nothing, and any other status allows everything.
+// Add adds a robots.txt. It comes into force at the time from. If from is zero,
+// it was always in force. host is "example.com" or, because http and https may
+// have different files, "https://example.com". If host is "", the file is for
+// every host. status is the status of the answer. With a 2xx, body is the file.
+// A 304 changes nothing, a 5xx allows nothing, and any other status allows
+// everything.
 func (h *History) Add(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -36,9 +37,9 @@ func (h *History) Add(host string, from time.Time, status int, body []byte) {
 // host does not count.
 func (h *History) Hosts() int { return len(h.hosts) }
 
-// only returns the host that a log without hosts is about: the only one of the
-// History, or "" if it has none. It returns false if the History has several
-// hosts.
+// only returns the host that a log without hosts is about: the only host of the
+// History, or "" if the History has none. It returns false if there are
+// several.
 func (h *History) only() (host string, ok bool) {
 	if len(h.hosts) > 1 {
 		return "", false
@@ -50,7 +51,7 @@ func (h *History) only() (host string, ok bool) {
 
 func (h *History) add(scheme, host string, from int64, c *capture) {
 	if c.status == 304 {
-		return // the file in force stays
+		return
 	}
 	f := newFile(c)
 	if host == "" {
@@ -70,7 +71,7 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 		}
 		h.origins[origin].add(from, f, h.recent)
 		if f.to != "" && strings.HasSuffix(f.to, "://"+host) {
-			return // http redirects to https, whose file counts for the host
+			return // http redirects to https, so only the file of https counts for the host
 		}
 	}
 	if h.hosts[host] == nil {
@@ -79,9 +80,9 @@ func (h *History) add(scheme, host string, from int64, c *capture) {
 	h.hosts[host].add(from, f, h.recent)
 }
 
-// at returns the file that is in force at a time, or nil if none is known.
+// at returns the file in force at a time, or nil if no file is known.
 func (h *History) at(scheme, host string, t int64) *file {
-	for range 6 { // so it follows five redirects
+	for range 6 { // at most five redirects
 		f := h.line(scheme, host).at(t)
 		if f == nil || f.to == "" {
 			return f
@@ -99,8 +100,8 @@ func (h *History) line(scheme, host string) *timeline {
 		if line := h.origins[scheme+"://"+host]; line != nil {
 			return line
 		}
-		// If another scheme of this host has a file of its own, the file in
-		// hosts may be that one, so it is not used.
+		// If another scheme of this host has a file of its own, hosts may have
+		// the file of that scheme, so line ignores it.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}
@@ -122,7 +123,7 @@ type version struct {
 func (l *timeline) add(from int64, f *file, recent int) {
 	i, found := slices.BinarySearchFunc(l.versions, from, func(v version, t int64) int { return cmp.Compare(v.from, t) })
 	if found {
-		i++ // of versions from the same time, the one added last comes last
+		i++ // among versions with the same time, the one added last comes last
 		for i < len(l.versions) && l.versions[i].from == from {
 			i++
 		}
@@ -156,25 +157,25 @@ func (l *timeline) at(t int64) *file {
 type capture struct {
 	status int
 	body   []byte
-	to     string // the origin to whose robots.txt a redirect leads, as redirect returns it
+	to     string // if status is a redirect: the origin that redirect returned
 }
 
-// A file is what an answer for robots.txt puts in force: a robots.txt, or only
-// a status or a redirect.
+// A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
+// a redirect.
 type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
-	parsed *robotstxt.File   // text, parsed; nil: at most one robot has needed it
+	parsed *robotstxt.File   // text, parsed; nil until a second robot needs it
 	rules  map[string]*rules // by product token, in lower case
 }
 
-// rules are what one robot has to obey.
+// rules are the rules for one robot.
 type rules struct {
 	*robotstxt.Rules
 	delay time.Duration // Crawl-delay
-	line  int           // of the Crawl-delay
-	field string        // the line of the Crawl-delay, as written
+	line  int           // the line number of the Crawl-delay
+	field string        // the text of that line
 }
 
 func newFile(c *capture) *file {
@@ -194,7 +195,7 @@ func (f *file) same(g *file) bool {
 	return f.status/100 == g.status/100 && f.to == g.to && string(f.text) == string(g.text)
 }
 
-// rulesFor returns the rules for a robot. They mean something only if the
+// rulesFor returns the rules for a robot. They have no meaning unless the
 // status is 2xx.
 func (f *file) rulesFor(robot string) *rules {
 	key := strings.ToLower(robot)
@@ -242,7 +243,7 @@ func (f *file) keep(robot string, r *rules) *rules {
 	return r
 }
 
-// A verdict is what a file says about a URL.
+// A verdict is the decision of a file about a URL.
 type verdict struct {
 	allowed bool
 	line    int
@@ -262,13 +263,12 @@ func (f *file) judge(r *rules, url string) verdict {
 		return verdict{allowed: true}
 	}
 	if m.Kind == robotstxt.NoRule {
-		return verdict{} // matching this URL takes too much work: disallowed, as a crawler decides
+		return verdict{} // matching takes too much work, so a crawler disallows the URL
 	}
 	return verdict{line: m.Line, rule: ruleOf(m)}
 }
 
-// ruleOf returns the rule that decided, such as "Disallow: /a", or "" if there
-// is none.
+// ruleOf returns the rule that decided, such as "Disallow: /a", or "".
 func ruleOf(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""

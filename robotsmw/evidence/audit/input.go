@@ -11,9 +11,9 @@ import (
 	"io"
 )
 
-// An Input is an access log or a WARC file. A WARC file is known by its first
-// bytes. Each line of a log is in the combined format of nginx and Apache, or
-// in Caddy's JSON. Logs and WARC files may be compressed with gzip.
+// An Input is an access log or a WARC file. Read recognizes a WARC file by its
+// first bytes. Each line of a log is in the combined format of nginx and
+// Apache, or in Caddy's JSON. Logs and WARC files may be compressed with gzip.
 type Input struct {
 	Name   string
 	Reader io.Reader
@@ -21,9 +21,9 @@ type Input struct {
 
 // Read judges the requests of all inputs together, in the order of time. So the
 // parts of a rotated log may come in any order. Read keeps some 10 MiB of each
-// input at most, however long the input is. Lines and records that cannot be
-// read are counted in the Result and passed to OnBroken. Read returns an error
-// only if ctx ends.
+// input at most, however long the input is. Read counts lines and records that
+// it cannot read in the Result, and passes them to OnBroken. Read returns an
+// error only if ctx ends.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,7 +50,7 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	for len(heads) > 0 {
 		s := heads[0]
 		e := &s.batch.events[s.at]
-		if e.epoch != 0 { // in this input, the time has jumped back
+		if e.epoch != 0 { // the time in this input has jumped back
 			a.jump()
 		}
 		a.add(e)
@@ -77,22 +77,22 @@ type source struct {
 	place   int
 	batches chan *batch
 	batch   *batch
-	at      int // the index of the next event in the batch
+	at      int // the index of the next event in batch.events
 }
 
-// A batch is a part of an input, parsed.
+// A batch is a parsed part of an input.
 type batch struct {
 	events   []event // requests of robots
-	requests int     // all requests, also those of browsers
+	requests int     // of robots and browsers
 	broken   []Broken
-	cut      bool // the input could not be read to its end
+	cut      bool // the rest of the input could not be read
 	bytes    int
 }
 
 const batchBytes = 256 << 10
 
-// fill receives batches until one has an event. It returns false at the end of
-// the input or when ctx ends.
+// fill receives batches until a batch has an event. It returns false at the end
+// of the input or when ctx ends.
 func (s *source) fill(ctx context.Context, a *Auditor) (bool, error) {
 	for {
 		select {
@@ -148,11 +148,10 @@ type feed struct {
 	to      chan<- *batch
 	batch   *batch
 	newest  int64
-	jumped  bool // the time has jumped back since the last event
+	jumped  bool // the time has jumped back after the last event
 	stopped bool
 }
 
-// run reads an input to its end.
 func (s *source) run(ctx context.Context, r io.Reader) {
 	defer close(s.batches)
 	f := &feed{ctx: ctx, to: s.batches, batch: new(batch), newest: never}
@@ -177,7 +176,8 @@ var (
 	errUnsorted = errors.New("the time is more than 10 s before that of records before it")
 )
 
-// noted counts the request of a line, and notices if the time has jumped back.
+// noted counts the request in a line, and notices whether the time has jumped
+// back.
 func (f *feed) noted(number int, at int64) {
 	f.batch.requests++
 	if f.newest != never && at < f.newest-reach {
@@ -201,9 +201,8 @@ func (f *feed) broken(number int, err error) {
 	f.batch.broken = append(f.batch.broken, Broken{Line: number, Err: err})
 }
 
-// dated notices if a record's date jumps back. Times before and after such a
-// jump can still be compared, because only the order of the records is wrong,
-// not a clock.
+// dated notices whether a record's date jumps back. Such a jump begins no
+// epoch, because only the order of the records is wrong, not a clock.
 func (f *feed) dated(r *WARCRecord) {
 	at := r.Date.UnixNano()
 	if f.newest != never && at < f.newest-reach {
@@ -213,8 +212,7 @@ func (f *feed) dated(r *WARCRecord) {
 }
 
 // send sends the batch if it is large enough or the last one. read is how many
-// bytes were read since the last call. send returns false if nobody receives
-// batches any more.
+// bytes were read since the last call. send returns false if ctx has ended.
 func (f *feed) send(read int, last bool) bool {
 	if f.batch.bytes += read; f.batch.bytes < batchBytes && !last {
 		return !f.stopped
@@ -228,8 +226,8 @@ func (f *feed) send(read int, last bool) bool {
 	return !f.stopped
 }
 
-// end sends the last batch. It first adds err, unless err is the regular end of
-// an input.
+// end sends the last batch. If err is not the regular end of an input, end adds
+// it to the batch first.
 func (f *feed) end(number int, err error) {
 	if err = atEnd(err); err != nil {
 		f.broken(number, fmt.Errorf("cannot read on from here: %w", err))
@@ -238,7 +236,6 @@ func (f *feed) end(number int, err error) {
 	f.send(0, true)
 }
 
-// lines reads an access log.
 func (f *feed) lines(in io.Reader) {
 	lines := newLineReader(in)
 	var p parser
@@ -281,7 +278,6 @@ func (f *feed) line(p *parser, number int, line []byte, e *event) {
 	}
 }
 
-// warc reads a WARC file.
 func (f *feed) warc(in *bufio.Reader) {
 	w, err := newWARCReader(in)
 	if err != nil {

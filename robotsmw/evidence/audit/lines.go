@@ -8,12 +8,11 @@ import (
 )
 
 // longestLine is how many bytes a line may have, without its newline. A longer
-// line is broken. Nothing of a broken line is kept.
+// line counts as broken.
 const longestLine = 1 << 20
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", longestLine)
 
-// A lineReader cuts a stream into lines.
 type lineReader struct {
 	from   io.Reader
 	buf    []byte // buf[at:] was read but not yet returned
@@ -27,9 +26,8 @@ func newLineReader(from io.Reader) *lineReader {
 }
 
 // next returns a line without its end. The line is valid until the next call.
-// If the line is too long, the error is errLong, and the lines after it can
-// still be read. At the end of the stream, the error is io.EOF or the error of
-// reading.
+// If the line is too long, the error is errLong, and later lines can still be
+// read. At the end of the stream, the error is io.EOF or the error of reading.
 func (l *lineReader) next() ([]byte, error) {
 	for searched := 0; ; {
 		if i := bytes.IndexByte(l.buf[l.at+searched:], '\n'); i >= 0 {
@@ -58,7 +56,6 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// fill reads more into buf, after what is there.
 func (l *lineReader) fill() {
 	if l.at > 0 {
 		l.buf = l.buf[:copy(l.buf, l.buf[l.at:])]

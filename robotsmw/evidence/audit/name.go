@@ -2,15 +2,14 @@ package audit
 
 import "strings"
 
-// isRobots reports whether a URL is that of a robots.txt.
 func isRobots(url string) bool {
 	path := pathOf(url)
 	const name = "/robots.txt"
 	return strings.HasPrefix(path, name) && (len(path) == len(name) || path[len(name)] == '?')
 }
 
-// pathOf returns the path and query of a URL, or "" if it is neither a path nor
-// an absolute URL.
+// pathOf returns the path and query of a URL. It returns "" if the URL is
+// neither a path nor absolute.
 func pathOf(url string) string {
 	if strings.HasPrefix(url, "/") {
 		return url
@@ -25,9 +24,10 @@ func pathOf(url string) string {
 	return "/"
 }
 
-// originOf returns the scheme and host of an absolute URL. For a Host header,
-// the scheme is "". The host is in lower case, without a dot at its end, and
-// without the scheme's default port (80 and 443 if there is no scheme).
+// originOf returns the scheme and host of an absolute URL. If s is a Host
+// header, the scheme is "". The host is in lower case, without a dot at its
+// end, and without the scheme's default port (80 and 443 if there is no
+// scheme).
 func originOf(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -53,15 +53,15 @@ func originOf(s string) (scheme, host string) {
 	return scheme, clip(host)
 }
 
-// longest is how many bytes are kept of the name of a host or robot. No host
-// name that can be resolved is longer.
+// longest limits the name of a host or robot, in bytes. DNS allows no longer
+// host names.
 const longest = 255
 
 func clip(s string) string { return s[:min(len(s), longest)] }
 
 // robotOf returns the product token of a User-Agent: the token characters at
-// its beginning or, if these are Mozilla, those after "compatible;". It returns
-// "" for a browser, and for an empty User-Agent.
+// its beginning. If these are Mozilla, it returns the token characters after
+// "compatible;". For a browser, and for an empty User-Agent, it returns "".
 func robotOf(userAgent string) string {
 	token := leadingToken(userAgent)
 	if strings.EqualFold(token, "Mozilla") {
@@ -86,7 +86,7 @@ func isTokenByte(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
 }
 
-// cutFold is like strings.Cut, but ignores case. sep must be ASCII.
+// cutFold is strings.Cut, but ignores case. sep must be ASCII.
 func cutFold(s, sep string) (before, after string, found bool) {
 	for i := 0; i+len(sep) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(sep)], sep) {

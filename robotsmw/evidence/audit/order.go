@@ -1,15 +1,16 @@
 package audit
 
-// The events of a log come roughly in the order in which they ended, and are
-// judged in the order in which they began. A window holds as many events as are
-// needed to sort them.
+// A log has its events roughly in the order in which they ended. They are
+// judged in the order in which they began, so a window holds enough events to
+// sort them.
 const (
-	reach        = 10e9     // nanoseconds: how far away from its place an event may be
-	windowEvents = 1 << 16  // the most events that a window holds
-	windowBytes  = 64 << 20 // about the most bytes of the hosts and URLs of these events
+	reach        = 10e9     // how far from its place an event may be, in nanoseconds
+	windowEvents = 1 << 16  // how many events a window may hold
+	windowBytes  = 64 << 20 // about how many bytes their hosts and URLs may take
 )
 
-// A window sorts events. heap is a heap of places, which refer to events.
+// A window sorts events. Its heap has the places of the events in the slice
+// events.
 type window struct {
 	heap   []place
 	events []event
@@ -20,7 +21,7 @@ type window struct {
 
 type place struct {
 	key  int64
-	rank uint64 // of two events at the same time, the one with the lower rank came first
+	rank uint64 // of two places with the same key, the lower rank is first
 	at   int32
 }
 
@@ -48,7 +49,7 @@ func (w *window) push(e *event) {
 	}
 }
 
-// pop takes the first event, if its time is not after until or if the window
+// pop takes the first event if its key is not after until, or if the window
 // holds too many events. Otherwise it returns false.
 func (w *window) pop(until int64, e *event) bool {
 	if len(w.heap) == 0 || w.heap[0].key > until && len(w.heap) <= windowEvents && w.bytes <= windowBytes {

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// A recorded makes the lines of a record, and gives each its number and hashes.
+// A recorded makes the lines of a record, with their numbers and hashes.
 type recorded struct {
 	n    int
 	prev string
@@ -38,7 +38,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Lines of a crawl that began on 20 November at 10 o'clock.
+// These are members of the lines of a crawl that began on 20 November at 10:00.
 const (
 	opened  = `"event":"segment","time":"2026-11-20T10:00:00Z","format":1,"segment":1,"session":"s1","why":"open"`
 	crawler = `"event":"robot","time":"2026-11-20T10:00:00Z","user_agent":"ExampleBot/1.0","tokens":["ExampleBot"]`
@@ -62,8 +62,9 @@ func fetchLine(clock string) string {
 	return fmt.Sprintf(`"event":"request","time":"2026-11-20T%[1]sZ","limiter":1,"request":1,"url":"https://a.example/robots.txt","host":"a.example","robots":true,"start":"2026-11-20T%[1]sZ","interval":1,"delay":1`, clock)
 }
 
-// pageLine returns the members of a request line. The request was decided when
-// it began, by the robots.txt text that was fetched at the time fetched.
+// pageLine returns the members of a request line. The decision was made when
+// the request began, by the robots.txt text that was fetched at the time
+// fetched.
 func pageLine(start, path, fetched, text string) string {
 	date := "2026-11-20T"
 	if strings.Contains(start, "T") {
@@ -92,7 +93,7 @@ func recordOf(members ...string) fstest.MapFS {
 	return fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(r.lines(members...))}, "lock": {}}
 }
 
-// In each row, a crawler breaks one promise, or none. The audit reports exactly
+// In each row, a crawler breaks at most one promise. The audit reports exactly
 // the requests that broke it.
 func TestReadRecord_BrokenPromises(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
@@ -147,7 +148,7 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 }
 
 // After 30 days without a robots.txt, a crawler with AllowAfter30Days may fetch
-// pages. The record has to show that the days are over.
+// pages. The record must show that 30 days are over.
 func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	robots := func(day, answer string) string {
 		return fmt.Sprintf(`"event":"robots","time":"2026-%sT10:00:01Z","robots_url":"https://a.example/robots.txt","from":"fetch",%s`, day, answer)
@@ -179,8 +180,7 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	}
 }
 
-// If something in a record is missing or changed, the audit tells this, and in
-// which line.
+// If something in a record is missing or changed, the audit reports the line.
 func TestReadRecord_NotWhole(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -196,7 +196,7 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	tests := []struct {
 		name  string
 		dir   fstest.MapFS
-		lines string // the file and line of each Broken
+		lines string // file and line of each Broken
 		cut   int
 	}{
 		{"whole", fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(text)}}, "", 0},
@@ -230,9 +230,9 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	}
 }
 
-// Somebody may change a decision's grounds, and then compute all later hashes
-// anew. The audit notices, because the decision no longer follows from the
-// robots.txt.
+// Somebody may change the reasons of a decision, and then compute all later
+// hashes anew. The audit still notices, because the decision no longer follows
+// from the robots.txt.
 func TestReadRecord_ForgedDecisions(t *testing.T) {
 	text := "User-agent: OtherBot\nDisallow: /\n\nUser-agent: ExampleBot\nUser-agent: examplebot/2\nDisallow: /private/\nAllow: /private/open/\n"
 	const group = `"group":["ExampleBot","examplebot/2"],"group_lines":[4,5]`
@@ -280,8 +280,8 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 	}
 }
 
-// A changed byte is noticed wherever it is: in a record or in the WARC file
-// that the record names.
+// The audit notices each changed byte of a record and of the WARC file that the
+// record names.
 func TestReadRecord_AnyByte(t *testing.T) {
 	warc := "warcinfo request response metadata"
 	fetch := fmt.Sprintf(`"event":"fetch","time":"2026-11-20T10:00:00Z","robots_url":"https://a.example/robots.txt","url":"https://a.example/robots.txt","status":200,"warc":{"file":"robots-000001.warc.gz","request":{"offset":9,"length":7,"sha256":"%s"}}`, hashOf("request"))
@@ -320,7 +320,7 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(r.lines(opened, crawler, limits, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen), closed)), true)
 	f.Add([]byte(opened+"\n"+limits+"\n"+closed+"\n"), false)
 	f.Fuzz(func(t *testing.T, text []byte, raw bool) {
-		if !raw { // give the lines right numbers and hashes, whatever they say
+		if !raw { // give the lines the right numbers and hashes
 			var r recorded
 			text = []byte(r.lines(strings.Split(string(text), "\n")...))
 		}

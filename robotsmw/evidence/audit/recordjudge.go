@@ -10,22 +10,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordJudge judges what a record says. A record is about one robot. Each
-// Limiter in it has a clock of its own.
+// A recordJudge judges what a record says about its robot. Each Limiter in a
+// record has a clock of its own.
 type recordJudge struct {
 	a        *Auditor
-	name     string   // of the robot
-	tokens   []string // its product tokens
+	name     string
+	tokens   []string // the product tokens of the robot
 	override map[string]string
 	forbid   bool                        // 401 and 403 forbid everything
 	after30  bool                        // a robots.txt that is unreachable for 30 days allows everything
 	partial  bool                        // the beginning of the record is missing
-	files    map[string]*robotstxt.Rules // by hash
-	origins  map[string][]state          // the last few states, by the URL of robots.txt
-	limiters map[int]*recordLine         // limiter lines
-	hosts    map[string]*recordHost      // by limiter and key
-	starts   []*recordLine               // lines about the pace that are not judged yet, in the order of their times
-	newest   time.Time                   // the latest time of such a line so far
+	files    map[string]*robotstxt.Rules // by the hash of the file
+	origins  map[string][]state          // the last states, by the URL of robots.txt
+	limiters map[int]*recordLine         // by the Limiter's number
+	hosts    map[string]*recordHost      // by the Limiter's number and the host's key
+	starts   []*recordLine               // lines about the pace that are not judged yet, by their times
+	newest   time.Time                   // the latest time of a line about the pace
 }
 
 // A state is what was known about an origin's robots.txt from the time from on.
@@ -34,20 +34,20 @@ type state struct {
 	sha256                 string
 	status                 int
 	failed                 bool      // robots.txt could not be fetched
-	since                  time.Time // if failed: the first line of this series of failures
-	answered               time.Time // the last line before it without a failure; zero: none is known
+	since                  time.Time // if failed: when this series of failures began
+	answered               time.Time // when the last fetch before since succeeded; zero: not known
 }
 
 // A recordHost is the pace of one host.
 type recordHost struct {
-	last, lastPage *recordLine // the last request, and the last one for a page
-	asked, left    time.Time   // at asked, an answer began a pause until left
+	last, lastPage *recordLine // lastPage is the last request for a page
+	asked, left    time.Time   // an answer at asked began a pause until left
 }
 
 const keptStates = 8
 
-// settles is how long it may take until a new robots.txt is in force: the
-// record notes a file before the crawler uses it.
+// settles is how long it may take until a new robots.txt is in force, because
+// the record notes a file before the crawler uses it.
 const settles = 5 * time.Second
 
 func newRecordJudge(a *Auditor) *recordJudge {
@@ -56,7 +56,7 @@ func newRecordJudge(a *Auditor) *recordJudge {
 	return j
 }
 
-// session begins a new session, with other limiters and other clocks.
+// session begins a session, whose Limiters and clocks are new.
 func (j *recordJudge) session() {
 	j.flush()
 	j.limiters, j.hosts, j.newest = make(map[int]*recordLine), make(map[string]*recordHost), time.Time{}
@@ -66,12 +66,12 @@ func (j *recordJudge) file(sha256 string, text []byte) {
 	j.files[sha256] = robotstxt.Parse(text).Rules(j.tokens...)
 }
 
-// line judges a line. The error says what is wrong with the record itself.
+// line judges a line. Its error is about the record itself.
 func (j *recordJudge) line(v *recordLine) error {
 	switch v.Event {
 	case "robot":
 		if j.tokens != nil && !slices.Equal(j.tokens, v.Tokens) {
-			clear(j.files) // they have the rules for another robot
+			clear(j.files) // the rules in files are for another robot
 		}
 		j.tokens, j.forbid, j.after30, j.override = v.Tokens, v.DisallowForbidden, v.AllowAfter30Days, v.Override
 		j.name = "unknown"
@@ -96,8 +96,8 @@ func (j *recordJudge) line(v *recordLine) error {
 		}
 		j.origins[v.URL] = states
 	case "request", "answer", "pause":
-		// Lines are in the order in which they were noted. They are judged in
-		// the order in which they happened.
+		// The record has lines in the order in which they were noted. They are
+		// judged in the order of the events.
 		at := v.happened()
 		i, _ := slices.BinarySearchFunc(j.starts, at, func(v *recordLine, at time.Time) int {
 			if c := v.happened().Compare(at); c != 0 {
@@ -122,7 +122,7 @@ func (j *recordJudge) line(v *recordLine) error {
 	return nil
 }
 
-// flush judges the pace of the lines that are kept in starts.
+// flush judges the lines in starts.
 func (j *recordJudge) flush() {
 	for _, v := range j.starts {
 		j.judge(v)
@@ -130,8 +130,8 @@ func (j *recordJudge) flush() {
 	j.starts = nil
 }
 
-// judge judges the pace of a request, or notes the pause that an answer or a
-// pause line begins.
+// judge judges the pace of a request. From an answer or a pause line, it notes
+// the pause that begins there.
 func (j *recordJudge) judge(v *recordLine) {
 	key := fmt.Sprint(v.Limiter, " ", v.Host)
 	h := j.hosts[key]
@@ -161,8 +161,8 @@ func (h *recordHost) rest(at, until time.Time) {
 	}
 }
 
-// gap reports a violation if a request began within a pause, or too soon after
-// the requests before it.
+// gap reports a violation if a request began in a pause, or too soon after an
+// earlier request.
 func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	r, s := j.site(v)
 	violation := Violation{Time: v.Start, Robot: r.name, Host: s.host.Name, URL: v.Target}
@@ -173,7 +173,7 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 		j.a.report(violation, r, s)
 	}
 	// Any two requests must keep the delay, and two pages also the Crawl-delay.
-	// If both gaps are too short, report the one that lacks more.
+	// If both gaps are too short, gap reports the one that lacks more.
 	short := func(last *recordLine, want time.Duration) time.Duration {
 		if last == nil {
 			return 0
@@ -200,8 +200,8 @@ func (j *recordJudge) gap(v *recordLine, h *recordHost) {
 	}
 }
 
-// crawlDelay returns the Crawl-delay that a request has to keep: the one in its
-// line or the one in the robots.txt of its decision, whichever is longer.
+// crawlDelay returns the Crawl-delay that a request must keep: the longer of
+// the one in its line and the one in its decision's robots.txt.
 func (j *recordJudge) crawlDelay(v *recordLine) float64 {
 	delay := v.CrawlDelay
 	if v.Decision == nil {
@@ -230,7 +230,7 @@ var (
 )
 
 // request judges the URL of a request. It returns an error if the request's
-// decision does not follow from the robots.txt, or if the record does not have
+// decision does not follow from its robots.txt, or if the record does not have
 // that file.
 func (j *recordJudge) request(v *recordLine) error {
 	r, s := j.site(v)
@@ -271,8 +271,8 @@ func (j *recordJudge) request(v *recordLine) error {
 		}
 		return nil
 	}
-	// A decision is judged by the file in force. For a moment after a change,
-	// this may also be the file before, if the decision names it.
+	// The file in force judges the decision. Right after a change, the previous
+	// file may do so too, if the decision names that file.
 	inForce := state{sha256: d.SHA256, status: 200}
 	if d.RobotsURL != "" {
 		inForce = known[0]
@@ -331,16 +331,17 @@ func (j *recordJudge) refusal(v *recordLine) error {
 	}
 	verdict, ok := j.verdict(state{sha256: d.SHA256}, v.Target)
 	if !ok || !verdict.Allowed && d.follows(verdict) {
-		return nil // a robots.txt that the record lacks is reported only for requests
+		return nil // a missing robots.txt is reported only for requests
 	}
 	j.a.result.Cut++
 	return errDecision
 }
 
-// isStale reports whether the file that a decision names was too old. The file
-// was too old if another file was in force. It was also too old if its lifetime
-// had been over for more than settles, unless a fetch had failed since, or the
-// decision is marked stale and the file was fetched less than 24 hours before.
+// isStale reports whether the file that a decision names was too old. It was
+// too old if another file was in force. It was also too old if its lifetime had
+// been over for longer than settles, except in two cases: a fetch has failed
+// since, or the decision is marked stale and the file was fetched at most 24
+// hours before.
 func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) bool {
 	switch {
 	case d.SHA256 != inForce.sha256:
@@ -354,9 +355,9 @@ func (j *recordJudge) isStale(d *recordDecision, inForce state, known []state) b
 }
 
 // unreachableFor30Days reports whether robots.txt was unreachable for 30 days
-// up to the last fetch. The failures may have begun before the record did, in
-// an earlier process with the same Store. So the time that the decision d names
-// counts, unless the record has an answer after that time.
+// up to the last fetch. The failures may have begun before the record, in an
+// earlier process with the same Store. So the time that d names counts, unless
+// the record has an answer after that time.
 func (s state) unreachableFor30Days(d *recordDecision) bool {
 	since := s.since
 	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
@@ -365,8 +366,8 @@ func (s state) unreachableFor30Days(d *recordDecision) bool {
 	return s.failed && s.from.Sub(since) >= 30*24*time.Hour
 }
 
-// verdict returns what a state says about a URL and its other names, as the
-// crawler judges it. ok is false if the record does not have the state's file.
+// verdict judges a URL and its other names by a state, as the crawler does. ok
+// is false if the record does not have the state's file.
 func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.sha256 == "" {
 		forbids := s.failed || j.forbid && (s.status == 401 || s.status == 403)
@@ -380,7 +381,7 @@ func (j *recordJudge) verdict(s state, target string) (m robotstxt.Match, ok boo
 	return m, true
 }
 
-// robotsURL returns the URL of the robots.txt for a URL.
+// robotsURL returns the URL of the robots.txt that governs a URL.
 func (j *recordJudge) robotsURL(target string) string {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok {

@@ -8,9 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordLine is a line of a record of package evidence. It has only the
-// members that an audit needs. The comment above a group of fields names the
-// events whose lines have these members.
+// A recordLine has the members of a line of a record that an audit needs. The
+// comment above each group of fields names the events with these members.
 type recordLine struct {
 	N     uint64    `json:"n"`
 	Event string    `json:"event"`
@@ -44,7 +43,7 @@ type recordLine struct {
 	Expires time.Time `json:"expires"`
 	Cause   string    `json:"cause"`
 
-	// request, answer, pause; the event decision has only url and decision
+	// request, answer, pause; decision lines have only url and decision
 	Limiter    int             `json:"limiter"`
 	Request    int             `json:"request"`
 	Target     string          `json:"url"`
@@ -63,7 +62,7 @@ type recordLine struct {
 	To   string         `json:"to"`
 	Lost map[string]int `json:"lost"`
 
-	// fetch, segment, close: names parts of WARC files
+	// fetch, segment, close: parts of WARC files
 	Pieces json.RawMessage `json:"warc"`
 }
 
@@ -89,15 +88,15 @@ type recordDecision struct {
 	FailedSince time.Time `json:"failed_since"`
 }
 
-// A record has only so many user-agent lines of a group, and only so many bytes
-// of each.
+// Package evidence records only so many user-agent lines of a group, and only
+// so many bytes of each.
 const (
 	mostAgents   = 16
 	longestAgent = 8 << 10
 )
 
-// follows reports whether a decision has the rule, line and group of m. m is
-// what the decision's robots.txt says about the URL.
+// follows reports whether a decision has the rule, line and group of m. The
+// decision's robots.txt decides the URL by m.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {
@@ -112,8 +111,8 @@ func (d *recordDecision) follows(m robotstxt.Match) bool {
 	return true
 }
 
-// inJSON returns a text as a record has it: with U+FFFD in place of each byte
-// that is not UTF-8.
+// inJSON returns a text as JSON has it: with U+FFFD in place of each byte that
+// is not UTF-8.
 func inJSON(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -121,8 +120,8 @@ func inJSON(text string) string {
 	return string([]rune(text))
 }
 
-// A recordPiece is a record of a WARC file (Offset, Length), or a whole WARC
-// file (Bytes).
+// A recordPiece is a part of a WARC file (with Offset and Length), or a whole
+// WARC file (with Bytes).
 type recordPiece struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
@@ -131,8 +130,8 @@ type recordPiece struct {
 	SHA256 string `json:"sha256"`
 }
 
-// happened returns when the request, answer or pause of a line happened, by the
-// clock of its Limiter.
+// happened returns the time of a request, an answer or a pause, by the clock of
+// its Limiter.
 func (v *recordLine) happened() time.Time {
 	if v.Event == "request" {
 		return v.Start

@@ -7,45 +7,44 @@ import (
 
 // A Request is what a log, an archive or a record says about one request.
 type Request struct {
-	// Start is when the request began, and End when it ended. One of them may
-	// be zero: a log with whole seconds has only the end, and an archive only
-	// the beginning.
+	// Start is when the request began, and End is when it ended. One of the two
+	// may be zero: a log with whole seconds has only the end, and an archive
+	// only the start.
 	Start, End time.Time
-	// Rounded is how far the times may have been rounded down: 1 s for a log
-	// with whole seconds. 0: not at all.
+	// Rounded is how much the times may have been rounded down, such as 1 s in
+	// a log with whole seconds. 0 means that they are exact.
 	Rounded time.Duration
 	// Host is "example.com" or "https://example.com", with the port unless it
-	// is the scheme's default. "": the log does not name it.
+	// is the scheme's default. "" means that the log does not name the host.
 	Host string
-	// URL is as requested: path and query, or an absolute URL.
+	// URL is the URL as requested: a path and query, or an absolute URL.
 	URL       string
 	UserAgent string
-	Status    int           // of the answer; 0: not known
-	WaitFor   time.Duration // how long a Retry-After of the answer asks to wait; 0: there is none
+	Status    int           // of the answer; 0 means not known
+	WaitFor   time.Duration // what the answer's Retry-After asks for; 0 means that there is none
 
-	// Body is the body of the answer to a request for robots.txt. It is in
-	// force on the host from the end of the request, unless the Auditor's
-	// History has a file for that host and time. nil: not known.
+	// Body is the body of the answer to a request for robots.txt. The file is
+	// in force on the host from the end of the request, unless the Auditor's
+	// History has a file for that host and time. nil means not known.
 	Body []byte
 }
 
-// An event is a Request that is to be judged. Times are nanoseconds of Unix
-// time.
+// An event is a Request to be judged. Times are nanoseconds of Unix time.
 type event struct {
-	start, end int64 // never: not known
+	start, end int64 // never means not known
 	rounded    int64
 	scheme     string
 	host       string
 	url        string
 	robot      string // product token
 	status     int
-	wait       int64    // the Retry-After, counted from the answer; 0: none
-	capture    *capture // the answer to a request for robots.txt; nil: not known
+	wait       int64    // the wait of a Retry-After, from the answer on; 0 means none
+	capture    *capture // the answer to a request for robots.txt; nil means not known
 	epoch      int      // times of two epochs cannot be compared
 }
 
-// time returns the time that decides the place of the event in its log: the end
-// or, if only that is known, the start.
+// time returns the time by which a log is sorted: the end or, if the end is not
+// known, the start.
 func (e *event) time() int64 {
 	if e.end != never {
 		return e.end
@@ -53,9 +52,9 @@ func (e *event) time() int64 {
 	return e.start
 }
 
-// key returns the time by which events are sorted. For a page it is the start,
-// if that is known. For a robots.txt it is the end, because its rules are known
-// only then.
+// key returns the time by which events are judged. For a page it is the start,
+// if that is known. For a robots.txt it is the end, because the robot knows the
+// rules only then.
 func (e *event) key() int64 {
 	if e.start != never && !e.isRobots() {
 		return e.start
@@ -63,8 +62,8 @@ func (e *event) key() int64 {
 	return e.time()
 }
 
-// begun returns when a page was requested or, if only that is known, when it
-// ended.
+// begun returns the start of the request or, if the start is not known, its
+// end.
 func (e *event) begun() int64 {
 	if e.start != never {
 		return e.start

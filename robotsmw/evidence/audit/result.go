@@ -10,38 +10,38 @@ import (
 
 // A Result is the result of an audit.
 type Result struct {
-	Requests   int // all requests, also those of browsers
+	Requests   int // of robots and browsers
 	Violations int
-	Unaudited  int            // requests of robots that cannot be judged; those for robots.txt do not count
+	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
 	Broken     int            // lines and records that could not be read or used
-	Cut        int            // inputs not read to their end; in a record, what is missing or wrong
-	Jumps      int            // lines whose time is more than ten seconds before that of an earlier line
-	Robots     []*RobotResult // those with the most violations first
-	Hosts      []*HostResult  // likewise
-	Spans      []Span         // times with unaudited requests, at most 1,000; the rest share one of host "…"
+	Cut        int            // inputs not read to their end; in a record: its gaps and changes
+	Jumps      int            // lines more than ten seconds before an earlier line
+	Robots     []*RobotResult // with the most violations first
+	Hosts      []*HostResult  // with the most violations first
+	Spans      []Span         // times with unaudited requests; at most 1,000, the last one for all others
 }
 
 // A RobotResult is the result for one robot.
 type RobotResult struct {
-	Name        string // as first seen
+	Name        string // as first seen, because letter case does not count
 	Requests    int
 	Fetches     int // of robots.txt
 	Hosts       int
 	Unaudited   int
-	Kinds       map[Kind]int // how many violations of each kind
+	Kinds       map[Kind]int // how many violations
 	Violations  []Violation  // the first 100
 	First, Last time.Time
-	ShortestGap time.Duration   // between two pages of one host; negative: no host had two
-	CrawlDelay  time.Duration   // the longest that was in force between two pages
-	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is all days after the first 1,000
+	ShortestGap time.Duration   // between two pages of a host; negative: no host had two
+	CrawlDelay  time.Duration   // the longest in force between two pages
+	Days        map[string]*Day // by date in UTC, such as "2026-11-20"; "…" is for days after the first 1,000
 
-	today *Day  // what day returned last
+	today *Day  // the last result of day
 	begun int64 // when today began
 }
 
 // A HostResult is the result for one host.
 type HostResult struct {
-	Name     string // "": the log does not name the host
+	Name     string // "" if the log does not name the host
 	Requests int    // of robots
 	Kinds    map[Kind]int
 }
@@ -51,7 +51,8 @@ type Day struct{ Requests, Violations, Unaudited int }
 
 // A Span is a time in which requests to a host could not be judged, mostly
 // because no robots.txt is known. The next request that can be judged ends the
-// Span. If a record has lost requests, that is a Span too, and its Host is "".
+// Span. The time of requests that a record has lost is also a Span. Its Host is
+// "".
 type Span struct {
 	Host     string
 	From, To time.Time
@@ -60,10 +61,10 @@ type Span struct {
 
 // A Broken is a problem with a line or record that could not be read or used.
 type Broken struct {
-	Input string // the name of the input
-	Line  int    // counted from 1; in an archive, the number of the record
+	Input string
+	Line  int // from 1; in an archive, the number of the record
 	Err   error
-	jump  bool // the line is used, but its time jumps back
+	jump  bool // the line is used although its time jumps back
 }
 
 var errNoTime = errors.New("a request without a time")
@@ -85,7 +86,7 @@ func (r *Result) addSpan(s Span) {
 		r.Spans = append(r.Spans, s)
 		return
 	}
-	last := &r.Spans[keptSpans-1] // the last one stands for all further spans too
+	last := &r.Spans[keptSpans-1] // the last Span also has all further ones
 	last.Host = "…"
 	last.Requests += s.Requests
 	if s.From.Before(last.From) {
@@ -126,7 +127,7 @@ func (r *RobotResult) day(at int64) *Day {
 	d := r.Days[name]
 	if d == nil {
 		if len(r.Days) >= keptDays {
-			name = "…" // one Day for all further days
+			name = "…" // one Day has all further days
 		}
 		if d = r.Days[name]; d == nil {
 			d = new(Day)

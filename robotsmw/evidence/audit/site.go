@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// A site is what is known about one robot on one host.
+// A site has what is known about one robot on one host.
 type site struct {
 	host    *HostResult
 	epoch   int
-	fetches []fetch // of robots.txt, the last few
-	fetched int64   // the first fetch; never: none
-	since   int64   // no page began before this time; never: not known
-	accused bool    // a BeforeRobotsTxt was reported
+	fetches []fetch // the last few fetches of robots.txt
+	fetched int64   // the time of the first fetch, or never
+	since   int64   // no page began before this time; never means not known
+	accused bool    // BeforeRobotsTxt has been reported
 
-	file  *file // the file from which rules were made
+	file  *file // rules are made from this file
 	rules *rules
 
 	pace
-	refused, left int64 // at the time refused, an answer asked the robot to stay away until left
+	refused, left int64 // an answer at refused asked the robot to stay away until left
 }
 
 // A fetch is a request for robots.txt.
 type fetch struct {
 	at     int64
-	scheme string // "": not known
-	saw    *file  // the file that the robot got; nil: not known
-	good   bool   // 200 or 304
+	scheme string // "" means not known
+	saw    *file  // the file that the robot got; nil means not known
+	good   bool   // the status is 200 or 304
 }
 
 const keptFetches = 8
@@ -36,7 +36,6 @@ func newSite() *site {
 	return &site{fetched: never, since: never, refused: never, pace: pace{earliest: never, last: never}}
 }
 
-// fetch notes a fetch of robots.txt.
 func (s *site) fetch(f fetch) {
 	if s.fetched == never || f.at < s.fetched {
 		s.fetched = f.at
@@ -53,8 +52,8 @@ func (s *site) fetch(f fetch) {
 
 // lastGood returns the last fetch, up to the time at, that got a 200 or 304. It
 // prefers a fetch with this scheme, because http and https may have different
-// files. If there is none, it returns the last one with the other scheme,
-// because a redirect may have led there.
+// files. Without such a fetch, it returns the last good one with the other
+// scheme, because a redirect may have led there.
 func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(s.fetches) {
 		if !f.good || f.at > at {
@@ -74,15 +73,16 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 //
 // Some logs have only the end of a request. Such a request may have begun at
 // any time since the robot's first fetch of robots.txt, because an earlier
-// start would have been a page before robots.txt. earliest is the first moment
-// at which the last request can have begun if the gaps before it were long
-// enough, except those that are proven too short. The gap to the next request
-// is proven too short if that request must have begun less than a Crawl-delay
-// after earliest.
+// start would have been a page before robots.txt.
+//
+// earliest is the first moment at which the last request can have begun. It
+// assumes that all gaps up to there were long enough, except those that are
+// proven too short. The next gap is proven too short if the next request must
+// have begun less than a Crawl-delay after earliest.
 type pace struct {
 	earliest int64
-	last     int64  // the time of the last request, as logged; never: there is none
-	recent   []page // pages with known starts, for judging a page that comes late
+	last     int64  // the time of the last request, as logged, or never
+	recent   []page // pages with known starts, to judge a page that comes late
 }
 
 // A page is a request whose start is known.
@@ -94,17 +94,17 @@ type page struct {
 
 const keptPages = 64
 
-// A short is a gap that is too short: between the times previous and at.
+// A short is a gap that is too short, between the times previous and at.
 type short struct {
 	at, previous int64
 	url          string
 }
 
-// next notes a request and returns the gaps that the request proves to be too
-// short. since is the earliest time at which the request can have begun, or
-// never if this is not known. want is the Crawl-delay. least is the shortest
-// gap around the request, as logged, or never. told is false if the request
-// comes so late that the requests before it are no longer known.
+// next notes a request and returns the gaps that it proves to be too short.
+// since is the earliest time at which the request can have begun, or never if
+// no such time is known. want is the Crawl-delay. least is the shortest gap
+// next to the request, as logged, or never. told is false if the request comes
+// so late that the pages before it are no longer known.
 func (p *pace) next(e *event, since int64, want int64) (shorts []short, least int64, told bool) {
 	least, told = never, true
 	at, known := e.begun(), e.start != never
@@ -142,8 +142,8 @@ func (p *pace) next(e *event, since int64, want int64) (shorts []short, least in
 	return shorts, least, told
 }
 
-// late notes a request that comes late: requests that began after it have
-// already been noted, because they took less time.
+// late notes a request that began before requests that have already been noted.
+// It comes late, because it took longer than they did.
 func (p *pace) late(e *event, want int64) (shorts []short, least int64, told bool) {
 	at := e.begun()
 	if want <= 0 {
@@ -185,10 +185,10 @@ func (p *pace) keep(i int, q page) {
 	}
 }
 
-// forget forgets all times before an epoch, because the times of the epoch
-// cannot be compared with them. at is the time of the first request of the
-// epoch. A fetch of robots.txt from before the epoch counts as one at this
-// time, if its own time is later.
+// forget forgets all times before an epoch, because they cannot be compared
+// with those of the epoch. at is the time of the first request in the epoch. A
+// fetch of robots.txt whose time is later than at counts as a fetch at that
+// time.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

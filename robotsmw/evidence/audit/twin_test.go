@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The parsers of lines are made to be fast. Each has a slow twin here that is
-// easy to read, and both must give the same results.
+// The parsers of lines are made to be fast. Here, each has a slow twin that is
+// easy to read. Both twins must give the same results.
 
 var (
 	slowCombined = regexp.MustCompile(`(?s)^([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-) "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)"(.*)$`)
@@ -22,8 +22,8 @@ var (
 	slowToken    = regexp.MustCompile(`^[A-Za-z0-9_.-]*`)
 )
 
-// combinedSlow is the slow twin of parser.combined. ok is false if that returns
-// an error.
+// combinedSlow is the slow twin of parser.combined. ok is false if
+// parser.combined returns an error.
 func combinedSlow(line []byte) (e event, judged, ok bool) {
 	names, rest, found := strings.Cut(string(line), " [")
 	m := slowCombined.FindStringSubmatch(rest)
@@ -57,7 +57,7 @@ func combinedSlow(line []byte) (e event, judged, ok bool) {
 	if p := slowPrecise.FindStringSubmatch(m[5]); p != nil {
 		at, _ := strconv.ParseInt(p[1]+p[2], 10, 64)
 		took, _ := strconv.ParseInt(p[3]+p[4], 10, 64)
-		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // otherwise it is not $msec
+		if away := time.UnixMilli(at).Sub(end).Abs(); away <= 24*time.Hour { // a number farther away is not $msec
 			e.start, e.end, e.rounded = (at-took)*1e6, at*1e6, 1e6
 		}
 	}
@@ -177,7 +177,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Whatever the bytes are, an audit ends, and its counts are those of its
+// For any input, an audit ends, and its counts match the calls of its
 // callbacks.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /private/a\n09:00:01 ExampleBot/1.0 /a\n")))

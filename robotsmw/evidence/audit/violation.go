@@ -10,29 +10,29 @@ import (
 type Kind string
 
 const (
-	Disallowed      Kind = "disallowed"        // the robots.txt in force forbids it
-	Stale           Kind = "stale"             // allowed by an older robots.txt that was no longer to be used
-	BeforeRobotsTxt Kind = "before-robots-txt" // the robot asked for a page before it had asked for robots.txt
-	Gap             Kind = "gap"               // the request began too soon after the one before
-	RetryAfter      Kind = "retry-after"       // an answer had asked the robot to stay away until later
+	Disallowed      Kind = "disallowed"        // the robots.txt in force forbids the URL
+	Stale           Kind = "stale"             // an older robots.txt allows the URL, but the robot got it too long ago
+	BeforeRobotsTxt Kind = "before-robots-txt" // the robot had not asked for robots.txt before it asked for a page
+	Gap             Kind = "gap"               // the request began too soon after the previous one
+	RetryAfter      Kind = "retry-after"       // the host had asked the robot to stay away until later
 )
 
 // A Violation is a request that broke a rule.
 type Violation struct {
-	Time  time.Time // when the request began or, if only that is known, ended
+	Time  time.Time // when the request began or, if that is not known, when it ended
 	Robot string    // product token
-	Host  string    // "" if the log does not name it
+	Host  string    // "" if the log does not name the host
 	URL   string    // as requested
 	Kind  Kind
 
-	Line int    // the line in robots.txt of the rule or of the Crawl-delay; 0: none
-	Rule string // the text of that line: "Disallow: /private/"
+	Line int    // line number in robots.txt of the rule or Crawl-delay; 0 means none
+	Rule string // the text of that line, such as "Disallow: /private/"
 
-	// These are set for three kinds. Previous is the time of the request before
-	// (kind Gap), of the robot's last fetch of robots.txt (Stale), or of the
-	// answer that asked the robot to stay away (RetryAfter). Gap is the time
-	// since Previous. Want is the least that Gap may be, but for Stale the
-	// most.
+	// Three kinds set these fields. With kind Gap, Previous is the time of the
+	// previous request. With Stale, it is the time of the robot's last fetch of
+	// robots.txt. With RetryAfter, it is the time of the answer that asked the
+	// robot to stay away. Field Gap is the time since Previous. Want is the
+	// shortest Gap allowed, or with Stale the longest.
 	Previous  time.Time
 	Gap, Want time.Duration
 }
@@ -59,14 +59,13 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// seconds returns a duration in seconds, rounded to nanoseconds.
 func seconds(d time.Duration) *float64 {
 	s := math.Round(d.Seconds()*1e9) / 1e9
 	return &s
 }
 
-// A reorder sorts violations. It holds each until no earlier one can come, or
-// until it holds too many.
+// A reorder sorts violations. It holds each violation until no earlier one can
+// come, or until it holds too many.
 type reorder struct {
 	held  []Violation // a heap by time
 	rank  []uint64
@@ -77,7 +76,7 @@ type reorder struct {
 const (
 	heldViolations = 1 << 14
 	heldBytes      = 16 << 20
-	holdFor        = time.Hour // a violation that is found later than this after its time may be out of order
+	holdFor        = time.Hour // a violation found more than this after its time may be out of order
 )
 
 func (o *reorder) before(i, j int) bool {

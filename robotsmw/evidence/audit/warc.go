@@ -21,9 +21,9 @@ import (
 // stream. The file may be compressed with gzip.
 type WARCReader struct {
 	in     *bufio.Reader
-	block  io.LimitedReader // the rest of the record's block
+	block  io.LimitedReader // the rest of the current record's block
 	number int
-	cut    bool // the file ends within a record, or the rest of it cannot be read
+	cut    bool // the file ends within a record, or cannot be read to its end
 }
 
 // A WARCRecord is a record of a WARC file.
@@ -33,13 +33,13 @@ type WARCRecord struct {
 
 	number int                 // counted from 1
 	kind   string              // "request", "response", "revisit", …
-	header map[string][]string // names in the form of net/http
+	header map[string][]string // with names in the form of net/http
 	block  io.Reader           // valid until the next call of Next
 }
 
 // A block reads a record's block. Read returns io.EOF only at the end of the
-// block. If the file ends earlier, Read returns io.ErrUnexpectedEOF. Otherwise
-// a block that is cut off would be taken for a shorter one.
+// block, and io.ErrUnexpectedEOF if the file ends earlier. Without this, a
+// block that is cut off would look like a shorter block.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -54,8 +54,8 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isCut reports whether reading the block has failed. The next call of Next
-// then returns an error.
+// isCut reports whether reading the block has failed. If so, the next call of
+// Next returns an error.
 func (r *WARCRecord) isCut() bool {
 	b, ok := r.block.(*block)
 	return ok && b.cut
@@ -80,7 +80,7 @@ var (
 
 const longestHeader = 64 << 10
 
-// atEnd returns nil if err is the regular end of an input, and err otherwise.
+// atEnd returns nil if err is the regular end of an input, and otherwise err.
 func atEnd(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -88,8 +88,8 @@ func atEnd(err error) error {
 	return err
 }
 
-// goesOn reports whether more records may follow an error of Next. If so, it
-// calls broken with the error.
+// goesOn reports whether Next can return more records after this error. If so,
+// goesOn calls broken with the error.
 func goesOn(err error, broken func(error)) bool {
 	if _, ok := errors.AsType[*WARCError](err); ok {
 		broken(err)
@@ -112,7 +112,6 @@ func NewWARCReader(r io.Reader) (*WARCReader, error) {
 	return newWARCReader(in)
 }
 
-// newWARCReader returns a reader of an uncompressed WARC file.
 func newWARCReader(in *bufio.Reader) (*WARCReader, error) {
 	if !isWARC(in) {
 		return nil, errNotWARC
@@ -130,9 +129,9 @@ func isWARC(in *bufio.Reader) bool {
 	return string(begin) == "WARC/"
 }
 
-// Next returns the next record. At the end of the file the error is io.EOF. For
-// a broken record it is a *WARCError, and the next call returns the record
-// after it. After any other error, the rest of the file cannot be read.
+// Next returns the next record. At the end of the file, the error is io.EOF.
+// For a broken record, the error is a *WARCError, and the next call returns the
+// record after it. After any other error, the rest of the file cannot be read.
 func (w *WARCReader) Next() (*WARCRecord, error) {
 	if _, err := io.Copy(io.Discard, &w.block); err != nil {
 		w.cut = true
@@ -154,10 +153,9 @@ func (w *WARCReader) Next() (*WARCRecord, error) {
 	return nil, err
 }
 
-// header reads a record's header.
 func (w *WARCReader) header() (*WARCRecord, error) {
 	var version []byte
-	for len(version) == 0 { // skip the empty lines that end the record before
+	for len(version) == 0 { // skip the empty lines at the end of the previous record
 		line, err := w.line()
 		if err != nil {
 			return nil, err
@@ -187,7 +185,7 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 		if len(line) == 0 {
 			break
 		}
-		if line[0] == ' ' || line[0] == '\t' { // the line continues the field before
+		if line[0] == ' ' || line[0] == '\t' { // the line continues the previous field
 			if last == "" {
 				return broken(errWARCField)
 			}
@@ -220,9 +218,8 @@ func (w *WARCReader) header() (*WARCRecord, error) {
 	return r, nil
 }
 
-// line reads a line of a header. The line is valid until the next read. A
-// longer line than fits into the buffer is cut, but it is still too long for a
-// header.
+// line reads a line of a header. The line is valid until the next read. A line
+// longer than the buffer is cut, but remains longer than a header may be.
 func (w *WARCReader) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	switch {
@@ -248,7 +245,7 @@ func (w *WARCReader) resync() error {
 		}
 		if err != nil && len(begin) == 0 {
 			if errors.Is(err, io.EOF) {
-				return nil // Next will report it
+				return nil // the next call of Next reports it
 			}
 			return err
 		}
@@ -266,8 +263,7 @@ func (r *WARCRecord) get(name string) string {
 	return ""
 }
 
-// rounded returns by how many nanoseconds the date may have been rounded down.
-// A date has at most nine digits after the point.
+// rounded returns how many nanoseconds the date may have been rounded down.
 func (r *WARCRecord) rounded() int64 {
 	date := r.get("Warc-Date")
 	unit := int64(1e9)
@@ -279,17 +275,17 @@ func (r *WARCRecord) rounded() int64 {
 	return unit
 }
 
-// A message is a request or a response in a block.
+// A message is an HTTP request or response in a block.
 type message struct {
-	line   string // the first one
+	line   string // the first line
 	header http.Header
 	body   *bufio.Reader
 }
 
 var errHTTP = errors.New("its block is not HTTP")
 
-// http reads the first line and the header of an HTTP message in a block. The
-// body can then be read from the message.
+// http reads the first line and the header of the HTTP message in a block. The
+// message's body can then be read.
 func (r *WARCRecord) http() (*message, error) {
 	in := bufio.NewReaderSize(r.block, 4<<10)
 	m := &message{header: make(http.Header), body: in}
@@ -324,7 +320,7 @@ func (r *WARCRecord) http() (*message, error) {
 	}
 }
 
-// status returns the status of a response, from its first line.
+// status returns the status of a response.
 func (m *message) status() (int, error) {
 	version, rest, _ := strings.Cut(m.line, " ")
 	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
@@ -335,10 +331,10 @@ func (m *message) status() (int, error) {
 	return n, nil
 }
 
-// content reads a body as a crawler does: it decodes the body, and reads at
-// most one byte more than counts in a robots.txt. If the header names a coding
-// that the body does not have, the software that wrote the file has already
-// decoded the body.
+// content reads a body as a crawler does. It decodes the body, and reads at
+// most one byte more than robotstxt.MaxSize. If the header names a coding that
+// the body does not have, the software that wrote the file has already decoded
+// the body.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -373,7 +369,6 @@ func (m *message) content() ([]byte, error) {
 	return text, nil
 }
 
-// beginsWithChunk reports whether a body begins with the size of a chunk.
 func beginsWithChunk(in *bufio.Reader) bool {
 	begin, _ := in.Peek(18)
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
@@ -386,10 +381,10 @@ func beginsWithChunk(in *bufio.Reader) bool {
 }
 
 // RobotsTxt returns the status and the body of a response to a request for
-// robots.txt. The body is decoded. Of a body longer than [robotstxt.MaxSize],
-// one byte more than that is returned. ok is false if the record is not such a
-// response, or if it is cut off. If it is cut off, the next call of Next
-// returns an error.
+// robots.txt. The body is decoded. If the body is longer than
+// [robotstxt.MaxSize], RobotsTxt returns one byte more than MaxSize. ok is
+// false if the record is no response to such a request, or if it is cut off.
+// After a record that is cut off, the next call of Next returns an error.
 func (r *WARCRecord) RobotsTxt() (status int, body []byte, ok bool, err error) {
 	if r.kind != "response" || !isRobots(r.TargetURI) {
 		return 0, nil, false, nil

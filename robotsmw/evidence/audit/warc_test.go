@@ -10,11 +10,10 @@ import (
 	"testing"
 )
 
-// warcOf returns a WARC file of these records.
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcRecord returns a record. Each of the further header fields in fields ends
-// with CR LF.
+// warcRecord returns a record. fields are further header fields, each with CR
+// LF at its end.
 func warcRecord(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
@@ -116,8 +115,8 @@ func TestRead_WARC(t *testing.T) {
 	}
 }
 
-// A History may come from a WARC file. If it has one host, a log without hosts
-// is about that host.
+// AddWARC takes a History from a WARC file. If the History has one host, a log
+// without hosts is about that host.
 func TestHistory_AddWARC(t *testing.T) {
 	file := warcOf(
 		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
@@ -141,13 +140,13 @@ func TestHistory_AddWARC(t *testing.T) {
 		10:00:04 OtherBot/1.0 /robots.txt
 		10:31:00 OtherBot/1.0 /a`)).String()
 	want := "10:00:00 ExampleBot a.example/private/a before-robots-txt\n10:00:03 ExampleBot a.example/private/b disallowed\n"
-	if got != want { // OtherBot may fetch /a: half an hour before, its robots.txt allowed that
+	if got != want { // OtherBot's robots.txt of half an hour before allowed /a
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-// If a file ends within a record, that record is broken. A robots.txt whose end
-// is missing must not count as one that allows everything.
+// If a file ends within a record, that record is broken. A robots.txt without
+// its end must not count as one that allows everything.
 func TestRead_WARCCutShort(t *testing.T) {
 	const date, bot = "2026-11-20T10:00:00Z", "ExampleBot/1.0"
 	robots := pair("https://a.example/robots.txt", date, bot, "200 OK", shut)
@@ -203,8 +202,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 	}
 }
 
-// zippedUntil returns the beginning of a gzip file that was cut off. It
-// decompresses to text, and then to an error.
+// zippedUntil returns the beginning of a gzip file, which decompresses to text
+// and then to an error.
 func zippedUntil(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -323,8 +322,8 @@ func FuzzWARC(f *testing.F) {
 	})
 }
 
-// A WARC file whose records are not in the order of time is read to the end.
-// The jump is reported.
+// Read reads a WARC file to its end and reports the jump if the records are not
+// in the order of time.
 func TestRead_WARCUnsorted(t *testing.T) {
 	got := read(t, nil, pair("https://a.example/robots.txt", "2026-11-20T10:00:00Z", "ExampleBot/1.0", "200 OK", shut)+
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
