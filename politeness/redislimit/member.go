@@ -738,11 +738,13 @@ func (m *member) tidy(p *place) {
 // end ends the session. It reports whether the goroutine may end too: not if a
 // host is needed again.
 func (m *member) end() bool {
+	left := m.id == 0
 	if m.id != 0 && m.failing == nil {
 		args, _ := m.compose(time.Now(), false, new(sendings))
-		m.ask(func(ctx context.Context) ([]any, error) {
+		_, err := m.ask(func(ctx context.Context) ([]any, error) {
 			return m.engine.call(ctx, new(sendings), append(args, "leave"))
 		})
+		left = err == nil
 	}
 	m.id = 0
 	m.trust.Store(nil)
@@ -756,7 +758,7 @@ func (m *member) end() bool {
 	if len(m.holds) > 0 {
 		return false
 	}
-	m.running = false
+	m.running, m.left = false, left
 	close(m.done)
 	return true
 }

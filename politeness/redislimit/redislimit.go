@@ -59,6 +59,7 @@ type Fleet struct {
 	running bool
 	closed  bool
 	done    chan struct{} // closed when the goroutine has ended
+	left    bool          // for Close: whether Redis has confirmed the end of the session
 
 	member member // used by the goroutine only
 }
@@ -165,13 +166,14 @@ func (f *Fleet) Trusted() bool {
 // Close gives back all hosts of this member at once and ends its session.
 // Waiting requests get no host any more. Requests under way go on, so end them
 // first: others may ask their hosts after an interval. Close waits until Redis
-// has confirmed. If that takes longer than three Timeouts, Close returns an
-// error, and the session ends by itself later. Calling Close again does nothing
-// more.
+// has confirmed. If Redis does not answer, or that takes longer than three
+// Timeouts, Close returns an error, and the session ends by itself later.
+// Calling Close again does nothing more.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.closed = true
 	running, done := f.running, f.done
+	f.left = f.left && !running
 	f.poke()
 	f.mu.Unlock()
 	if !running {
@@ -179,10 +181,14 @@ func (f *Fleet) Close() error {
 	}
 	select {
 	case <-done:
-		return nil
 	case <-time.After(3 * f.timeout):
-		return fmt.Errorf("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.left {
+		return errors.New("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
+	}
+	return nil
 }
 
 func (f *Fleet) poke() {

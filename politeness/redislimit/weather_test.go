@@ -85,6 +85,32 @@ func TestWeather_PauseOfADeadOwner(t *testing.T) {
 	})
 }
 
+// Close returns an error only if Redis cannot confirm that the member's hosts
+// are free.
+func TestWeather_CloseWithoutRedis(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before func(*testing.T, *sailor)
+		want   string // "": no error
+	}{
+		"never asked":       {func(t *testing.T, s *sailor) { s.die() }, ""},
+		"well":              {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200) }, ""},
+		"without its hosts": {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); time.Sleep(time.Hour); s.die() }, ""},
+		"cut off":           {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die() }, "the hosts of this member rest until its session has ended"},
+		"cut off for long":  {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die(); time.Sleep(5 * time.Second) }, "the hosts of this member rest until its session has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := (&crew{T: t}).member(&politeness.Limiter{})
+				tt.before(t, s)
+				err := s.Close()
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+					t.Errorf("Close returns %v, want %q", err, tt.want)
+				}
+			})
+		})
+	}
+}
+
 // A host that is given to a member that has just died goes to another that
 // waits, without the rest of a dead owner's.
 func TestWeather_GivenToTheDead(t *testing.T) {
