@@ -5,6 +5,7 @@ package arguments
 import (
 	"errors"
 	"flag"
+	"strings"
 	"time"
 )
 
@@ -14,18 +15,37 @@ import (
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	defer advise(flags)()
 	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
-		}
-		parsed := len(args) - flags.NArg()
-		if parsed > 0 && args[parsed-1] == "--" {
-			return append(rest, flags.Args()...), nil
-		}
-		if args = flags.Args(); len(args) > 0 {
+		switch n := lengthOf(flags, args); {
+		case args[0] == "--":
+			return append(rest, args[1:]...), nil
+		case n == 0:
 			rest, args = append(rest, args[0]), args[1:]
+		default:
+			if err := flags.Parse(args[:n]); err != nil {
+				return nil, err
+			}
+			args = args[n:]
 		}
 	}
 	return rest, nil
+}
+
+// lengthOf returns how many of the args the flag at their beginning takes: two
+// if its value is the next one, and 0 if the first is no flag. The value may be
+// any text, also "--".
+func lengthOf(flags *flag.FlagSet, args []string) int {
+	name, isFlag := strings.CutPrefix(args[0], "-")
+	if !isFlag || name == "" {
+		return 0
+	}
+	f := flags.Lookup(strings.TrimPrefix(name, "-"))
+	if f == nil { // unknown, or followed by "=" and its value
+		return 1
+	}
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		return 1
+	}
+	return min(2, len(args))
 }
 
 // advise changes the flags whose values are numbers or times. If such a flag

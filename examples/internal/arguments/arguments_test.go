@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Flags may stand before, between and after arguments, but not after "--".
+// Flags may stand before, between and after arguments, but not after "--". The
+// value of a flag may be "--".
 func TestParse(t *testing.T) {
 	tests := []struct {
 		args []string
@@ -19,14 +20,41 @@ func TestParse(t *testing.T) {
 		{[]string{"-a=1", "x", "-b", "2", "y"}, []string{"x", "y"}, "1", "2"},
 		{[]string{"x", "-", "-a=1"}, []string{"x", "-"}, "1", ""},
 		{[]string{"x", "--", "-a=1", "y"}, []string{"x", "-a=1", "y"}, "", ""},
+		{[]string{"-b", "--", "x", "-a=1"}, []string{"x"}, "1", "--"},
+		{[]string{"x", "-b", "--", "--", "-a=1"}, []string{"x", "-a=1"}, "", "--"},
+		{[]string{"--b", "-a", "-a", "--", "--"}, nil, "--", "-a"},
+		{[]string{"-c", "--", "-a=1"}, []string{"-a=1"}, "", ""},
+		{[]string{"-c=false", "x", "--c", "-a", "1"}, []string{"x"}, "1", ""},
 		{nil, nil, "", ""},
 	}
 	for _, tt := range tests {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		a, b := flags.String("a", "", ""), flags.String("b", "", "")
+		flags.Bool("c", false, "")
 		rest, err := Parse(flags, tt.args)
 		if err != nil || !slices.Equal(rest, tt.rest) || *a != tt.a || *b != tt.b {
 			t.Errorf("%q: %q, -a %q, -b %q, %v; want %q, -a %q, -b %q", tt.args, rest, *a, *b, err, tt.rest, tt.a, tt.b)
+		}
+	}
+}
+
+// What is no flag of the set is refused in the words of the flag package.
+func TestParse_Refuses(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"x -b", "flag needs an argument: -b"},
+		{"x -d 1", "flag provided but not defined: -d"},
+		{"x -d=1 -b", "flag provided but not defined: -d"},
+		{"---b 1", "bad flag syntax: ---b"},
+		{"-=1", "bad flag syntax: -=1"},
+		{"-c=maybe", `invalid boolean value "maybe" for -c: parse error`},
+		{"x -h", flag.ErrHelp.Error()},
+	} {
+		flags := flag.NewFlagSet("test", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		flags.String("b", "", "")
+		flags.Bool("c", false, "")
+		if rest, err := Parse(flags, strings.Fields(tt.args)); err == nil || err.Error() != tt.want {
+			t.Errorf("%s: %q, %v; want %q", tt.args, rest, err, tt.want)
 		}
 	}
 }
