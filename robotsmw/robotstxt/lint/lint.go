@@ -10,8 +10,8 @@ import (
 
 // Check returns the problems in a robots.txt file, in the order of their lines.
 // A file that robots read as its author means hardly ever has errors or
-// warnings, but may have infos. At most 1,000 problems are listed. The others
-// are only counted, in a problem with the code "too-many".
+// warnings, but there may be info about it. At most 1,000 problems are listed.
+// The others are only counted, in a problem with the code "too-many".
 func Check(body []byte) []Problem {
 	var r report
 	if checkFile(&r, body) {

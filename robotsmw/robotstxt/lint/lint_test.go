@@ -130,7 +130,7 @@ func TestLintCodes(t *testing.T) {
 }
 
 // TestLintCleanFiles checks that files without mistakes have no problems but
-// infos.
+// info.
 func TestLintCleanFiles(t *testing.T) {
 	for _, robots := range []string{
 		"",

@@ -38,7 +38,7 @@ func readHistory(e command.Env, name string, say func(format string, args ...any
 	if string(begin) != "WARC/" && !strings.HasPrefix(string(begin), "\x1f\x8b") {
 		text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 		if err != nil {
-			return h, fmt.Errorf("read %s: %w", name, err)
+			return h, fmt.Errorf("read %s: %w", command.ShownName(name), err)
 		}
 		h.Add("", time.Time{}, 200, text)
 		return h, nil

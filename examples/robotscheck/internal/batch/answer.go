@@ -20,6 +20,7 @@ import (
 // A batch answers blocks of lines in parallel, and writes the answers in order.
 type batch struct {
 	cache      *rulesCache
+	maxLine    int // how many bytes a line has at most, without its newline
 	disallowed atomic.Bool
 	doubtful   atomic.Bool
 	failed     atomic.Int64 // how many lines could not be answered
@@ -35,7 +36,7 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	go func() {
 		defer close(ordered)
 		defer close(work)
-		readErr = readBlocks(in, func(block *block) bool {
+		readErr = readBlocks(in, b.maxLine, func(block *block) bool {
 			select {
 			case ordered <- block:
 			case <-ctx.Done():
@@ -99,10 +100,10 @@ func (b *batch) answer(block *block) {
 	block.out = block.out[:0]
 	number := block.first
 	for line := range bytes.Lines(block.in) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 {
-			allowed, err := false, errTooLong
-			if len(line) < maxLine-1 {
+		isWhole := len(bytes.TrimSuffix(line, []byte("\n"))) <= b.maxLine
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			allowed, err := false, error(tooLong(b.maxLine))
+			if isWhole {
 				block.out, allowed, err = b.answerLine(block.out, line)
 			}
 			switch {
@@ -117,7 +118,10 @@ func (b *batch) answer(block *block) {
 	}
 }
 
-var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+// A tooLong is the error of a line that is longer than this many bytes.
+type tooLong int
+
+func (n tooLong) Error() string { return fmt.Sprintf("the line is longer than %d bytes", int(n)) }
 
 func (b *batch) answerLine(out, line []byte) (_ []byte, allowed bool, err error) {
 	if !utf8.Valid(line) {

@@ -59,7 +59,7 @@ robots.txt that is cut at 500 KiB, binary, or an HTML page.`,
 				}
 			}
 			defer in.Close()
-			b := batch{cache: newRulesCache(int64(*cache) << 20)}
+			b := batch{cache: newRulesCache(int64(*cache) << 20), maxLine: 16 << 20}
 			return b.run(ctx, in, e.Stdout)
 		}
 	},

@@ -18,6 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
+// maxLine is how many bytes a line has at most in these tests.
+const maxLine = 100_000
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // questions returns n questions about 50 files, as JSON lines, and whether the
@@ -71,7 +74,7 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			b := batch{cache: newRulesCache(tt.cache)}
+			b := batch{cache: newRulesCache(tt.cache), maxLine: maxLine}
 			status, err := b.run(t.Context(), tt.in, bufio.NewWriter(&out))
 			if status != command.No || err != nil {
 				t.Errorf("status %d, %v", status, err)
@@ -99,6 +102,37 @@ func TestBatch_AnswersInOrder(t *testing.T) {
 	}
 }
 
+// A line of maxLine bytes is answered, and a longer one is not. White space at
+// its ends counts. The lines after it are answered, however they are read.
+func TestBatch_LongLines(t *testing.T) {
+	const short = `{"robots":"","agent":"ExampleBot","url":"/"}`
+	padded := func(n int) string { // a question of n bytes
+		const begin, end = `{"robots":"",`, `"agent":"ExampleBot","url":"/"}`
+		return begin + strings.Repeat(" ", n-len(begin)-len(end)) + end
+	}
+	const tooLong = `{"input_line":1,"error":"the line is longer than 100000 bytes"}`
+	const answer = `{"url":"/","agent":"ExampleBot","allowed":true,"reason":"no-group"}`
+	for _, tt := range []struct{ name, in, want string }{
+		{"a byte less", padded(maxLine-1) + "\n" + short + "\n", answer + "\n" + answer},
+		{"as long as it may be", padded(maxLine) + "\n" + short + "\n", answer + "\n" + answer},
+		{"without a newline at the end", padded(maxLine), answer},
+		{"with CR LF", padded(maxLine-1) + "\r\n" + short + "\r\n", answer + "\n" + answer},
+		{"a byte more", padded(maxLine+1) + "\n" + short + "\n", tooLong + "\n" + answer},
+		{"a byte more, without a newline", padded(maxLine + 1), tooLong},
+		{"a space more", padded(maxLine) + " \n" + short + "\n", tooLong + "\n" + answer},
+		{"text after what may be read", padded(maxLine) + " and more\n" + short, tooLong + "\n" + answer},
+	} {
+		for _, in := range []io.Reader{strings.NewReader(tt.in), iotest.HalfReader(strings.NewReader(tt.in)), iotest.OneByteReader(strings.NewReader(tt.in))} {
+			var out bytes.Buffer
+			b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
+			b.run(t.Context(), in, bufio.NewWriter(&out))
+			if out.String() != tt.want+"\n" {
+				t.Errorf("%s: %.300s\nwant %s", tt.name, out.String(), tt.want)
+			}
+		}
+	}
+}
+
 // A line that cannot be answered gets an error in place of a verdict. The other
 // lines are answered.
 func TestBatch_BadLines(t *testing.T) {
@@ -106,23 +140,24 @@ func TestBatch_BadLines(t *testing.T) {
 	long := `{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}` + "\n"
 	for _, tt := range []struct{ name, line, want string }{
 		{"long", long, "longer than"},
-		{"not UTF-8", "{\"robots\":\"\",\"agent\":\"ExampleBot\",\"url\":\"/\xff\"}\n", "not UTF-8"},
-		{"control character", "{\"robots\":\"\x01\",\"agent\":\"ExampleBot\",\"url\":\"/\"}\n", "is no JSON string"},
+		{"not UTF-8", "{\"robots\":\"\",\"agent\":\"ExampleBot\",\"url\":\"/\xff\"}\n", "the line is not UTF-8\""},
+		{"control character", "{\"robots\":\"\x01\",\"agent\":\"ExampleBot\",\"url\":\"/\"}\n", `"\"robots\" or \"file\" is no JSON string"`},
 		{"bad escape", `{"robots":"\q","agent":"ExampleBot","url":"/"}` + "\n", "is no JSON string"},
 		{"no string", `{"robots":["a"],"agent":"ExampleBot","url":"/"}` + "\n", "no JSON string"},
 		{"null", `{"robots":null,"agent":"ExampleBot","url":"/"}` + "\n", "is no JSON string"},
-		{"no robots", `{"agent":"ExampleBot","url":"/"}` + "\n", "is missing"},
-		{"two files", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}` + "\n", "both there"},
+		{"no robots", `{"agent":"ExampleBot","url":"/"}` + "\n", `"\"robots\" is missing, the text of a robots.txt, or \"file\", its path"`},
+		{"two files", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}` + "\n", `"\"robots\" and \"file\" are both there: write one of them"`},
 		{"no file", `{"file":"nosuch.txt","agent":"ExampleBot","url":"/"}` + "\n", "no such file"},
-		{"no agent", `{"robots":"","agent":"","url":"/"}` + "\n", "is missing"},
+		{"no agent", `{"robots":"","agent":"","url":"/"}` + "\n", `"\"agent\" is missing, the robot's product token"`},
 		{"no object", "[]\n", "no JSON object of strings\""},
 		{"no string for the URL", `{"robots":"","agent":"ExampleBot","url":1}` + "\n", "no JSON object of strings\""},
+		{"no URL", `{"robots":"","agent":"ExampleBot","url":""}` + "\n", `"\"url\" is missing"`},
 		{"two objects", `{"robots":"","agent":"ExampleBot","url":"/"}{}` + "\n", "no JSON object"},
 		{"cut", `{"robots":"","agent":"Example`, "no JSON object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			b := batch{cache: newRulesCache(1 << 20)}
+			b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
 			in := good + "\n" + strings.TrimSuffix(tt.line, "\n") + "\n" + good
 			if _, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); err == nil || !strings.HasPrefix(err.Error(), "1 line could not") {
 				t.Errorf("the error is %v", err)
@@ -141,7 +176,7 @@ func TestBatch_OtherNames(t *testing.T) {
 	in := `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot","url":"https://example.com//private/"}`
 	want := `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
 	var out bytes.Buffer
-	b := batch{cache: newRulesCache(1 << 20)}
+	b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
 	if status, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); status != command.No || err != nil || out.String() != want {
 		t.Errorf("status %v, error %v, answer %s", status, err, out.String())
 	}
@@ -153,7 +188,7 @@ func TestBatch_Interactive(t *testing.T) {
 	answers, out := io.Pipe()
 	done := make(chan error)
 	go func() {
-		b := batch{cache: newRulesCache(1 << 20)}
+		b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
 		_, err := b.run(t.Context(), in, bufio.NewWriter(out))
 		done <- err
 	}()
@@ -238,7 +273,7 @@ func BenchmarkBatch(b *testing.B) {
 	lines, allowed := questions(b, 100000, true)
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
-		batch := batch{cache: newRulesCache(64 << 20)}
+		batch := batch{cache: newRulesCache(64 << 20), maxLine: maxLine}
 		if _, err := batch.run(b.Context(), strings.NewReader(lines), bufio.NewWriter(io.Discard)); err != nil {
 			b.Fatal(err)
 		}

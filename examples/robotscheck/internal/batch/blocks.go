@@ -7,10 +7,9 @@ import (
 	"sync"
 )
 
-const (
-	blockSize = 64 << 10 // the greatest number of bytes in one read, unless a line is longer
-	maxLine   = 16 << 20 // the greatest length of a line in bytes
-)
+// blockSize is the greatest number of bytes in one read, unless a line is
+// longer.
+const blockSize = 64 << 10
 
 // A block is one or more complete lines and their answers.
 type block struct {
@@ -22,9 +21,9 @@ type block struct {
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
 // readBlocks passes complete lines to give as soon as it has read them, so no
-// answer waits for a later question. readBlocks ends early if give returns
-// false.
-func readBlocks(in io.Reader, give func(*block) bool) error {
+// answer waits for a later question. Of a line with more bytes than maxLine, it
+// passes maxLine+1 at least. readBlocks ends early if give returns false.
+func readBlocks(in io.Reader, maxLine int, give func(*block) bool) error {
 	buf := make([]byte, 0, blockSize) // begins with the incomplete last line of the last read
 	for number := 1; ; {
 		if len(buf) == cap(buf) {
@@ -32,18 +31,20 @@ func readBlocks(in io.Reader, give func(*block) bool) error {
 		}
 		n, err := in.Read(buf[len(buf):cap(buf)])
 		read := buf[len(buf) : len(buf)+n]
-		if len(buf) == maxLine { // the line is too long: drop its rest
+		if len(buf) > maxLine { // the line is too long: drop its rest
 			end := bytes.IndexByte(read, '\n')
 			if end < 0 {
 				end = len(read)
 			}
 			read = read[end:]
 		}
+		old := len(buf) // there is no newline before
 		buf = append(buf, read...)
 		if err == io.EOF && len(buf) > 0 && buf[len(buf)-1] != '\n' {
 			buf = append(buf, '\n')
 		}
-		if end := bytes.LastIndexByte(buf, '\n') + 1; end > 0 {
+		if last := bytes.LastIndexByte(buf[old:], '\n'); last >= 0 {
+			end := old + last + 1
 			b := blocks.Get().(*block)
 			b.first, b.in, b.done = number, append(b.in[:0], buf[:end]...), make(chan struct{})
 			number += bytes.Count(buf[:end], []byte("\n"))
@@ -52,7 +53,7 @@ func readBlocks(in io.Reader, give func(*block) bool) error {
 			}
 			buf = append(buf[:0], buf[end:]...)
 		}
-		buf = buf[:min(len(buf), maxLine)]
+		buf = buf[:min(len(buf), maxLine+1)]
 		switch {
 		case err == io.EOF:
 			return nil

@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,26 @@ func TestExplain_LargeFile(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+// An empty line within the file is shown like any other. What follows the last
+// line end is no line.
+func TestLinesAround(t *testing.T) {
+	for _, tt := range []struct {
+		name, text          string
+		line, group, around int
+		want                []numberedLine
+	}{
+		{"an empty line in the middle", "User-agent: *\nDisallow: /a\n\nUser-agent: b\n", 2, 1, 1, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}, {3, ""}}},
+		{"the end of the file", "User-agent: *\nDisallow: /a\n", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}}},
+		{"an empty line at the end", "User-agent: *\r\nDisallow: /a\r\n\r\n", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}, {3, ""}}},
+		{"no line end at the end", "User-agent: *\nDisallow: /a", 2, 1, 2, []numberedLine{{1, "User-agent: *"}, {2, "Disallow: /a"}}},
+		{"a group far away", "User-agent: *\n\n\nDisallow: /a\n\n#", 4, 1, 1, []numberedLine{{1, "User-agent: *"}, {}, {3, ""}, {4, "Disallow: /a"}, {5, ""}}},
+	} {
+		if got := linesAround([]byte(tt.text), tt.line, tt.group, tt.around); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -131,17 +131,14 @@ type numberedLine struct {
 func linesAround(text []byte, line, group, around int) (shown []numberedLine) {
 	last := 0
 	for number, span := range lines.Spans(text) {
-		if number != group && (number < line-around || number > line+around) {
-			continue
+		if number != group && (number < line-around || number > line+around) || span[0] == len(text) {
+			continue // far away, or what follows the last line end, which is no line
 		}
 		if last != 0 && number > last+1 {
 			shown = append(shown, numberedLine{})
 		}
 		shown = append(shown, numberedLine{number, string(text[span[0]:span[1]])})
 		last = number
-	}
-	if n := len(shown); n > 0 && shown[n-1].text == "" { // leave out an empty line at the end
-		shown = shown[:n-1]
 	}
 	return shown
 }

@@ -43,17 +43,21 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	name := filepath.Join(dir, path.Base(webbotauth.DirectoryPath))
+	config, err := nginx(name, header)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	name := filepath.Join(dir, path.Base(webbotauth.DirectoryPath))
 	for _, file := range []struct {
 		name string
 		text string
 	}{
 		{name, string(body)},
 		{name + ".headers", headerLines(header)},
-		{name + ".nginx", nginx(name, header)},
+		{name + ".nginx", config},
 	} {
 		if err := replace(file.name, file.text); err != nil {
 			return err
@@ -82,8 +86,13 @@ func headerLines(header http.Header) string {
 }
 
 // nginx returns configuration for a server block of nginx. With this
-// configuration, nginx serves the file with these header fields.
-func nginx(file string, header http.Header) string {
+// configuration, nginx serves the file with these header fields. If the name of
+// the file has a "$", it returns an error: nginx would read the name of a
+// variable there, and has no escape for it. The header fields never have one.
+func nginx(file string, header http.Header) (string, error) {
+	if strings.Contains(file, "$") {
+		return "", fmt.Errorf("-out %s: nginx would read a variable after the \"$\": name a directory without one", filepath.Dir(file))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))
 	b.WriteString("\tgzip off; # Content-Digest is of the file as it is\n\tmax_ranges 0;\n\tetag off;\n\tif_modified_since off;\n")
@@ -93,7 +102,7 @@ func nginx(file string, header http.Header) string {
 		}
 	}
 	b.WriteString("}\n")
-	return b.String()
+	return b.String(), nil
 }
 
 func quote(s string) string {

@@ -29,8 +29,8 @@ and what is worth knowing:
 
 If lint knows what the line should be, that follows below it. A problem of the whole file is shown at 1:1. An error is a
 line that has no effect, or an effect that nobody can want. A warning is a line that robots read differently than its author
-seems to expect, or that not all robots read alike. An info need not be wrong. Package robotstxt/lint explains the codes,
-which do not change.
+seems to expect, or that not all robots read alike. Info is worth knowing; perhaps nothing is wrong. Package robotstxt/lint
+explains the codes, which do not change.
 
 If a file has a problem more than three times, only the first is shown, with the lines of the others; -all shows each.
 
@@ -111,14 +111,20 @@ func lacksFile(s *source.Source) error {
 	return nil
 }
 
+// findings returns in words how many problems of each severity were found, as
+// in "1 error, 2 warnings, 21 info".
 func findings(found []int) string {
 	var parts []string
 	for severity := lint.Error; ; severity-- {
-		if n := found[severity]; n > 0 {
-			parts = append(parts, output.Count(n, severity.String()))
-		}
-		if severity == lint.Info {
+		n := found[severity]
+		if severity == lint.Info { // a noun without a plural
+			if n > 0 {
+				parts = append(parts, output.Thousands(n)+" info")
+			}
 			break
+		}
+		if n > 0 {
+			parts = append(parts, output.Count(n, severity.String()))
 		}
 	}
 	if parts == nil {

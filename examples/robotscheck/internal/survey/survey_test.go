@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -115,18 +117,28 @@ func TestTally_Merge(t *testing.T) {
 	}
 }
 
-// On a terminal, a survey shows its progress, and erases it at the end.
+// On a terminal, a survey shows its progress ten times a second at most, and
+// erases it at the end.
 func TestSurvey_Progress(t *testing.T) {
-	var screen strings.Builder
-	s := survey{stderr: &screen, live: true}
-	if _, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
-		return each("robots.txt", func() ([]byte, error) { return nil, nil })
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if got := screen.String(); !strings.Contains(got, "1 file, ") || !strings.HasSuffix(got, terminal.EraseLine) {
-		t.Errorf("the terminal got %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		s := survey{stderr: &screen, live: true}
+		if _, err := s.run(t.Context(), func(each func(string, func() ([]byte, error)) error) error {
+			for _, took := range []time.Duration{500 * time.Millisecond, 50 * time.Millisecond, time.Second} {
+				time.Sleep(took)
+				if err := each("robots.txt", func() ([]byte, error) { return nil, nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := terminal.EraseLine + "  1 file, 2 a second\r" + terminal.EraseLine + "  3 files, 2 a second\r" + terminal.EraseLine
+		if got := screen.String(); got != want {
+			t.Errorf("the terminal got\n%q, want\n%q", got, want)
+		}
+	})
 }
 
 // The corpus of real files is not part of this repository. COURTESY_SHARED is

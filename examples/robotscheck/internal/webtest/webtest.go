@@ -2,6 +2,7 @@
 package webtest
 
 import (
+	"compress/gzip"
 	"crypto/ed25519"
 	"fmt"
 	"io"
@@ -83,6 +84,12 @@ func Internet() *robotstest.Internet {
 	}))
 	web.Handle("missing.example", http.NotFoundHandler())
 	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	web.Handle("coded.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, "User-agent: *\nDisallow: /private/\n")
+		z.Close()
+	}))
 	web.Handle("moved.example", http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))
 	web.Handle("named.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.UserAgent(), "ExampleBot/") {
