@@ -127,7 +127,7 @@ func TestRun_Card(t *testing.T) {
 		rate, purposed string
 	}{
 		{"as it is", []string{"-card"}, "", "", "max=1rps for each host; one request at a time", "and not kept"},
-		{"for a crawl", []string{"-card=https://bot.example/card.json", "-delay=2s", "-pages=none", "https://a.example/"}, "https://bot.example/card.json", "", "max=0.5rps for each host; one request at a time", "noindex or noarchive"},
+		{"for a crawl", []string{"-card=https://bot.example/card.json", "-report=a.html", "-delay=2s", "-pages=none", "https://a.example/"}, "https://bot.example/card.json", "", "max=0.5rps for each host; one request at a time", "noindex or noarchive"},
 		{"signed", []string{"-card", "-key", file, "-signature-agent", keysURL, "-pages=none", "-pages-all", "-adaptive=3"}, "", keysURL, "max=1rps for each host; one request at a time; slower where answers are slow: a pause of 3 response times", "each page is kept"},
 		{"signed, by an origin", []string{"-card", "-key", file, "-signature-agent=https://bot.example", "-legacy-signature-agent", "-delay=0"}, "", keysURL, "one request at a time", "not kept"},
 	} {
@@ -165,8 +165,8 @@ func TestRun_KeyRefused(t *testing.T) {
 	}{
 		{"a key that others can read", []string{"-key", open, "-signature-agent", keysURL, "https://a.example/"}, "chmod 600"},
 		{"no key", []string{"-key", filepath.Join(t.TempDir(), "none"), "-signature-agent", keysURL, "https://a.example/"}, "-key"},
-		{"a key alone", []string{"-key", file, "https://a.example/"}, "-signature-agent"},
-		{"an agent alone", []string{"-signature-agent", keysURL, "https://a.example/"}, "-key"},
+		{"a key alone", []string{"-key", file, "https://a.example/"}, "-key: say with -signature-agent where servers find the key, as in " + keysURL},
+		{"an agent alone", []string{"-signature-agent", keysURL, "https://a.example/"}, "-signature-agent: say with -key what to sign with"},
 		{"a form alone", []string{"-legacy-signature-agent", "https://a.example/"}, "-key"},
 		{"an agent over http", []string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"}, "write a URL with https"},
 		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo has no https"},

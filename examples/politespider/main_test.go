@@ -53,12 +53,12 @@ func TestRun_Mistakes(t *testing.T) {
 		{"no hosts", []string{"-hosts=0"}, "-hosts 0: write a positive number"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
 		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
-		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "one place"},
-		{"crawl without a name", []string{"-redis=redis://127.0.0.1:1", "-crawl="}, "-crawl"},
-		{"crawl with braces", []string{"-redis=redis://127.0.0.1:1", "-crawl={a}"}, "-crawl"},
-		{"crawl with a space", []string{"-redis=redis://127.0.0.1:1", "-crawl=a b"}, "-crawl"},
-		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease"},
-		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, "redis://user"},
+		{"kept in two places", []string{"-resume=dir", "-redis=redis://127.0.0.1:1"}, "-resume and -redis: a crawl is kept in one place: leave one of them out"},
+		{"crawl without a name", []string{"-redis=redis://127.0.0.1:1", "-crawl="}, "-crawl \"\": write a name without spaces, braces, brackets"},
+		{"crawl with braces", []string{"-redis=redis://127.0.0.1:1", "-crawl={a}"}, "-crawl \"{a}\": write a name without spaces"},
+		{"crawl with a space", []string{"-redis=redis://127.0.0.1:1", "-crawl=a b"}, "-crawl \"a b\": write a name without spaces"},
+		{"no lease", []string{"-redis=redis://127.0.0.1:1", "-lease=0"}, "-lease 0s: write a time of a second or more"},
+		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, ": write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS"},
 		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "redis://user"},
 		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
@@ -305,8 +305,15 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 
 func TestRun_MistakesLeaveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
+	all := []string{agent, "http://a.example/", "-report=a.html", "-pages=pages", "-resume=state", "-evidence=record"}
 	for _, args := range [][]string{
 		{"-report=a.html"}, {"-report=a.html", "http://a.example/"}, {"-report=a.html", agent, "a.example"}, {"-resume=a"}, {"-pages=a"}, {"-store=a"},
+		append(all, "-key=none.pem", "-signature-agent", keysURL),
+		append(all, "-signature-agent", keysURL),
+		append(all, "-card=none"),
+		append(all, "-compare=none.jsonl"),
+		append(all, "-compare="+os.DevNull),
+		append(all, "-report=none/a.html"),
 	} {
 		if status := run(t.Context(), args, io.Discard, io.Discard); status != tool.ExitUsage {
 			t.Errorf("%q: exit status %d", args, status)

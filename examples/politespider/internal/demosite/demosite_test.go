@@ -104,6 +104,25 @@ func TestServeHTTP_Unknown(t *testing.T) {
 		if rec.Code != want {
 			t.Errorf("%s: status %d, want %d", url, rec.Code, want)
 		}
+		if want == http.StatusMisdirectedRequest && rec.Body.String() != "no such host\n" {
+			t.Errorf("%s: it says %q", url, rec.Body)
+		}
+	}
+}
+
+// A name that the demo does not have fails as in the DNS.
+func TestDialContext_Unknown(t *testing.T) {
+	site, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[string]string{
+		"elsewhere.example:80": "dial tcp: lookup elsewhere.example: no such host",
+		"museum.example":       "dial tcp: address museum.example: missing port in address",
+	} {
+		if _, err := site.DialContext(t.Context(), "tcp", addr); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", addr, err, want)
+		}
 	}
 }
 
@@ -112,7 +131,7 @@ func TestParseHost_Mistakes(t *testing.T) {
 		"-- / --\n":                "want -- /target STATUS --",
 		"-- hours 200 --\n":        "want -- /target STATUS --",
 		"-- / 200 --\nno header\n": "is not a header",
-		"-- / 429 --\n\n\n-- / 200 --\n=> fetched\n": "beside the target's first answer",
+		"-- / 429 --\n\n\n-- / 200 --\n=> fetched\n": "the conclusions stand beside the target's first answer",
 	} {
 		if _, err := parseHost(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)

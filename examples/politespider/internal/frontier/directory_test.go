@@ -211,7 +211,7 @@ func TestDirectory_Mistakes(t *testing.T) {
 	t.Run("in use", func(t *testing.T) {
 		dir := t.TempDir()
 		openDirectory(t, dir, 1)
-		wantError(t, dir, About{}, "another process")
+		wantError(t, dir, About{}, "another process is crawling in "+dir+": wait for its end, or name another directory")
 	})
 	t.Run("another crawl", func(t *testing.T) {
 		dir := t.TempDir()

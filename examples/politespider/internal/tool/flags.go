@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/card"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/signing"
@@ -55,6 +56,8 @@ type options struct {
 	about   frontier.About
 	through *url.URL // the proxy; nil: none
 	isDemo  bool
+
+	before *record.Summary // of the crawl that compare names; run sets it
 }
 
 func (o *options) define(flags *flag.FlagSet) {

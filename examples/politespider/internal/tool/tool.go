@@ -79,9 +79,6 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	if err := o.finish(flags, args); err != nil {
 		return ExitUsage, err
 	}
-	if err := output.CheckReport(o.report); err != nil { // creates the file, so only after finish has accepted the flags
-		return ExitUsage, err
-	}
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := o.signing.Open(logger); err != nil {
 		return ExitUsage, err
@@ -92,6 +89,13 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 		}
 		return ExitOK, nil
 	}
+	if err := output.CheckReport(o.report); err != nil {
+		return ExitUsage, err
+	}
+	if o.before, err = o.earlier(); err != nil {
+		return ExitUsage, err
+	}
+	// The command line is accepted. Only from here on, something is created.
 	base, disconnect, err := o.network(c.Base)
 	if err != nil {
 		return ExitFailed, err
@@ -129,12 +133,8 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 
 // crawl runs the crawl, and prints its outcome. cancel ends ctx.
 func (c Command) crawl(ctx context.Context, cancel context.CancelCauseFunc, o *options, base http.RoundTripper, kept *keep.Kept, recorded *proof.Record, logger *slog.Logger) (status int, err error) {
-	before, err := o.earlier()
-	if err != nil {
-		return ExitUsage, errors.Join(err, kept.Close())
-	}
 	opts := output.Options{
-		Before:    before,
+		Before:    o.before,
 		What:      o.what,
 		UserAgent: o.userAgent,
 		Interval:  max(o.delay, 0),

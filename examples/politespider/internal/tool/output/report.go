@@ -3,6 +3,7 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
@@ -11,16 +12,22 @@ import (
 // CheckReport returns an error if the file for the report cannot be opened. So
 // the user learns of the error before the crawl, which may take hours.
 // CheckReport leaves an existing file as it is. If there is no file, it creates
-// an empty one. It does nothing if path is "".
+// one and removes it again. It does nothing if path is "".
 func CheckReport(path string) error {
 	if path == "" {
 		return nil
 	}
+	_, err := os.Lstat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	return file.Close()
+	err = file.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // WriteReport writes the report of the crawl, if Options names a file for the

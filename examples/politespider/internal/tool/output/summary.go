@@ -34,7 +34,7 @@ func (p *textPrinter) summary(s record.Summary) {
 		fmt.Fprintf(p.w, "\nFailed: %s still in the queue.\n", record.Count(s.Left, "URL"))
 	case s.Stopped == "interrupted":
 		fmt.Fprintf(p.w, "\nInterrupted: %s still in the queue.\n", record.Count(s.Left, "URL"))
-	case s.Left > 0:
+	case s.Stopped != "":
 		fmt.Fprintf(p.w, "\nStopped at -%s: %s still in the queue.\n", s.Stopped, record.Count(s.Left, "URL"))
 	}
 }

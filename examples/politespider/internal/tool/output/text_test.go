@@ -145,6 +145,85 @@ Lost:
 	}
 }
 
+// The summary lists what is not to be kept, what owners say about use, and what
+// others have done. It says why the crawl stopped.
+func TestTextPrinter_Summary(t *testing.T) {
+	var out bytes.Buffer
+	const u = "http://a.example/"
+	(&textPrinter{w: &out}).summary(record.Summary{
+		Seconds: 3, Fetched: 2, Moved: 1, NotFound: 1, Refused: 1, Elsewhere: 3, Stopped: "max-pages", Left: 1,
+		NotToKeep: []record.Record{{Verdict: record.Fetched, URL: u + "staff", Status: 200, NoIndex: true}},
+		Uses:      []record.UseSummary{{Use: preference.Search, Allow: 2}, {Use: preference.TrainAI, Allow: 1, Deny: 1}},
+		Drafts:    map[preference.Signal]string{preference.ContentUsage: "draft-x-01"},
+	})
+	const want = `
+0 hosts in 3.0s: 2 pages fetched, 1 moved, 1 not found, 1 refused
+
+Fetched, but not to be kept (noindex):
+  http://a.example/staff
+
+What owners say about use, in pages:
+  search      2 allow,   0 deny
+  train-ai    1 allow,   1 deny
+  (draft) Content-Usage: draft-x-01
+
+Earlier runs and other processes of this crawl have done with 3 URLs more.
+
+Stopped at -max-pages: 1 URL still in the queue.
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// The summary says why a crawl stopped, even if no URL is left in the queue.
+func TestTextPrinter_Stopped(t *testing.T) {
+	for _, tt := range []struct {
+		stopped string
+		left    int
+		want    string
+	}{
+		{"", 0, ""},
+		{"max-time", 0, "\nStopped at -max-time: 0 URLs still in the queue.\n"},
+		{"max-time", 2, "\nStopped at -max-time: 2 URLs still in the queue.\n"},
+		{"max-pages", 1, "\nStopped at -max-pages: 1 URL still in the queue.\n"},
+		{"interrupted", 0, "\nInterrupted: 0 URLs still in the queue.\n"},
+		{"failed", 1, "\nFailed: 1 URL still in the queue.\n"},
+	} {
+		var out bytes.Buffer
+		(&textPrinter{w: &out}).summary(record.Summary{Stopped: tt.stopped, Left: tt.left})
+		if got := strings.TrimPrefix(out.String(), "\n0 hosts in 0.0s: 0 pages fetched\n"); got != tt.want {
+			t.Errorf("stopped %q, %d left: %q, want %q", tt.stopped, tt.left, got, tt.want)
+		}
+	}
+}
+
+func TestTextPrinter_Begin(t *testing.T) {
+	var out bytes.Buffer
+	(&textPrinter{w: &out}).begin("http://a.example/", "ExampleBot/1.0")
+	const want = "Crawling http://a.example/ as ExampleBot/1.0\n\n   time   waited  verdict            URL\n"
+	if out.String() != want {
+		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
+	}
+}
+
+func TestRobotsSummary(t *testing.T) {
+	for _, tt := range []struct {
+		record record.Record
+		want   string
+	}{
+		{record.Record{Status: 200}, "200"},
+		{record.Record{Status: 200, Redirects: 1}, "200 after 1 redirect"},
+		{record.Record{Status: 200, Redirects: 2}, "200 after 2 redirects"},
+		{record.Record{Status: 404, Redirects: 1}, "404: everything allowed"},
+		{record.Record{Status: 503, Error: "status 503"}, "nothing allowed: status 503"},
+	} {
+		if got := robotsSummary(tt.record); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 	var out bytes.Buffer
 	newJSONPrinter(&out).record(record.Record{Verdict: record.Fetched, URL: "http://a.example/?a=1&b=<2>"})

@@ -1,0 +1,59 @@
+package keep
+
+import (
+	"bytes"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// If Redis does not answer at the end, the hosts of the process cannot be given
+// back to the other processes. A warning says so.
+func TestDisconnect_RedisGone(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	log := new(syncBuffer)
+	place := Place{RedisURL: "redis://" + server.Addr, Crawl: "crawl", Lease: time.Minute}
+	kept, err := place.Open(t.Context(), Options{Max: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
+	grant, err := (&politeness.Limiter{Fleet: kept.Fleet}).Acquire(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant.Done(politeness.Outcome{})
+	if err := kept.Close(); err != nil {
+		t.Error(err)
+	}
+	server.Kill()
+	kept.Disconnect()
+	if got := log.String(); !strings.Contains(got, `msg="politespider: the hosts of this process are not given back" error="redislimit: Close: Redis does not answer`) {
+		t.Errorf("it logs\n%s", got)
+	}
+}
+
+// A syncBuffer is a buffer for several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
