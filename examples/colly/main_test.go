@@ -41,4 +41,9 @@ Get "https://example.com/private": robotsmw: disallowed: https://example.com/pri
 	if string(printed) != want {
 		t.Errorf("it printed\n%swant\n%s", printed, want)
 	}
+	for _, r := range web.Log() {
+		if got := r.Header.Get("User-Agent"); got != "ExampleBot/1.0 (+https://example.com/bot)" {
+			t.Errorf("%s was asked for as %q", r.URL, got)
+		}
+	}
 }

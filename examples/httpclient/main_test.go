@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 // for each URL, and its exit status is 0 only if all URLs were fetched.
 func TestProgram(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.UserAgent(); got != "ExampleBot/1.0 (+https://example.com/bot)" {
+			t.Errorf("%s was asked for as %q", r.URL, got)
+		}
 		if r.URL.Path == "/robots.txt" {
 			w.Write([]byte("User-agent: *\nDisallow: /no"))
 		}
@@ -35,7 +38,7 @@ func TestProgram(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"nothing to fetch", nil, 1, []string{"name the URLs to fetch", "https://example.com/"}},
+		{"nothing to fetch", nil, 1, []string{"name the URLs to fetch, as in: httpclient https://example.com/\n"}},
 		{"allowed", []string{site.URL + "/yes"}, 0, []string{"200 OK " + site.URL + "/yes"}},
 		{"one is refused", []string{site.URL + "/no", site.URL + "/yes"}, 1, []string{"Disallow: /no", "line 2", "200 OK " + site.URL + "/yes"}},
 		{"not there", []string{"http://127.0.0.1:1/"}, 1, []string{"127.0.0.1:1"}},
