@@ -455,6 +455,106 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 	}
 }
 
+// The record of a response whose body was not read to its end says so
+// (WARC 1.1: "When a 'response' is known to have been truncated, this shall be
+// noted using the WARC-Truncated field"). Most bodies of errors are chunked and
+// have no Content-Length.
+func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
+	answers := []struct {
+		name    string
+		status  int
+		chunked bool
+		coding  string
+		length  int
+		want    string // WARC-Truncated
+		bytes   int    // of the body in the record
+	}{
+		{"short", 200, false, "", 100, "", 100},
+		{"short-chunked", 200, true, "", 100, "", 100},
+		{"long", 200, false, "", 600 << 10, "length", 500<<10 + 1},
+		{"long-chunked", 200, true, "", 600 << 10, "length", 500<<10 + 1},
+		{"moved", 302, false, "", 100, "", 100},
+		{"moved-long", 302, false, "", 3 << 10, "length", 0},
+		{"moved-chunked", 302, true, "", 100, "unspecified", 0},
+		{"moved-empty", 302, false, "", 0, "", 0},
+		{"missing", 404, false, "", 100, "", 100},
+		{"missing-chunked", 404, true, "", 100, "", 100},
+		{"missing-long", 404, false, "", 20 << 10, "length", 16 << 10},
+		{"missing-window", 404, false, "", 16 << 10, "", 16 << 10},
+		{"missing-long-chunked", 404, true, "", 20 << 10, "length", 16 << 10},
+		{"missing-long-coded", 404, false, "gzip", 20 << 10, "length", 16 << 10},
+		{"missing-coded", 404, true, "gzip", 100, "", 100},
+		{"busy", 429, false, "", 100, "", 100},
+		{"busy-chunked", 429, true, "", 100, "unspecified", 0},
+		{"down-chunked", 503, true, "", 100, "unspecified", 0},
+		{"down-coded", 503, true, "gzip", 100, "unspecified", 0},
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		for _, a := range answers {
+			web.Handle(a.name+".example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				body := bytes.Repeat([]byte("#"), a.length)
+				if a.coding != "" {
+					var b bytes.Buffer
+					z := gzip.NewWriter(&b)
+					z.Write(body)
+					z.Close()
+					body = b.Bytes()
+					w.Header().Set("Content-Encoding", a.coding)
+				}
+				if !a.chunked {
+					w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+				}
+				w.WriteHeader(a.status)
+				w.(http.Flusher).Flush()
+				w.Write(body)
+			}))
+		}
+		rec := mustOpen(t, dir, Options{})
+		client := crawler(t, rec, &web, func(o *robotsmw.Options) { o.Limiter = &politeness.Limiter{Delay: -1} })
+		for _, a := range answers {
+			if resp, err := client.Get("http://" + a.name + ".example/page"); err == nil {
+				resp.Body.Close()
+			}
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	packed, err := os.ReadFile(filepath.Join(dir, warcName(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for record := range strings.SplitSeq(string(text), "WARC/1.1\r\n") {
+		head, block, _ := strings.Cut(record, "\r\n\r\n")
+		if !strings.HasPrefix(head, "WARC-Type: response\r\n") {
+			continue
+		}
+		field := func(name string) string {
+			_, value, _ := strings.Cut(head, "\r\n"+name+": ")
+			value, _, _ = strings.Cut(value, "\r\n")
+			return value
+		}
+		_, body, _ := strings.Cut(strings.TrimSuffix(block, "\r\n\r\n"), "\r\n\r\n")
+		found[field("WARC-Target-URI")] = fmt.Sprintf("%q, %d bytes", field("WARC-Truncated"), len(body))
+	}
+	for _, a := range answers {
+		if got, want := found["http://"+a.name+".example/robots.txt"], fmt.Sprintf("%q, %d bytes", a.want, a.bytes); got != want {
+			t.Errorf("%s: truncated %s, want %s", a.name, got, want)
+		}
+	}
+}
+
 // If a robots.txt comes from the Store, because an earlier process fetched it,
 // the record has its text and says that it came from there.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {

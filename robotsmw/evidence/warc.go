@@ -94,6 +94,10 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 		x.truncated = "disconnect"
 	case !decoded && resp.ContentLength > int64(len(body)), len(body) > longestBody:
 		x.truncated = "length"
+	case resp.StatusCode/100 == 4 && len(body) >= longestError && (decoded || resp.ContentLength < 0):
+		x.truncated = "length"
+	case resp.StatusCode >= 200 && !isDecoded(resp) && resp.ContentLength < 0:
+		x.truncated = "unspecified" // robotsmw reads no body of unknown length if the status says enough
 	}
 	conditional := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 	x.renewed = resp.StatusCode == http.StatusNotModified && conditional
@@ -111,6 +115,10 @@ func isDecoded(resp *http.Response) bool {
 // longestBody is how many bytes of a robots.txt count: robotstxt.MaxSize.
 // robotsmw reads one more byte to find out whether the file is longer.
 const longestBody = 500 << 10
+
+// longestError is how many bytes robotsmw reads of a 4xx other than 429:
+// refusal.Window.
+const longestError = 16 << 10
 
 // longestField limits a header field, and longestHeader a whole header, in
 // bytes. A field that exceeds a limit is left out.
