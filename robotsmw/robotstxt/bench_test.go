@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// These benchmarks measure one part each. Those in integration_test/peers
-// compare this package with other parsers.
+// These benchmarks measure single parts. The benchmarks in
+// integration_test/peers compare this package with other parsers.
 
 // benchFile returns a file with a number of rules. One of every oneWildOf rules
-// has a wildcard. If oneWildOf is 0, none has.
+// has a wildcard. If oneWildOf is 0, no rule has one.
 func benchFile(rules, oneWildOf int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

@@ -18,8 +18,9 @@ import (
 )
 
 // sharedDir returns the directory with the shared conformance cases and the
-// corpus of real files. The directory is not part of this repository.
-// COURTESY_SHARED names it. A relative path begins at the module's root.
+// corpus of real files. The directory is not part of this repository. The
+// environment variable COURTESY_SHARED names it. A relative path begins at the
+// module's root.
 func sharedDir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
@@ -43,9 +44,9 @@ func sharedDir(tb testing.TB) string {
 	return ""
 }
 
-// A verdictCase is a line of conformance/cases.jsonl. Upstream is what the
-// suite that the case comes from expects, and Google is what the reference
-// parser answers. Each of the two is set only if it differs from Allowed.
+// A verdictCase is a line of conformance/cases.jsonl. Upstream is the answer
+// that the case's own test suite expects, and Google is the answer of the
+// reference parser. They are set only if they differ from Allowed.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -126,8 +127,8 @@ type corpus struct {
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts has the verdicts for a file and a robot. ours and google have
-// a digit for each URL of the file: 1 if it is allowed.
+// corpusVerdicts has the verdicts for a file and a robot. The strings ours and
+// google have a digit for each URL of the file: 1 means allowed.
 type corpusVerdicts struct{ id, token, ours, google string }
 
 func readCorpus(tb testing.TB) corpus {
@@ -200,9 +201,9 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 	t.Logf("%d of %d verdicts agree", agree, all)
 }
 
-// TestSharedCorpusCrawlDelays counts the real files in which a Crawl-delay
-// stands between the user-agent lines of a group. It also counts in how many
-// files some robot gets another delay than the greatest one in its groups.
+// TestSharedCorpusCrawlDelays counts the real files with a Crawl-delay between
+// the user-agent lines of a group. It also counts the files in which some robot
+// gets another delay than the greatest one in its groups.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
 	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}

@@ -9,12 +9,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// questionCosts asks rules that are not compiled yet n questions. The targets
-// are asked about in turn, again and again. Each of the three lists has, at
-// index i, how many steps the first i+1 questions took together. both is for
-// rules as they are used, scanned for rules that are never compiled, and
-// compiled for rules that are compiled at once. Compiling counts as its price.
-// questionCosts changes targets to the form in which they are compared.
+// questionCosts asks n questions of rules that are not compiled yet. It takes
+// the targets in turn, again and again. Index i of each list has the steps of
+// the first i+1 questions together. both is for rules in normal use, scanned is
+// for rules that are never compiled, and compiled is for rules that are
+// compiled at once. Compiling counts as its price. questionCosts changes
+// targets to the form that is compared.
 func questionCosts(f *File, token string, targets []string, n int) (both, scanned, compiled []int) {
 	rules, made := f.Rules(token), f.Rules(token)
 	made.set.Compile()
@@ -36,7 +36,7 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 		if !done {
 			rules.Allowed(targets[i%len(targets)])
 			after, _, isDone := rules.set.Spent()
-			if isDone { // all steps that were left count as spent by the last scan
+			if isDone { // the last scan has used up all steps that were left
 				after = max(price, before)
 				sum += price
 			}
@@ -51,8 +51,8 @@ func questionCosts(f *File, token string, targets []string, n int) (both, scanne
 	return both, scanned, compiled
 }
 
-// worstCost returns the greatest ratio of both to the lower of the other two.
-// It also returns for how many questions this ratio is reached.
+// worstCost returns the greatest ratio of both to the lower of the other two,
+// and the number of questions with this ratio.
 func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	for i, steps := range both {
 		if part := float64(steps) / float64(max(min(scanned[i], compiled[i]), 1)); part > worst {
@@ -62,13 +62,12 @@ func worstCost(both, scanned, compiled []int) (worst float64, questions int) {
 	return worst, questions
 }
 
-// mostCost is how many times the cost of the better way is allowed. It is a
-// little more than two, because the question on which rules are compiled is
-// paid for twice.
+// mostCost limits the cost, relative to the cheaper way. It is a little more
+// than two, because the question that compiles the rules is paid for twice.
 const mostCost = 2.05
 
 // TestQuestionsCostAtMostTwice checks that any number of questions costs hardly
-// more than twice as much as in the better of two ways: only scanning, or
+// more than twice as much as in the cheaper of two ways: only scanning, or
 // compiling at once.
 func TestQuestionsCostAtMostTwice(t *testing.T) {
 	for _, oneWildOf := range []int{0, 4, 1} {
@@ -83,8 +82,8 @@ func TestQuestionsCostAtMostTwice(t *testing.T) {
 }
 
 // TestSharedCorpusQuestions is TestQuestionsCostAtMostTwice for each real file,
-// with the first robot that has a large group there. It logs the mean costs,
-// which are plotted in the doc of package internal/match.
+// with the first robot that has a large group there. It logs the mean costs.
+// The doc of package internal/match has a chart of them.
 func TestSharedCorpusQuestions(t *testing.T) {
 	const most = 10_000
 	c := readCorpus(t)

@@ -9,11 +9,11 @@ type Dialect uint8
 
 const (
 	// RFC9309 is the standard. Where it leaves a choice, the package doc says
-	// what is decided.
+	// what Parse does.
 	RFC9309 Dialect = Dialect(syntax.RFC9309)
 
-	// Google is what Google's open-source parser answers for a URL as it is
-	// written, bug for bug:
+	// Google gives the answers of Google's open-source parser for a URL as it
+	// is written, with the parser's bugs:
 	//
 	//   - escapes in the URL are not decoded, and in a pattern only their
 	//     digits become upper case: /%7Ejoe does not match /~joe, and %2A is no
@@ -34,15 +34,14 @@ const (
 	//   - records are separated by blank lines; a line with a comment is not
 	//     blank;
 	//   - the first record that names the robot counts; if there is none, the
-	//     first that names "*" counts; nothing is merged;
-	//   - of the record's rules, the first that matches decides, not the most
-	//     specific;
+	//     first record that names "*" counts; records are not merged;
+	//   - the first rule of the record that matches decides, not the longest;
 	//   - "*" and "$" are bytes like any others;
 	//   - the path is compared without its query and with its escapes decoded,
 	//     except that "%2F" is not "/".
 	Koster1996 Dialect = Dialect(syntax.Koster1996)
 )
 
-// Parse parses a robots.txt file in the dialect. It is otherwise like the
-// function [Parse].
+// Parse parses a robots.txt file as the function [Parse] does, but in the
+// dialect d.
 func (d Dialect) Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.Dialect(d))} }

@@ -11,7 +11,6 @@ func checkDialect(t *testing.T, f *File, token string, allowed bool, targets ...
 	}
 }
 
-// TestKoster1996Table checks the rows of the draft's own table of paths.
 func TestKoster1996Table(t *testing.T) {
 	for _, test := range []struct {
 		record, path string
@@ -92,8 +91,8 @@ func TestGoogleDialect(t *testing.T) {
 	}
 }
 
-// TestRobotsTxtItself checks that /robots.txt is exempt in the dialects that
-// exempt it, and there only, whatever group the robot has.
+// TestRobotsTxtItself checks which dialects exempt /robots.txt, for robots with
+// and without a group.
 func TestRobotsTxtItself(t *testing.T) {
 	for _, dialect := range []Dialect{RFC9309, Google, Koster1996} {
 		f := dialect.Parse([]byte("user-agent: shut\ndisallow: /\n\nuser-agent: open\ndisallow:\n\nuser-agent: part\ndisallow: /x\n"))

@@ -8,7 +8,7 @@
 //	}
 //
 // It follows RFC 9309 and fetches nothing. Package robotsmw fetches the files,
-// and knows which file applies to which URL.
+// and chooses the file that applies to a URL.
 //
 // # What a robots.txt file is
 //
@@ -33,11 +33,11 @@
 //
 // Nothing in a file is an error: a line that cannot be parsed is skipped, and
 // does not affect other lines. So [Parse] accepts any bytes, such as the HTML
-// pages that many servers send. Two words without a colon, and some frequent
-// misspellings ("Dissallow", "Useragent"), are read as they are meant. There is
-// no limit for a line's length. Of a file, only the first [MaxSize] bytes
-// count: if it is longer, lines that do not end within them are ignored.
-// Package lint says what is wrong with a file.
+// pages that many servers send. Parse reads two words without a colon, and some
+// frequent misspellings ("Dissallow", "Useragent"), as they are meant. There is
+// no limit for a line's length, but only the first [MaxSize] bytes count: if a
+// file is longer, lines that do not end within these bytes are ignored. Package
+// lint says what is wrong with a file.
 //
 // # Groups
 //
@@ -53,13 +53,13 @@
 //
 // SlowBot may fetch nothing either, because nothing but a rule ends a group.
 //
-// A robot is named by its product token, "ExampleBot". Tokens are compared as a
-// whole and ignoring case: a group for "Example" or for "ExampleBotImages" is
-// not for this robot, and one for "ExampleBot/1.0" is. A robot obeys all groups
-// that name it, taken together. If there are none, it obeys all groups for "*",
-// taken together. If there are none of these either, everything is allowed. The
-// group for "*" is never added to a robot's own. A group without rules allows
-// everything.
+// A robot is named by its product token, "ExampleBot". Whole tokens are
+// compared, and case is ignored: a group for "Example" or for
+// "ExampleBotImages" is not for this robot, and one for "ExampleBot/1.0" is. A
+// robot obeys all groups that name it, taken together. If there are none, it
+// obeys all groups for "*", taken together. If there are no such groups either,
+// everything is allowed. The group for "*" is never added to a robot's own. A
+// group without rules allows everything.
 //
 // # Rules
 //
@@ -86,9 +86,10 @@
 // "%24" in a pattern are a literal "*" and "$". Four escapes of printable bytes
 // stay as they are, because the byte itself means something else: "%2F", "%3F",
 // "%23" and "%25". For example, an escaped "/" is not a separator, so a rule
-// for /a%2Fb does not match /a/b. In the query nothing is a separator, so there
-// "/" and "%2F" are the same, and so are "?" and "%3F". The longest pattern is
-// the longest in this form: an escape that remains one counts as three bytes.
+// for /a%2Fb does not match /a/b. In the query nothing is a separator. So in
+// the query, "/" and "%2F" are the same, and "?" and "%3F" are the same. The
+// longest pattern is the longest in this form: an escape that remains one
+// counts as three bytes.
 //
 // # Other names
 //
@@ -113,13 +114,13 @@
 // the rule is for all robots, but SlowBot waits for 300 seconds, and all others
 // for 30. A Crawl-delay belongs to the user-agent lines since the previous one
 // of its group. If there are no such lines, it belongs to the same user-agent
-// lines as the previous Crawl-delay, and the larger value counts. That is so in
-// each dialect.
+// lines as the previous Crawl-delay, and the larger value counts. All dialects
+// read a Crawl-delay like this.
 //
 // [File.Sitemaps] returns the sitemaps, which belong to no group. [File.Fields]
-// returns all lines that are neither user-agent lines nor rules, as written,
-// and [File.GroupsFor] those of a robot's groups. They are for programs that
-// know what such fields mean.
+// yields all lines that are neither user-agent lines nor rules, as written.
+// [File.GroupsFor] yields a robot's groups, with their lines of this kind.
+// Programs that know such fields can use them.
 //
 // # Other readings
 //
@@ -129,30 +130,30 @@
 // # Cost
 //
 // [Parse] goes through the file once, and [File.Rules] collects the rules of a
-// robot. Most robots ask a handful of questions about a site. These are
-// answered by trying the rules one by one. A large group is compiled once its
-// questions have cost as much as compiling does. After that the time of
+// robot. Most robots ask a handful of questions about a site. [Rules] answer
+// these by trying the rules one by one. A large group is compiled once its
+// questions have cost as much as compiling does. After that, the time of
 // [Rules.Allowed] and [Rules.Match] depends on the target and hardly on the
 // number of rules. So any number of questions together costs at most twice as
-// much as in the better of the two ways, plus one question. Only the question
+// much as in the cheaper of the two ways, plus one question. Only the question
 // that compiles the rules allocates memory. Questions about long targets use
 // buffers from a pool.
 //
-// Rules keep at most 200 bytes, and for each rule either twice its pattern's
-// bytes or six bytes more than its pattern has, whichever is greater. They do
-// not keep the file. Only text that [Match] returns as written can add to that:
-// each user-agent line of the robot after the first, and each pattern that is
-// not stored as it is written. Such a pattern adds its stored form and eight
-// bytes.
+// Rules keep at most 200 bytes, plus some bytes for each rule: twice the length
+// of its pattern, or six bytes more than this length, whichever is greater.
+// Rules do not keep the file. Only text that [Match] returns as written can add
+// to this: each user-agent line of the robot after the first, and each pattern
+// that is not stored as it is written. Such a pattern adds its stored form and
+// eight bytes.
 //
 // The owner of a file may try to make it expensive. Compiled rules without "*"
 // cost at most a small multiple of the target's length, however many there are.
 // A rule with "*" is tried at most once for each place where the target has
 // something in common with it. A try takes time in proportion to the lengths of
-// the target and the pattern. All such rules together may cost 786,432 steps
-// for one target and 16 for each byte of it. A step takes about a nanosecond.
-// Beyond this limit the target is disallowed, with the reason [TooMuchWork].
-// Only a file made for the purpose reaches the limit. A group of 10,000 rules
-// that require what the target lacks, or has in another order, costs about a
-// seventh of it.
+// the target and the pattern. For one target, all such rules together may cost
+// 786,432 steps, and 16 more for each byte of the target. A step takes about a
+// nanosecond. Beyond this limit the target is disallowed, with the reason
+// [TooMuchWork]. Only a file made for the purpose reaches the limit. A group of
+// 10,000 rules with parts that the target lacks, or has in another order, costs
+// about a seventh of the limit.
 package robotstxt

@@ -48,7 +48,7 @@ Allow: /press/
 	// /robots.txt: allowed true, robots.txt itself
 }
 
-// A link may lead to a disallowed page by another name.
+// A link may use another name of a disallowed page.
 func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {
@@ -115,7 +115,7 @@ sitemap: https://example.com/news.xml
 	// Output: [https://example.com/sitemap.xml https://example.com/news.xml]
 }
 
-// This shows what a site says to a robot in addition to its rules.
+// This program prints the lines for a robot that are not rules.
 func ExampleFile_GroupsFor() {
 	file := robotstxt.Parse([]byte(`
 User-agent: *
@@ -133,8 +133,7 @@ Visit-time: 0600-0845
 	// 5 Visit-time is 0600-0845
 }
 
-// A File takes more memory than its text, and the Rules for one robot take
-// less.
+// A File takes more memory than its text. The Rules for one robot take less.
 func ExampleFile_Size() {
 	text := []byte(strings.Repeat("User-agent: OtherBot\nDisallow: /\n", 1000))
 	file := robotstxt.Parse(text)
@@ -150,7 +149,7 @@ func ExampleFile_Fields() {
 	// Output: https://example.com/license.xml
 }
 
-// This shows the rule that decides among the lines around it.
+// This program shows the deciding rule among the lines around it.
 func ExampleFile_Lines() {
 	file := robotstxt.Parse([]byte("# Come in.\nUser-agent: *\nDisallow: /attic/\nDisallow: /cellar/\n"))
 	match := file.Rules("ExampleBot").Match("/attic/box")
@@ -178,7 +177,8 @@ func ExampleFile_Groups() {
 	// [{* 5}] [{Allow / 6}]
 }
 
-// This shows whether Googlebot will fetch a page that RFC 9309 disallows.
+// This program shows whether Googlebot will fetch a page that RFC 9309
+// disallows.
 func ExampleDialect_Parse() {
 	body := []byte("User-agent: *\nDisallow: /%7Ejoe/\n")
 	for _, by := range []struct {

@@ -5,9 +5,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// These are for the tests in package robotstxt_test.
+// These names are for the tests in package robotstxt_test.
 
 var SharedDir = sharedDir
 
-// GooglePath returns the path of a URL as the Google dialect compares it.
+// GooglePath returns the path of a URL in the form that the Google dialect
+// compares.
 func GooglePath(url string) string { return string(match.AppendTarget(nil, url, syntax.Google)) }

@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl: what another
-// parser says about a part of a file.
+// A featureCase is a line of conformance/feature_cases.jsonl: the answer of
+// another parser about a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
 	Robots                string
@@ -32,8 +32,8 @@ type featureCase struct {
 	Expected              any
 }
 
-// comparisons has a function for each kind of case. The function returns what
-// we say and what is expected, in the same form.
+// comparisons has a function for each kind of case. The function returns our
+// answer and the expected one in the same form.
 var comparisons = map[string]func(c featureCase) (got, want any){
 	"clean_param":         featureCase.cleanParam,
 	"comment":             featureCase.comment,
@@ -59,8 +59,8 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares every case. The cases on which we differ are
-// those in featureDisagreements.
+// TestSharedFeatures compares each case. Our answers must differ exactly in the
+// cases of featureDisagreements.
 func TestSharedFeatures(t *testing.T) {
 	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
 	if err != nil {
@@ -125,14 +125,13 @@ func asJSON(v any) string {
 
 func (c featureCase) file() *robotstxt.File { return robotstxt.Parse([]byte(c.Robots)) }
 
-// token returns the product token that a user of the package would take from
-// the agent: the name before the version.
+// token returns the product token in the agent: the name before the version.
 func (c featureCase) token() string {
 	token, _, _ := strings.Cut(strings.ReplaceAll(c.Agent, " ", "/"), "/")
 	return token
 }
 
-// fields returns the values of the agent's fields with a name.
+// fields returns the values of the fields with this name in the agent's groups.
 func (c featureCase) fields(name string) (values []string) {
 	for g := range c.file().GroupsFor(c.token()) {
 		for _, f := range g.Fields {
@@ -144,7 +143,7 @@ func (c featureCase) fields(name string) (values []string) {
 	return values
 }
 
-// arguments returns the arguments of the calls that the note lists, for example
+// arguments returns the arguments of the calls in the note, for example
 // [["/hello", "google"], [0], []].
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
@@ -187,7 +186,6 @@ func (c featureCase) lintErrors() (got, want any) {
 	return errors, c.Expected
 }
 
-// host compares the value of the last Host line.
 func (c featureCase) host() (got, want any) {
 	value := ""
 	for f := range c.file().Fields("host") {
@@ -203,13 +201,12 @@ func (c featureCase) robotVersion() (got, want any) {
 	return append(c.fields("robot-version"), "")[0], c.Expected
 }
 
-// noindex compares the first Noindex value that covers a path.
 func (c featureCase) noindex() (got, want any) {
 	calls := c.arguments()
 	for _, value := range c.fields("noindex") {
 		rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + value)).Rules()
 		if len(calls) > 2 && !rules.Allowed(fmt.Sprint(calls[2][0])) {
-			if _, ok := c.Expected.(float64); ok { // the length of the value is expected
+			if _, ok := c.Expected.(float64); ok { // the expected answer is the length
 				return len(value), c.Expected
 			}
 			return value, c.Expected
@@ -226,7 +223,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, it compares the parameters of the URL that they name.
+// If the case has a URL, cleanParam compares which of the URL's parameters
+// these lines name.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -269,7 +267,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 	}
 	switch expected := c.Expected.(type) {
-	case string: // as protego prints it
+	case string: // in the format that protego prints
 		if len(rates) == 0 {
 			return "None", expected
 		}
@@ -279,7 +277,7 @@ func (c featureCase) requestRate() (got, want any) {
 		}
 		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
 	case []any:
-		if len(expected) == 2 { // the two are the requests and the seconds
+		if len(expected) == 2 { // the requests and the seconds
 			if len(rates) == 0 {
 				return nil, expected
 			}
@@ -294,7 +292,7 @@ func (c featureCase) requestRate() (got, want any) {
 		if _, ok := expected[0].(float64); ok {
 			return delays, expected
 		}
-		for _, e := range expected { // the ratio is dropped, because the rate says the same
+		for _, e := range expected { // drop the ratio, because the rate says the same
 			delete(e.(map[string]any), "ratio")
 		}
 		return exported, expected
@@ -367,7 +365,7 @@ func (c featureCase) contentSignal() (got, want any) {
 }
 
 // groups compares the robots that the file names, the number of its groups, or
-// what is in its first group.
+// the content of its first group.
 func (c featureCase) groups() (got, want any) {
 	groups := slices.Collect(c.file().Groups())
 	call, rest, _ := strings.Cut(c.Note, " ")
@@ -411,8 +409,8 @@ func (c featureCase) groups() (got, want any) {
 	return list, c.Expected
 }
 
-// whyDisallowed compares the rules that disallow a path. We return only the one
-// that decides.
+// whyDisallowed compares the rules that disallow a path. Our package names only
+// the rule that decides.
 func (c featureCase) whyDisallowed() (got, want any) {
 	calls := c.arguments()
 	m := c.file().Rules(fmt.Sprint(calls[0][1])).Match(fmt.Sprint(calls[0][0]))
@@ -469,7 +467,7 @@ func (c featureCase) parseEvents() (got, want any) {
 	return list, c.Expected
 }
 
-// A lineReport is what Google's parser reports about a line.
+// A lineReport is the report of Google's parser about a line.
 type lineReport struct {
 	Line         int    `json:"line"`
 	Tag          string `json:"tag"`
@@ -523,7 +521,7 @@ func (c featureCase) lineReport() (got, want any) {
 	return lines, expected
 }
 
-// export compares what is in the group of each robot.
+// export compares the content of each robot's group.
 func (c featureCase) export() (got, want any) {
 	f := c.file()
 	type agent struct {
@@ -594,9 +592,9 @@ func (c featureCase) export() (got, want any) {
 	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
 }
 
-// render compares a file that another program has rewritten with the original.
-// Both must say the same to all robots that either of them names, and to a
-// robot that neither names.
+// render compares a file with a version that another program has rewritten.
+// Both must give the same verdicts to all robots that either of them names, and
+// to a robot that neither names.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -644,7 +642,6 @@ func (anyOrigin) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// robotsURLOf returns the URL of the robots.txt for a URL.
 func robotsURLOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -672,9 +669,8 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases to which we give another answer. They are
-// listed under the reason. A case is named by its line in the file and its
-// kind.
+// featureDisagreements has the cases in which our answer differs, by the
+// reason. A case is identified by its line in the file and its kind.
 var featureDisagreements = map[string][]string{
 	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
 		"7 request_rate", "8 request_rate", "9 request_rate", // protego: "two", "three", "five" share a group with "one"

@@ -8,36 +8,36 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
-// RFC 9309 §2.5 allows as a parser's limit. If a body is longer, [Parse] reads
-// only the lines that end within the first MaxSize bytes. So a line cut in half
-// never becomes a shorter rule that matches more. If a file is longer than
-// MaxSize, give Parse at least MaxSize+1 of its bytes: if a body has exactly
-// MaxSize bytes, Parse treats its last line as whole.
+// MaxSize is how many bytes of a robots.txt file count: 500 KiB. RFC 9309 §2.5
+// allows no lower limit. If a body is longer, [Parse] reads only the lines that
+// end within the first MaxSize bytes. So a line cut in half never becomes a
+// shorter rule that matches more.¶If a file is longer than MaxSize, give Parse
+// at least MaxSize+1 of its bytes. If a body has exactly MaxSize bytes, Parse
+// treats its last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any
 // number of goroutines may use it.
 //
-// A File keeps the file's text. The [Rules] taken from it do not, so a crawler
-// that wants one robot's rules can keep the Rules and drop the File.
+// A File keeps the file's text. Its [Rules] do not keep this text. So a crawler
+// that needs the rules for one robot can keep the Rules and drop the File.
 type File struct{ syntax syntax.File }
 
-// Parse parses a robots.txt file. It accepts any bytes. Lines that it cannot
-// parse are skipped, as RFC 9309 §2.3.1.5 wants, and do not affect other lines.
+// Parse parses a robots.txt file. It accepts any bytes. It skips lines that it
+// cannot parse, as RFC 9309 §2.3.1.5 requires. They do not affect other lines.
 // Package lint says what was skipped. Parse does not keep body.
 func Parse(body []byte) *File { return &File{syntax.Parse(body, syntax.RFC9309)} }
 
-// Size returns how many bytes of memory the File takes, for use in a cache: its
-// text and the index of its lines. A file of very short lines may take a dozen
-// times its text. In the dialect [Koster1996], a file of blank lines may take
-// 30 times its text.
+// Size returns how many bytes of memory the File takes, with its text and the
+// index of its lines. A cache can use it. A file of very short lines may take a
+// dozen times its text. In the dialect [Koster1996], a file of blank lines may
+// take 30 times its text.
 func (f *File) Size() int {
 	return int(unsafe.Sizeof(*f)) + len(f.syntax.Text) + cap(f.syntax.Records)*int(unsafe.Sizeof(syntax.Record{}))
 }
 
 // Lines yields the number of each line, counted from 1, and its text without
-// the line end. With it a program can show the lines around the one that
+// the line end. A program can use Lines to show the lines around the rule that
 // decided. Lines yields only the part of the file that counts: at most
 // [MaxSize] bytes, without a byte order mark.
 func (f *File) Lines() iter.Seq2[int, string] {
@@ -65,7 +65,7 @@ func (f *File) Sitemaps() []string {
 
 // A Field is a line that is neither a user-agent line nor a rule.
 type Field struct {
-	Name  string // as written: "Crawl-delay", "content-signal"
+	Name  string // as written, such as "Crawl-delay" or "content-signal"
 	Value string // as written, without a comment and surrounding white space
 	Line  int    // counted from 1
 }
@@ -74,9 +74,9 @@ type Field struct {
 func (f Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
 // Fields yields, in order, the lines that are neither user-agent lines nor
-// rules. With names, it yields only those that have one of the names, ignoring
-// case. RFC 9309 does not say what such lines mean. Some, such as Host and
-// License, are meant for the whole file wherever they are.
+// rules. With names, it yields only the lines that have one of the names,
+// ignoring case. RFC 9309 does not say what such lines mean. Some of them, such
+// as Host and License, are about the whole file wherever they are.
 func (f *File) Fields(names ...string) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for i := range f.syntax.Records {
@@ -97,8 +97,8 @@ func isAny(f Field, names []string) bool {
 	return false
 }
 
-// field returns a record as a Field. It returns false for a user-agent line, a
-// rule or a blank line.
+// field returns a record as a Field. It returns false for user-agent lines,
+// rules and blank lines.
 func (f *File) field(r *syntax.Record) (Field, bool) {
 	switch r.Field {
 	case syntax.UserAgent, syntax.Allow, syntax.Disallow, syntax.Blank:

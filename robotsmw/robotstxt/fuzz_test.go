@@ -18,8 +18,8 @@ var fuzzFiles = []string{
 	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
 }
 
-// FuzzParse gives the parser any bytes. The parser must not panic, and what it
-// returns must make sense.
+// FuzzParse gives the parser any bytes. The parser must not panic, and its
+// results must be consistent.
 func FuzzParse(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "ExampleBot", "/a%2Fb?c#d")
@@ -64,7 +64,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // FuzzMatch compares the matcher with its readable twin. Both must give the
-// same verdict, by the same rule and line.
+// same verdict, with the same rule and line.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []struct{ robots, target string }{
 		{"user-agent: *\ndisallow: /a\nallow: /a/b\n", "/a/b/c"},
@@ -111,9 +111,9 @@ func compareWithTwin(t *testing.T, f *File, target string) {
 	}
 }
 
-// FuzzMatchDense is FuzzMatch with rules and a target made only of denseTokens,
-// so that most rules match at least in part. Each byte of the input stands for
-// a token.
+// FuzzMatchDense is FuzzMatch with rules and a target that consist of
+// denseTokens, so that most rules match at least in part. Each byte of the
+// input stands for a token.
 func FuzzMatchDense(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("0123456789"))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -232,8 +232,7 @@ func denseTarget(choices []byte) string {
 	return b.String()
 }
 
-// FuzzDialects compares each of the other dialects with a slow implementation
-// of it.
+// FuzzDialects compares each other dialect with its slow twin.
 func FuzzDialects(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "a", "/d/%7Ea?b=%2F")

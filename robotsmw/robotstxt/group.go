@@ -6,12 +6,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Group is one group as it stands in the file: user-agent lines and the lines
-// that follow them. It is not merged with other groups that name the same
-// robot. [File.Rules] returns what a robot obeys.
+// A Group is one group of a file: user-agent lines and the lines that follow
+// them. It is not merged with other groups that name the same robot.
+// [File.Rules] returns the rules that a robot obeys.
 //
-// A Crawl-delay among the Fields may be for only some of the UserAgents, as
-// [Rules.CrawlDelay] says.
+// A Crawl-delay among the Fields may be for only some of the UserAgents.
+// [Rules.CrawlDelay] says for which ones.
 type Group struct {
 	UserAgents []UserAgent
 	Rules      []Rule
@@ -20,14 +20,14 @@ type Group struct {
 
 // A UserAgent is one user-agent line. It names a robot that the group is for.
 type UserAgent struct {
-	Value string // as written: "ExampleBot", "ExampleBot/1.0", "*"
+	Value string // as written, such as "ExampleBot", "ExampleBot/1.0" or "*"
 	Line  int    // counted from 1
 }
 
 // A Rule is an Allow or a Disallow line.
 type Rule struct {
 	Kind    Kind
-	Pattern string // as written; a rule with "" is ignored
+	Pattern string // as written; if it is "", the rule is ignored
 	Line    int    // counted from 1
 }
 
@@ -51,9 +51,8 @@ func (k Kind) String() string {
 	return "no rule"
 }
 
-// Groups yields the file's groups in order. In the dialect [Koster1996] a group
-// is a run of fields without a blank line between, even if there is no
-// user-agent line among them.
+// Groups yields the file's groups in order. In the dialect [Koster1996], blank
+// lines separate the groups, and a group may have no user-agent line.
 func (f *File) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		for groups := f.syntax.Groups(); groups.Next(); {
@@ -65,13 +64,12 @@ func (f *File) Groups() iter.Seq[Group] {
 }
 
 // GroupsFor yields the groups that are for a robot with the given product
-// tokens. These are the groups whose rules [File.Rules] returns for the same
-// tokens. Their Fields include those that no standard defines, such as
+// tokens. For the same tokens, [File.Rules] returns the rules of these groups.
+// The Fields of the groups include those that no standard defines, such as
 // Request-rate, Visit-time, Clean-param, Noindex, Content-Signal or
 // Content-Usage.
 //
-// A Crawl-delay that is for other robots of the group is left out of the
-// Fields.
+// The Fields do not include a Crawl-delay for other robots of the group.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)
@@ -84,7 +82,7 @@ func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 }
 
 // groupsFor appends the groups for a robot with the given product tokens. It
-// also returns the token that these groups name.
+// also returns the token that they name.
 func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.Record, syntax.Token) {
 	var few [4]syntax.Token
 	tokens := few[:0]
@@ -94,8 +92,8 @@ func (f *File) groupsFor(groups [][]syntax.Record, names []string) ([][]syntax.R
 	return f.syntax.GroupsFor(groups, append(tokens, syntax.Everyone))
 }
 
-// group converts the records of a group to a Group. If t is not nil, it leaves
-// out the Crawl-delays that are not for t.
+// group converts the records of a group to a Group. If t is not nil, group
+// leaves out the Crawl-delays that are not for t.
 func (f *File) group(records []syntax.Record, t *syntax.Token) (g Group) {
 	var delays syntax.DelayReader
 	if t != nil {

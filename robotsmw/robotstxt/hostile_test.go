@@ -11,7 +11,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A hostile file is made to be expensive for some target.
 type hostile struct {
 	name   string
 	robots string
@@ -62,8 +61,8 @@ func hostileFiles() []hostile {
 	}
 }
 
-// TestWorkBound checks that no hostile file costs more than the limit for its
-// target. Only the last try may exceed the limit.
+// TestWorkBound checks that no hostile file takes more steps than the limit for
+// its target. Only the last try may exceed the limit.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
@@ -72,7 +71,7 @@ func TestWorkBound(t *testing.T) {
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
 			most := 786_432 + 16*len(target) // package doc, Cost
 			_, without, steps := rules.set.DecideForm(target)
-			longest := len(target) + MaxSize // how many steps the last try may take beyond the limit
+			longest := len(target) + MaxSize // the last try may take so many steps beyond the limit
 			if (without == match.TooMuch) != (steps > most) || steps > most+longest {
 				t.Errorf("decided without a rule: %d; in %d of %d steps", without, steps, most)
 			}
@@ -108,7 +107,7 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestHostileBodies parses bodies that are much longer or odder than real
+// TestHostileBodies parses bodies that are much longer or stranger than real
 // files.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range map[string]string{

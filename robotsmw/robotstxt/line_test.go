@@ -7,7 +7,7 @@ import (
 )
 
 // TestLines checks that [File.Lines] and [Match] count lines in the same way,
-// whatever the line ends are (RFC 9309 §2.2).
+// for all kinds of line ends (RFC 9309 §2.2).
 func TestLines(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                   nil,
@@ -31,7 +31,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for range Parse([]byte("a\nb")).Lines() {
-		break // Lines must not go on after this, or the program panics
+		break // if Lines called yield again after this, the program would panic
 	}
 	body := []byte("User-agent: *\r\n\rDisallow: /a\r\n\nDisallow: /b")
 	m := Parse(body).Rules("ExampleBot").Match("/b")

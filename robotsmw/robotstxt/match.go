@@ -9,22 +9,22 @@ type Match struct {
 	Kind    Kind        // the deciding rule's kind; NoRule if no rule decided
 	Pattern string      // the deciding rule's pattern as written in the file; "" if no rule decided
 	Line    int         // the deciding rule's line, counted from 1; 0 if no rule decided
-	Group   []UserAgent // the user-agent lines that name the robot; nil if none do. Do not change it
+	Group   []UserAgent // the user-agent lines that name the robot; do not change this slice
 }
 
 // A Reason says why a target is allowed or disallowed.
 type Reason uint8
 
 const (
-	NoGroup     Reason = iota // no group is for this robot or for "*": allowed
-	EmptyGroup                // the robot's group has no rule that could match anything: allowed
-	NoMatch                   // none of the rules in the robot's group matches: allowed
-	ByRule                    // a rule decides; Match.Kind says whether it allows
-	IsRobotsTxt               // the target is /robots.txt, exempt in the dialect (RFC 9309 §2.2.2): allowed
+	NoGroup     Reason = iota // no group is for this robot or "*": allowed
+	EmptyGroup                // the robot's group has no rule that can match: allowed
+	NoMatch                   // no rule in the robot's group matches: allowed
+	ByRule                    // a rule decides; Match.Kind says whether it is an Allow
+	IsRobotsTxt               // the target is /robots.txt (RFC 9309 §2.2.2; not in Google): allowed
 	TooMuchWork               // the rules take too much work (package doc, "Cost"): disallowed
 )
 
-// String returns the reason in a few words.
+// String returns a short text, such as "no rule matches".
 func (r Reason) String() string {
 	switch r {
 	case NoGroup:
@@ -44,12 +44,12 @@ func (r Reason) String() string {
 }
 
 // Allowed reports whether the robot may fetch a target: "/path?query" or an
-// absolute URL, escaped or not. The host in a URL is ignored: the caller knows
-// which file applies to it. The package doc says under Cost how much time and
-// memory Allowed and Match take.
+// absolute URL, escaped or not. Allowed ignores the host in a URL: the caller
+// chooses the file that applies to it. The section Cost of the package doc says
+// how much time and memory Allowed and Match take.
 func (r *Rules) Allowed(target string) bool { return r.set.Allowed(target) }
 
-// Match is like Allowed, and also says why.
+// Match decides as Allowed does, and also says why.
 func (r *Rules) Match(target string) Match {
 	m := Match{Allowed: true, Group: r.agents}
 	switch rule, without := r.set.Decide(target); {

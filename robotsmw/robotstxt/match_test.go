@@ -196,7 +196,7 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {
 		name, robots string
-		want         map[string]string // the delay of each robot; the file does not name "other"
+		want         map[string]string // by robot; the file does not name "other"
 	}{
 		{"two delays, and rules for both", "user-agent: iSec_Bot\ncrawl-delay: 300\nuser-agent: *\ncrawl-delay: 30\ndisallow: /a\n",
 			map[string]string{"iSec_Bot": "5m0s", "other": "30s"}},
@@ -251,7 +251,7 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 			}
 		}
 	}
-	// The draft of 1996 merges nothing, and blank lines separate its records.
+	// The draft of 1996 does not merge records, and blank lines separate them.
 	f := Koster1996.Parse([]byte("user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ndisallow: /x\n\nuser-agent: a\ncrawl-delay: 9\n"))
 	for token, want := range map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second} {
 		if got, _ := f.Rules(token).CrawlDelay(); got != want || f.Rules(token).Allowed("/x") {
@@ -302,8 +302,8 @@ visit-time: 0600-0845
 	}
 }
 
-// TestRulesAreForManyGoroutines checks that many goroutines can ask at once
-// about a group that is not compiled yet.
+// TestRulesAreForManyGoroutines checks that many goroutines can use rules that
+// are not compiled yet.
 func TestRulesAreForManyGoroutines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")

@@ -8,8 +8,6 @@ import (
 	"unsafe"
 )
 
-// patternBytes returns how many bytes the patterns of a robot's group take in
-// the file.
 func patternBytes(f *File, tokens ...string) (n int) {
 	for _, r := range twinRules(f, tokens...) {
 		n += len(r.pattern)
@@ -17,8 +15,8 @@ func patternBytes(f *File, tokens ...string) (n int) {
 	return n
 }
 
-// TestMemoryOfRules checks that compiled rules take at most twice the bytes of
-// their patterns and 200 bytes more. The groups are like those of real sites,
+// TestMemoryOfRules checks that compiled rules take at most 200 bytes plus
+// twice the bytes of their patterns. The groups are like those of real sites,
 // small and large.
 func TestMemoryOfRules(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 60, 1000, 10_000} {
@@ -44,8 +42,8 @@ func TestMemoryOfRules(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAllRules checks the bound in the package doc. It is for groups
-// that take more than those of TestMemoryOfRules.
+// TestMemoryOfAllRules checks the bound in the package doc, for groups that
+// need more memory than those of TestMemoryOfRules.
 func TestMemoryOfAllRules(t *testing.T) {
 	letters := func(i int) string { return string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26)}) }
 	for kind, pattern := range map[string]func(i int) string{
@@ -85,7 +83,8 @@ func TestMemoryOfAllRules(t *testing.T) {
 }
 
 // checkSize checks that Size does not change when rules are compiled, and that
-// they never take more memory. Caches add Size and later subtract it.
+// the rules never take more memory. Size must not change, because a cache adds
+// it and later subtracts it.
 func checkSize(t *testing.T, rules *Rules) {
 	t.Helper()
 	before, kept := rules.Size(), rules.besides()+rules.set.Kept()
@@ -97,9 +96,8 @@ func checkSize(t *testing.T, rules *Rules) {
 }
 
 // TestSharedCorpusMemory is TestMemoryOfRules for real files. Two things may
-// take memory in addition. One is the robot's user-agent lines after the first,
-// because [Match] returns all of them. The other is patterns whose form in
-// memory differs from the file's, because Match returns them as written.
+// take more memory, because [Match] returns them as written: user-agent lines
+// after the first, and patterns whose form in memory differs from the file.
 func TestSharedCorpusMemory(t *testing.T) {
 	c := readCorpus(t)
 	var sizes []int
@@ -121,7 +119,7 @@ func TestSharedCorpusMemory(t *testing.T) {
 		}
 		for rule := range rules.set.All() {
 			if rule.Written != rule.Form || len(rule.Form) > 2047 {
-				ofForms += 13 + len(rule.Form) // the head and lengths of a rare rule, and the form of its pattern
+				ofForms += 13 + len(rule.Form) // head and lengths of a rare rule, and its pattern
 			}
 		}
 		switch {

@@ -2,6 +2,6 @@
 
 package robotstxt
 
-// init tells TestAllocations not to count. Under the race detector a sync.Pool
-// drops things at random.
+// init tells TestAllocations to skip, because a sync.Pool drops things at
+// random under the race detector.
 func init() { raceDetector = true }

@@ -7,26 +7,24 @@ import (
 )
 
 // No standard defines Request-rate and Visit-time, so the package returns their
-// values as text. These types show what a user may do with the text that
-// robotstxt.File.GroupsFor returns. feature_test.go uses them to compare the
-// text with what other parsers return.
+// values as text. These types show how a user can read this text from
+// robotstxt.File.GroupsFor. The tests in feature_test.go use them to compare
+// the text with the answers of other parsers.
 
-// A requestRate is what a Request-rate field asks for: "1/10s" for one request
+// A requestRate is the value of a Request-rate field: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and
-// 8:45 UTC. No standard defines the field.
+// 8:45 UTC.
 type requestRate struct {
 	Requests int           // at least 1
 	Per      time.Duration // at least a second
 	Hours    hours         // when the rate holds; the zero value means always
 }
 
-// Delay returns how long a robot should wait between two requests.
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
-// parseRequestRate reads the value of a Request-rate field (see
-// robotstxt.File.GroupsFor). The time is in seconds, or in the unit that an s,
-// m, h or d after it names. Hours that cannot be read are ignored: the rate
-// then always holds, which is the more careful reading.
+// parseRequestRate reads the value of a Request-rate field. The time is in
+// seconds, unless s, m, h or d after it names the unit. If the hours cannot be
+// read, the rate always holds, which is the more careful reading.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")
 	requests, per, ok := strings.Cut(ratio, "/")
@@ -53,8 +51,8 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 	return rate, true
 }
 
-// parseCount reads a number from 1 to 99999. As a number of days it does not
-// overflow a Duration.
+// parseCount reads a number from 1 to 99999. So many days do not overflow a
+// Duration.
 func parseCount(s string) (int, bool) {
 	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -63,12 +61,11 @@ func parseCount(s string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// hours is a part of every day, in UTC. The zero value is the whole day.
+// hours is a part of each day, in UTC. The zero value is the whole day.
 type hours struct {
-	From, To time.Duration // since midnight; To is excluded; a To before From is on the next day
+	From, To time.Duration // since midnight; To is excluded; if To is before From, To is on the next day
 }
 
-// Contains reports whether a time is within the hours.
 func (h hours) Contains(t time.Time) bool {
 	t = t.UTC()
 	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
@@ -83,8 +80,7 @@ func (h hours) Contains(t time.Time) bool {
 }
 
 // parseVisitTime reads the value of a Visit-time field, or the hours of a
-// Request-rate: "0600-0845", "06:00-08:45" or "06.00-08.45". No standard
-// defines these forms.
+// Request-rate: "0600-0845", "06:00-08:45" or "06.00-08.45".
 func parseVisitTime(value string) (h hours, ok bool) {
 	from, to, ok := strings.Cut(value, "-")
 	if !ok {

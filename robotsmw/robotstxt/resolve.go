@@ -8,13 +8,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// MatchResolved is like Match, but also judges the target by the other names by
-// which servers may serve it (package doc, "Other names"). If the target itself
-// is allowed and one of these names is not, m is the answer for that name, and
-// resolved is the name: "/private/" for "/x/../private/". Otherwise m is
-// Match's answer, and resolved is "". MatchResolved allocates more memory than
-// Match only if there is such a name, or for a target that is longer than 256
-// bytes.
+// MatchResolved judges the target as Match does, and also the other names of
+// the target (package doc, "Other names"). If the target itself is allowed and
+// one of these names is not, resolved is that name, such as "/private/" for
+// "/x/../private/", and m is the answer for it. Otherwise m is Match's answer,
+// and resolved is "". MatchResolved allocates more memory than Match only if
+// one of these names is disallowed, or if the target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	if m = r.Match(target); m.Allowed {
 		if path := match.AfterAuthority(target); mayHaveOtherNames(path) {
@@ -26,9 +25,9 @@ func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	return m, ""
 }
 
-// matchOtherNames judges a path and its query by their other names. It returns
-// the first name that is disallowed, and the answer for it. If none is, name is
-// "".
+// matchOtherNames judges the other names of a path with its query. It returns
+// the first name that is disallowed, and the answer for it. If no name is
+// disallowed, name is "".
 func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 	query := ""
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -49,16 +48,15 @@ func (r *Rules) matchOtherNames(path string) (m Match, name string) {
 			continue
 		}
 		other = append(other, query...)
-		if m = r.Match(asString(other)); !m.Allowed { // m refers to no bytes of other
+		if m = r.Match(asString(other)); !m.Allowed { // m has no bytes of other
 			return m, string(other)
 		}
 	}
 	return m, ""
 }
 
-// mayHaveOtherNames reports whether a path begins with a dot or a "%", or has a
-// slash, a dot or a "%" after a slash. Every path that has other names does,
-// and so do some that have none.
+// mayHaveOtherNames returns true for every path that has other names, and for
+// some that have none.
 func mayHaveOtherNames(path string) bool {
 	before := byte('/')
 	for i := range len(path) {
@@ -75,7 +73,7 @@ func mayHaveOtherNames(path string) bool {
 }
 
 // appendResolved appends a path with its dot segments resolved (RFC 3986
-// §5.2.4). The path begins with a slash.
+// §5.2.4). path must begin with a slash.
 func appendResolved(dst []byte, path string) []byte {
 	start := len(dst)
 	for path != "" {
@@ -97,7 +95,6 @@ func appendResolved(dst []byte, path string) []byte {
 	return dst
 }
 
-// appendMerged appends a path without its empty segments.
 func appendMerged(dst []byte, path string) []byte {
 	for i := range len(path) {
 		if path[i] != '/' || i == 0 || path[i-1] != '/' {
@@ -107,8 +104,8 @@ func appendMerged(dst []byte, path string) []byte {
 	return dst
 }
 
-// dots returns 1 for the segment ".", 2 for "..", and 0 for any other. The dots
-// may be escaped.
+// dots returns 1 for the segment ".", 2 for "..", and 0 for any other segment.
+// The dots may be escaped.
 func dots(segment string) int {
 	n := 0
 	for ; segment != ""; n++ {
@@ -126,6 +123,6 @@ func dots(segment string) int {
 	return n
 }
 
-// asString returns b as a string without copying it. b must not be modified
-// while the string is in use.
+// asString returns b as a string without copying it. b must not change while
+// the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

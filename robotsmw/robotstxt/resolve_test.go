@@ -8,9 +8,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// TestMatchResolved checks that a disallowed other name of a target decides. If
-// both names are disallowed, the first decides. Nothing else changes the
-// verdict.
+// TestMatchResolved checks that a disallowed other name decides. If both other
+// names are disallowed, the first one decides. In all other cases, the target
+// itself decides.
 func TestMatchResolved(t *testing.T) {
 	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
 	for target, want := range map[string]string{
@@ -46,8 +46,7 @@ func TestMatchResolved(t *testing.T) {
 	}
 }
 
-// resolvedSlowly does what appendResolved does, step by step as in RFC 3986
-// §5.2.4.
+// resolvedSlowly is appendResolved, step by step as in RFC 3986 §5.2.4.
 func resolvedSlowly(path string) string {
 	in, out := unescapedDots(path), ""
 	for in != "" {
@@ -72,7 +71,7 @@ func resolvedSlowly(path string) string {
 	return out
 }
 
-// unescapedDots returns a path with the dots of its dot segments unescaped.
+// unescapedDots unescapes the dots in a path's dot segments.
 func unescapedDots(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {

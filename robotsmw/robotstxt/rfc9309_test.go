@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A verdict says whether a robot may fetch some targets, which are separated by
-// blanks.
+// A verdict says whether a robot may fetch some targets. Blanks separate the
+// targets.
 type verdict struct {
 	token   string
 	allowed bool
@@ -74,7 +74,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"x", false, "/robots.txt?x /robots.txt/ /a/robots.txt /robots%2txt"},
 		})
 	})
-	// Each row of the RFC's table has a rule's path and a URI that are the same
+	// Each row of the RFC's table has a rule's path and a URI that are equal
 	// after encoding.
 	for _, row := range []struct{ path, uri string }{
 		{"/foo/bar?baz=quz", "/foo/bar?baz=quz"},
@@ -168,8 +168,8 @@ func TestRFC9309_2_2_WhiteSpace(t *testing.T) {
 }
 
 func TestRFC9309_2_5_Limits(t *testing.T) {
-	// The line of /last ends with the last byte that counts. In the second file
-	// it ends one byte earlier.
+	// The line of /last ends with the last byte that counts. In the second
+	// file, it ends one byte earlier.
 	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)

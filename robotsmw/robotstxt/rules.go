@@ -9,10 +9,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// Rules are what one robot has to obey: the rules of its group, or of all its
-// groups taken together. They do not change, so any number of goroutines may
-// use them. They keep the parts of the file that they need, and not the whole
-// file.
+// Rules are the rules that one robot must obey: those of its group, or of all
+// its groups taken together. They do not change, so any number of goroutines
+// may use them. They keep only the parts of the file that they need.
 type Rules struct {
 	agents []UserAgent   // the user-agent lines that name the robot
 	delay  time.Duration // the Crawl-delay plus one nanosecond; 0 if there is none
@@ -20,16 +19,16 @@ type Rules struct {
 }
 
 // Rules returns the rules for a robot with the given product tokens. They are
-// the rules for the first token that some group names, ignoring case. If no
-// group names a token, they are the rules for "*". If there are none of these
-// either, everything is allowed. A token is the bare name, "ExampleBot", not a
-// User-Agent header. The result is never nil.
+// the rules for the first of the tokens that a group names, ignoring case. If
+// no group names any of the tokens, they are the rules for "*". If no group
+// names "*" either, everything is allowed. A token is the bare name, such as
+// "ExampleBot", and not a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	var few [8][]syntax.Record
 	groups, token := f.groupsFor(few[:0], tokens)
 	if len(groups) == 0 {
 		r := new(Rules)
-		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // the dialect decides about /robots.txt
+		match.NewCompiler(f.syntax.Dialect).Finish(&r.set, 0) // some dialects still exempt /robots.txt
 		return r
 	}
 	var agents [4]UserAgent
@@ -62,7 +61,7 @@ func (f *File) Rules(tokens ...string) *Rules {
 }
 
 // newRules returns Rules for the robot that these user-agent lines name. Nearly
-// always there is one line. Then the line needs no allocation of its own.
+// always there is one line, which then needs no allocation of its own.
 func newRules(agents []UserAgent) *Rules {
 	if len(agents) != 1 {
 		return &Rules{agents: append(make([]UserAgent, 0, len(agents)), agents...)}
@@ -75,11 +74,11 @@ func newRules(agents []UserAgent) *Rules {
 	return &r.Rules
 }
 
-// Size returns how many bytes of memory the Rules take at most, for use in a
-// cache. It stays the same, however the Rules are used.
+// Size returns how many bytes of memory the Rules may take, for use in a cache.
+// Questions to the Rules do not change this number.
 func (r *Rules) Size() int { return r.besides() + r.set.Size() }
 
-// besides returns the part of Size that is not the Set's.
+// besides is Size without the size of the Set.
 func (r *Rules) besides() int {
 	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
@@ -97,16 +96,15 @@ func cloned(value string) string {
 	return strings.Clone(value)
 }
 
-// CrawlDelay returns the Crawl-delay for the robot: how long the site wants it
-// to wait between two requests. ok is false if no line asks the robot for a
+// CrawlDelay returns the Crawl-delay for the robot: the time that the site
+// wants between two requests. ok is false if no line asks the robot for a
 // delay. For the value "0", delay is 0 and ok is true. If several lines are for
 // the robot, the greatest delay counts.
 //
 // No standard defines the field. A line belongs to the user-agent lines since
 // the previous Crawl-delay of its group. If there are no such lines, it belongs
-// to the same user-agent lines as the previous Crawl-delay. So robots that
-// share a group, and all its rules, may each have a delay of their own. The
-// value is a decimal number of seconds, with or without a fraction ("0.5",
-// "10"). A line with another value ("1e3", "0x10", "-1", "soon") asks for no
-// delay.
+// to the same user-agent lines as the previous Crawl-delay. So robots may share
+// a group with all its rules, and still have different delays. The value is a
+// decimal number of seconds, with or without a fraction ("0.5", "10"). A line
+// with another value ("1e3", "0x10", "-1", "soon") asks for no delay.
 func (r *Rules) CrawlDelay() (delay time.Duration, ok bool) { return max(r.delay-1, 0), r.delay > 0 }

@@ -2,9 +2,9 @@ package robotstxt
 
 import "testing"
 
-// Google's documentation of robots.txt has tables of what its crawlers do. The
-// tables about the origin and the status of a file are tested in the packages
-// that fetch files. The other tables are tested here.
+// Google's documentation of robots.txt has tables of its crawlers' behaviour.
+// These tests have the tables about the content of a file. The tables about its
+// origin and status are tested in the packages that fetch files.
 
 func TestGoogleTable_File(t *testing.T) {
 	t.Run("BOM, blanks, comments and line ends", func(t *testing.T) {

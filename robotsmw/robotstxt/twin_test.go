@@ -7,18 +7,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// The twin is the matcher as one would write it without a thought of speed. It
-// follows RFC 9309 §2.2.2 and §2.2.3 and the package doc word by word. Tests
-// and fuzz targets compare the matcher with it.
+// The twin is a simple, slow matcher. It follows RFC 9309 §2.2.2 and §2.2.3 and
+// the package doc word by word. Tests and fuzz targets compare the matcher with
+// it.
 
-// A twinRule is a rule as the file has it.
+// A twinRule is a rule as written in the file.
 type twinRule struct {
 	allow   bool
 	line    int
 	pattern string
 }
 
-// twinRules collects the rules for a robot.
 func twinRules(f *File, tokens ...string) (rules []twinRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
@@ -53,8 +52,8 @@ func twinMatch(rules []twinRule, target string) (best twinRule, ok bool) {
 	return best, ok
 }
 
-// twinTarget returns a target in the form that is compared, and where its query
-// begins.
+// twinTarget returns a target in the form that is compared, and where the
+// target's query begins.
 func twinTarget(target string) (canon string, query int) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
@@ -99,7 +98,7 @@ func twinByte(s string) (written string, value byte, escaped bool) {
 	return s[:1], s[0], false
 }
 
-// twinForm returns the one form in which a byte is written.
+// twinForm returns the canonical form of a byte.
 func twinForm(value byte, escaped, inQuery bool) string {
 	printable := value > ' ' && value < 0x7f
 	reserved := strings.IndexByte("/?#%", value) >= 0
@@ -113,7 +112,7 @@ func twinForm(value byte, escaped, inQuery bool) string {
 }
 
 // A twinElement is a part of a pattern: "*", the "$" at its end, or a literal
-// byte. inPath is the byte's form up to where the query begins, and inQuery its
+// byte. inPath is the byte's form before the query begins, and inQuery is its
 // form after that.
 type twinElement struct {
 	star, end       bool
@@ -145,7 +144,6 @@ func twinPattern(pattern string) (elements []twinElement) {
 	return elements
 }
 
-// twinLength counts a pattern's bytes.
 func twinLength(pattern []twinElement) (n int) {
 	for _, e := range pattern {
 		if e.star || e.end {
@@ -156,8 +154,8 @@ func twinLength(pattern []twinElement) (n int) {
 	return n
 }
 
-// twinMatches reports whether a pattern matches. It goes through the pattern,
-// and keeps every place of the target where the part read so far may end.
+// twinMatches reports whether a pattern matches. It goes through the pattern
+// and keeps every place of the target where the part read so far can end.
 func twinMatches(pattern []twinElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -187,8 +185,8 @@ func twinMatches(pattern []twinElement, target string, query int) bool {
 	return len(ends) > 0
 }
 
-// twinGoogle is the Google dialect, written from its description without a
-// thought of speed.
+// twinGoogle is a simple, slow version of the Google dialect, written from its
+// description.
 func twinGoogle(body, token, url string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
@@ -197,7 +195,7 @@ func twinGoogle(body, token, url string) bool {
 		}
 	}
 	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // true: of the robot's own group; false: of the group for "*"
+	verdicts := map[bool]*best{true: {}, false: {}} // by whether the group names the robot; false means the group for "*"
 	ever, own, global, ruled := false, false, false, false
 	path := twinGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
@@ -288,8 +286,8 @@ func twinGooglePath(url string) string {
 	return rest
 }
 
-// twinMatchesBytes reports whether a pattern matches in which only "*" and a
-// final "$" are special.
+// twinMatchesBytes is twinMatches for a pattern in which only "*" and a final
+// "$" are special.
 func twinMatchesBytes(pattern, path string) bool {
 	var elements []twinElement
 	for i := range len(pattern) {
@@ -300,8 +298,8 @@ func twinMatchesBytes(pattern, path string) bool {
 	return twinMatches(elements, path, len(path))
 }
 
-// twinKoster is the Koster1996 dialect, written from its description without a
-// thought of speed.
+// twinKoster is a simple, slow version of the Koster1996 dialect, written from
+// its description.
 func twinKoster(body, token, target string) bool {
 	for _, n := range []int{3, 2, 1} {
 		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
@@ -356,8 +354,8 @@ func twinKoster(body, token, target string) bool {
 	return true
 }
 
-// twinKosterBytes returns a path byte by byte. An escaped "/" becomes "%2F",
-// which is unlike any single byte.
+// twinKosterBytes returns the bytes of a path. An escaped "/" becomes "%2F",
+// which differs from every single byte.
 func twinKosterBytes(path string) (canon []string) {
 	for path != "" {
 		written, value, escaped := twinByte(path)

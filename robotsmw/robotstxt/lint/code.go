@@ -1,8 +1,8 @@
 package lint
 
 // To add a code, write it here and, in the same words, in doc.go. Check for it
-// in file.go, line.go or group.go, and add a row to lintTests. The tests parse
-// the lines of this file, so keep their form.
+// in file.go, line.go or group.go, and add a row to lintTests. Keep the form of
+// the lines in this file, because the tests parse them.
 
 // The codes of the file as a whole.
 const (

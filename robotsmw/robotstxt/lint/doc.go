@@ -1,5 +1,5 @@
-// Package lint finds problems in a robots.txt file: what is wrong, what robots
-// read differently than the author seems to expect, and what is worth knowing.
+// Package lint finds problems in a robots.txt file: mistakes, lines that robots
+// read differently than the author seems to expect, and things worth knowing.
 //
 //	for _, problem := range lint.Check(body) {
 //		fmt.Println(problem)
@@ -11,7 +11,7 @@
 // # Codes
 //
 // A [Code] names a kind of [Problem]. Codes do not change, so programs can
-// compare them, and can list the ones to ignore.
+// compare them, for example to ignore some of them.
 //
 // Codes of the file as a whole:
 //

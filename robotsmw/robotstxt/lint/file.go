@@ -39,9 +39,9 @@ func checkFile(r *report, body []byte) (readable bool) {
 }
 
 // looksLikeUTF16 reports whether a body begins like ASCII text in UTF-16. It
-// looks at no more than 64 bytes. If there are fewer than 8, it returns false.
-// Of the bytes at even places at least four fifths have to be NUL, and of those
-// at odd places none, or the other way round.
+// looks at no more than 64 bytes, and returns false for fewer than 8. At least
+// four fifths of the bytes at even places must be NUL, and none at odd places,
+// or the other way round.
 func looksLikeUTF16(body []byte) bool {
 	head := body[:min(len(body), 64)&^1]
 	var nul [2]int
@@ -54,8 +54,8 @@ func looksLikeUTF16(body []byte) bool {
 }
 
 // looksBinary reports whether more than a tenth of the first 1,024 bytes are
-// control characters. It does not count NUL bytes at the end of these bytes,
-// because text that is padded with NUL is still text.
+// control characters. NUL bytes at the end do not count, because text that is
+// padded with NUL is still text.
 func looksBinary(body []byte) bool {
 	head := bytes.TrimRight(body[:min(len(body), 1024)], "\x00")
 	controls := 0
@@ -67,8 +67,9 @@ func looksBinary(body []byte) bool {
 	return controls*10 > len(head)
 }
 
-// checkHTML reports an HTML page as a problem. Robots look for rules in the
-// lines of such a page, but the linter does not.
+// checkHTML reports whether the file is an HTML page, and adds that as a
+// problem. Robots look for rules in the lines of such a page, but the linter
+// does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))
 	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
@@ -87,7 +88,6 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	return true
 }
 
-// checkLineEnds checks how lines end.
 func checkLineEnds(r *report, body []byte) {
 	crlf := bytes.Count(body, []byte("\r\n"))
 	lf, cr := bytes.Count(body, []byte("\n"))-crlf, bytes.Count(body, []byte("\r"))-crlf
@@ -128,7 +128,7 @@ func firstBadUTF8(s string) int {
 	return -1
 }
 
-// countLines returns how many line ends are in body.
+// countLines counts the line ends in body.
 func countLines(body []byte) int {
 	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCheck gives the linter any bytes. The linter must not panic. The problems
-// that it finds must have a known code, and a place in the file.
+// FuzzCheck gives the linter any bytes. The linter must not panic. Each problem
+// must have a known code, and a place in the file.
 func FuzzCheck(f *testing.F) {
 	for _, test := range lintTests {
 		if len(test.robots) < 1<<12 {

@@ -12,7 +12,7 @@ import (
 func checkGroups(r *report, file *syntax.File) {
 	c := groupChecker{report: r, file: file}
 	c.checkOutside()
-	first := map[string]uint32{} // for each robot, in lower case: the line that names it first
+	first := map[string]uint32{} // by robot, in lower case: the first line that names it
 	var groups []group
 	for reader := c.file.Groups(); reader.Next(); {
 		records := reader.Group
@@ -35,7 +35,7 @@ func checkGroups(r *report, file *syntax.File) {
 type groupChecker struct {
 	report *report
 	file   *syntax.File
-	work   int // how much work checkDecides has done so far, as counted for maxWork
+	work   int // how much work checkDecides has done so far
 }
 
 // checkOutside checks for rules before the first user-agent line.
@@ -50,10 +50,10 @@ func (c *groupChecker) checkOutside() {
 	}
 }
 
-// A group is a group of the file, with what the linter needs to know about it.
+// A group is a group of the file, with facts that the checks need.
 type group struct {
 	records       []syntax.Record
-	agents, rules []*syntax.Record // rules has only those with a pattern that can match
+	agents, rules []*syntax.Record // rules has only rules that can match
 	mixed         bool             // whether some rules allow and some disallow
 	compiled      *match.Set
 }
@@ -77,10 +77,10 @@ func (c *groupChecker) newGroup(records []syntax.Record) group {
 	return g
 }
 
-// checkRun checks a group's user-agent lines and what is between them. It also
-// reports a group that has only user-agent lines.
+// checkRun checks a group's user-agent lines and the fields between them. It
+// also reports a group that has only user-agent lines.
 func (c *groupChecker) checkRun(g group) {
-	var between *syntax.Record // the last other field since the last user-agent line
+	var between *syntax.Record // the last other field after the last user-agent line
 	hasRule, hasField := false, false
 	for i := range g.records {
 		switch r := &g.records[i]; r.Field {
@@ -117,7 +117,7 @@ func (c *groupChecker) checkRules(g group) {
 	}
 	type named struct {
 		rules int
-		first uint32 // the line of the first one
+		first uint32 // the line of the first rule
 	}
 	seen := make(map[same]uint32, len(g.rules))
 	var files map[string]named // by directory
@@ -153,8 +153,8 @@ func (c *groupChecker) checkRules(g group) {
 	}
 }
 
-// manyFiles is how many files of one directory a group must list for the linter
-// to suggest a rule for the directory.
+// manyFiles is how many files of one directory a group must list before the
+// linter suggests a rule for the directory.
 const manyFiles = 10
 
 // checkDecides checks, with one target, whether a rule of a mixed group has the
@@ -173,9 +173,9 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	form, written, line := rule.Form, clip(rule.Written), rule.Line
 	switch {
 	case form == pattern+"$":
-		// The preferred rule has the same pattern with a "$" added, such as
-		// "Allow: /a/$" beside "Disallow: /a/". It is an exception for one
-		// page, and intended.
+		// The deciding rule has the same pattern with a "$" added, such as
+		// "Allow: /a/$" beside "Disallow: /a/". It is an intended exception for
+		// one page.
 	case strings.TrimRight(form, "*") == strings.TrimRight(pattern, "*"):
 		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule never decides anything: line %d, %s, matches the same and is preferred", line, written)
 	case r.Field == syntax.Allow:
@@ -185,13 +185,11 @@ func (c *groupChecker) checkDecides(g group, r *syntax.Record, pattern string) {
 	}
 }
 
-// maxWork is how much work the linter spends on checking rules against each
-// other, in the steps of [match.Set.DecideForm] and bytes of targets. Only
-// files that are made to be expensive need more. Not all problems of such a
-// file are reported.
+// maxWork limits the work of checking rules against each other, in steps of
+// [match.Set.DecideForm] and bytes of targets. Only files that are made to be
+// expensive need more. Some problems of such a file are not reported.
 const maxWork = 1 << 24
 
-// exampleOf returns a target that a pattern matches.
 func exampleOf(pattern string) string {
 	example := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
 	if !strings.HasPrefix(example, "/") {

@@ -82,8 +82,8 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 
 // A field is a name that the linter knows for a field of robots.txt.
 type field struct {
-	name  string // as it is usually written; "" if there is no such field
-	lower string // the same in lower case
+	name  string // the usual spelling; "" if there is no such field
+	lower string // name in lower case
 }
 
 var knownFields = fieldsOf(
@@ -98,8 +98,6 @@ func fieldsOf(names ...string) (fields []field) {
 	return fields
 }
 
-// withdrawnFields has the known fields that hardly any robot reads now, and the
-// reasons that the linter gives.
 var withdrawnFields = map[string]struct {
 	severity Severity
 	why      string
@@ -113,8 +111,8 @@ var withdrawnFields = map[string]struct {
 	"cache-delay":   {Info, "no robot is known to read Cache-delay; say in Cache-Control how long robots.txt may be kept"},
 }
 
-// knownField returns the known field that a name stands for or seems to stand
-// for. If there is none, it returns the zero field.
+// knownField returns the known field that a name means or seems to mean. If
+// there is none, it returns the zero field.
 func knownField(name string) field {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known.name) {
@@ -129,8 +127,8 @@ func knownField(name string) field {
 	case syntax.CrawlDelay:
 		return knownField("Crawl-delay")
 	}
-	// Invisible characters may precede the name: a byte order mark that was
-	// encoded twice, or one in the middle of a file.
+	// Invisible characters may precede the name, such as a byte order mark that
+	// was encoded twice or is in the middle of a file.
 	if rest := strings.TrimLeftFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); rest != name {
 		if rest = strings.TrimSpace(rest); rest == "" {
 			return field{}
@@ -148,9 +146,8 @@ func knownField(name string) field {
 	return field{}
 }
 
-// checkName checks a field's name. It returns in lower case the known field
-// that the name stands for or seems to stand for. If there is none, it returns
-// "".
+// checkName checks a field's name. It returns the known field that the name
+// means or seems to mean, in lower case, or "" if there is none.
 func checkName(r *report, number uint32, column int, name, value string) string {
 	known := knownField(name)
 	meant := known.name
@@ -175,7 +172,7 @@ func checkName(r *report, number uint32, column int, name, value string) string 
 }
 
 // isNear reports whether a looks like a misspelling of b. The two may differ in
-// blanks, "_" and "-". Otherwise, if a has at least four bytes, it may have one
+// blanks, "_" and "-". If a has at least four bytes, a may instead have one
 // byte added, missing or changed, two neighbouring bytes swapped, or an ending
 // such as "ed" added. The first byte of b may be neither missing nor changed.
 func isNear(a, b string) bool {
@@ -191,7 +188,7 @@ func isNear(a, b string) bool {
 	if strings.TrimRight(a, "edsx") == b {
 		return true
 	}
-	x, y := a, b // the parts after the common beginning
+	x, y := a, b // x and y become the parts after the common beginning
 	for x != "" && y != "" && x[0] == y[0] {
 		x, y = x[1:], y[1:]
 	}
@@ -208,14 +205,13 @@ func isNear(a, b string) bool {
 	return len(x) >= 2 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]
 }
 
-// bare returns a name without the characters that join its parts.
+// bare returns a name without blanks, "_" and "-".
 func bare(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// cutURLWithoutColon recognizes a line such as "Disallow
-// https://example.com/a", whose first colon is in the URL. It returns the
-// line's field and URL.
+// cutURLWithoutColon recognizes a line in which the first colon is in the URL,
+// such as "Disallow https://example.com/a". It returns the field and the URL.
 func cutURLWithoutColon(line string) (field, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]).name == "" {
@@ -257,7 +253,7 @@ func checkAgent(r *report, number uint32, at func(int) int, value string) {
 }
 
 // secondLine returns the path of a Disallow line that has run together with the
-// user-agent line before it. value is all that follows "User-agent:".
+// user-agent line before it. value is the value of the user-agent line.
 func secondLine(value string) (path string, ok bool) {
 	const field = " disallow:"
 	for i := 0; i+len(field) <= len(value); i++ {
@@ -268,12 +264,11 @@ func secondLine(value string) (path string, ok bool) {
 	return "", false
 }
 
-// robotMeant returns what the value of a user-agent line should be, or "" if
-// only the author can know. Only the first n bytes of the value can be a name.
-// They are the name that is meant if just a version, a comment or a "*"
-// follows. If another word follows, it may be a part of the name, so the result
-// is "". For a browser's User-Agent header the result is "", too, because that
-// names no robot.
+// robotMeant returns the likely intended value of a user-agent line, or "" if
+// only the author can know it. Only the first n bytes of value can be a name.
+// robotMeant returns them if only a version, a comment or a "*" follows.
+// Another word may be a part of the name. A browser's User-Agent header names
+// no robot.
 func robotMeant(value string, n int) string {
 	if syntax.Everyone.IsIn(value) {
 		return "*"
@@ -305,7 +300,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 		if fields := strings.Fields(pattern); len(fields) > 1 && allPaths(fields) {
 			fix := name + ": " + strings.Join(fields, "\n"+name+": ")
 			if strings.IndexByte(pattern, ':') >= 0 || slices.Contains(fields, "/") {
-				fix = "" // no fix: "/http: /" is another mistake, and "/" would close the site
+				fix = "" // "/http: /" is another mistake, and "/" alone would close the site
 			}
 			r.add(number, at(i), codeSeveralPaths, Error, fix, "one line has one path; robots read the blank as a part of it")
 			return
@@ -328,7 +323,7 @@ func checkPattern(r *report, number uint32, at func(int) int, name, pattern stri
 	}
 }
 
-// checkRunTogether reports two paths without a blank between them. It looks for
+// checkRunTogether reports two paths without a blank between them. It looks at
 // the first "//" before any "?". It ignores a "//" at the beginning, at the
 // end, or after a colon as in "/http://example.com". It also ignores more than
 // two slashes in a row.
@@ -339,7 +334,7 @@ func checkRunTogether(r *report, number uint32, at func(int) int, name, pattern 
 		return
 	}
 	fix := ""
-	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html" one slash is more likely a mistake
+	if strings.HasSuffix(path, "/") { // two directories; in "/a//b.html", one slash is more likely a mistake
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
 	r.add(number, at(i), codeRunTogether, Warning, fix, "two paths seem to have run together; this rule matches only what has \"//\" there")
@@ -354,8 +349,8 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// looksLikeRobot reports whether the value of a rule is more likely meant as a
-// robot's name than as a path.
+// looksLikeRobot reports whether the value of a rule seems to be the name of a
+// robot.
 func looksLikeRobot(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"} {

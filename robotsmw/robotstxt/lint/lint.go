@@ -9,9 +9,9 @@ import (
 )
 
 // Check returns the problems in a robots.txt file, in the order of their lines.
-// A file that robots read as its author means hardly ever has errors or
-// warnings, but there may be info about it. At most 1,000 problems are listed.
-// The others are only counted, in a problem with the code "too-many".
+// A file without mistakes hardly ever has errors or warnings, but may have
+// problems of severity Info. Check lists at most 1,000 problems. It counts the
+// others in a problem with the code "too-many".
 func Check(body []byte) []Problem {
 	var r report
 	if checkFile(&r, body) {

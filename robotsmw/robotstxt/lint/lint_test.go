@@ -10,7 +10,7 @@ import (
 )
 
 // lintTests has files with problems, at least one file for each code. The other
-// fields of a row are those of the first problem with that code.
+// fields of a row describe the first problem with that code.
 var lintTests = []struct {
 	code     Code
 	robots   string
@@ -129,8 +129,8 @@ func TestLintCodes(t *testing.T) {
 	}
 }
 
-// TestLintCleanFiles checks that files without mistakes have no problems but
-// info.
+// TestLintCleanFiles checks that files without mistakes have only problems of
+// severity Info.
 func TestLintCleanFiles(t *testing.T) {
 	for _, robots := range []string{
 		"",
@@ -155,7 +155,7 @@ func TestLintCleanFiles(t *testing.T) {
 	}
 }
 
-// codes returns the codes in code.go, each with its description.
+// codes returns the codes in code.go with their descriptions.
 func codes(tb testing.TB) map[Code]string {
 	tb.Helper()
 	src, err := os.ReadFile("code.go")
@@ -172,7 +172,6 @@ func codes(tb testing.TB) map[Code]string {
 	return all
 }
 
-// TestLintEveryCodeHasATest checks that lintTests has a row for each code.
 func TestLintEveryCodeHasATest(t *testing.T) {
 	tested := map[Code]bool{}
 	for _, test := range lintTests {

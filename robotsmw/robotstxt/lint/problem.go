@@ -2,7 +2,7 @@ package lint
 
 import "fmt"
 
-// A Problem is something in a robots.txt file that is wrong, that robots read
+// A Problem is a place in a robots.txt file that is wrong, that robots read
 // differently than the author seems to expect, or that is worth knowing.
 type Problem struct {
 	Line     int // counted from 1; 0 for the file as a whole
@@ -25,7 +25,7 @@ type Severity uint8
 const (
 	Info    Severity = iota // worth knowing; perhaps nothing is wrong
 	Warning                 // probably a mistake: robots may not read this as its author expects
-	Error                   // this has no effect, or one that nobody wants
+	Error                   // this has no effect, or an effect that nobody wants
 )
 
 // String returns "info", "warning" or "error".
@@ -44,13 +44,11 @@ func (s Severity) String() string {
 // A Code names a kind of [Problem]. Codes do not change.
 type Code string
 
-// A report is the list of problems of one file.
 type report struct {
 	problems []Problem
-	more     int // how many problems are not listed
+	more     int
 }
 
-// maxProblems is how many problems are listed at most.
 const maxProblems = 1000
 
 func (r *report) add(line uint32, column int, code Code, severity Severity, fix, message string, args ...any) {
@@ -61,7 +59,7 @@ func (r *report) add(line uint32, column int, code Code, severity Severity, fix,
 	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
 }
 
-// clip shortens text that is quoted in a message to 60 bytes and a "…".
+// clip shortens text for a message to 60 bytes and a "…".
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {

@@ -6,24 +6,26 @@ import (
 	"unsafe"
 )
 
-// ones has the value 1 in each of its eight bytes. highs has only the highest
-// bit set in each of its eight bytes.
+// ones has the value 1 in each of its eight bytes. highs has the value 0x80 in
+// each.
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
-// load64 returns the first eight bytes of s, the first in the lowest place.
+// load64 returns the first eight bytes of s, with the first byte in the lowest
+// place.
 func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// load32 returns the first four bytes of s, the first in the lowest place.
+// load32 returns the first four bytes of s, with the first byte in the lowest
+// place.
 func load32(s string) uint32 {
 	_ = s[3]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// A byteSet is a set of ASCII bytes, a bit for each.
+// A byteSet is a set of ASCII bytes, with a bit for each.
 type byteSet [2]uint64
 
 func (s byteSet) with(c byte) byteSet {
@@ -33,13 +35,13 @@ func (s byteSet) with(c byte) byteSet {
 
 func (s *byteSet) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 
-// asString returns the bytes of b as a string, without copying them. b must not
-// change as long as the string is in use.
+// asString returns b as a string without copying it. b must not change while
+// the string is in use.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stackBuffer is the size in bytes of a buffer on the stack. Nearly all targets
-// in canonical form fit. A target or pattern that might not fit uses a buffer
-// from a pool.
+// stackBuffer is the size in bytes of a buffer on the stack. It is enough for
+// nearly all targets in canonical form. Longer targets and patterns use a
+// buffer from a pool.
 const stackBuffer = 512
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

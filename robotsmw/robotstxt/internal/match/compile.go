@@ -8,30 +8,31 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Compiler makes a [Set] from the rules of a group. Its buffers serve one
-// group after another.
+// A Compiler makes a [Set] from the rules of a group. The pool compilers keeps
+// its buffers for the next group.
 type Compiler struct {
 	dialect syntax.Dialect
-	text    []byte // the rules so far, packed
-	form    []byte // a buffer, for a pattern whose form in memory differs from the file's
-	count   int    // how many of the rules can match anything
-	nbytes  int    // how many bytes their patterns have in the file, together
+	text    []byte // the packed rules
+	form    []byte // a buffer for a pattern in the form in memory
+	count   int    // how many rules there are
+	nbytes  int    // how many bytes their patterns have in the file, in all
 	keyed   int    // how many keys and passages the filter of prefixes will have
 	wild    int    // how many rules have wildcards
-	eager   bool   // whether targets must be in canonical form before they are compared
+	eager   bool   // whether targets must be compared in canonical form
 	loose   []looseRule
 }
 
 var compilers = sync.Pool{New: func() any { return new(Compiler) }}
 
-// NewCompiler returns a Compiler for a group of a file in a dialect.
+// NewCompiler returns a Compiler for a group. The group's file is in this
+// dialect.
 func NewCompiler(dialect syntax.Dialect) *Compiler {
 	c := compilers.Get().(*Compiler)
 	*c = Compiler{dialect: dialect, text: c.text[:0], form: c.form, loose: c.loose}
 	return c
 }
 
-// Add adds a rule, unless its pattern cannot match anything.
+// Add adds a rule. It ignores a rule whose pattern cannot match anything.
 func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	if !CanMatch(pattern) {
 		return
@@ -59,7 +60,7 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	}
 }
 
-// reform adds a rule whose pattern may have another form in memory than in the
+// reform adds a rule whose pattern may differ in memory from the pattern in the
 // file.
 func (c *Compiler) reform(h head, pattern, written string) {
 	c.eager = true
@@ -82,9 +83,10 @@ func (c *Compiler) pack(h head, pattern, spelled string) {
 	c.count++
 }
 
-// Finish completes a new Set, and puts the Compiler back into the pool. If the
-// Set needs an index, Finish does not make it yet. besides is how many bytes of
-// memory the owner of the Set takes, because memoryBound is for both together.
+// Finish puts the rules into a new Set, and the Compiler back into the pool. If
+// the Set needs an index, Finish leaves the index to be made later. besides is
+// how many bytes of memory the owner of the Set takes, because memoryBound is
+// for both together.
 func (c *Compiler) Finish(s *Set, besides int) {
 	s.dialect = c.dialect
 	if c.count > 0 {
@@ -112,14 +114,13 @@ func (c *Compiler) Finish(s *Set, besides int) {
 	compilers.Put(c)
 }
 
-// maxTried is the largest number of rules for which there is never an index.
+// With up to maxTried rules, there is never an index.
 const maxTried = 8
 
-// manyTried is the largest number of rules for which there is no index if it
-// would take more memory than is allowed.
+// With more than manyTried rules, there is always an index. In between, there
+// is an index if it takes no more memory than is allowed.
 const manyTried = 32
 
-// needsIndex reports whether a group is worth an index.
 func (c *Compiler) needsIndex(besides int) bool {
 	if c.count <= maxTried || c.count > manyTried {
 		return c.count > maxTried
@@ -128,7 +129,8 @@ func (c *Compiler) needsIndex(besides int) bool {
 	return fixedSize+besides+wordSize*smallest.words()+len(c.text) <= memoryBound(c.nbytes)
 }
 
-// ranked packs rules again, so that each comes before those that it overrides.
+// ranked packs rules again, so that each rule comes before those that it
+// overrides.
 func (c *Compiler) ranked(rules packed) packed {
 	c.loose = rules.unpack(c.loose[:0])
 	slices.SortFunc(c.loose, func(p, q looseRule) int { return compare(&p, &q) })
@@ -136,6 +138,6 @@ func (c *Compiler) ranked(rules packed) packed {
 	for i := range c.loose {
 		text = c.loose[i].appendTagged(text, c.loose[i].tag())
 	}
-	clear(c.loose) // they would keep the text in memory
+	clear(c.loose) // the loose rules would keep the text in memory
 	return packed(asString(text[:len(rules)]))
 }

@@ -1,21 +1,22 @@
 // Package match finds the rule of a group that decides about a target. By RFC
-// 9309 it is the most specific rule that matches. The package tries the rules
-// one by one until compiling them pays. After that the time hardly depends on
-// how many there are. Apart from pooled buffers, it allocates memory only to
-// compile. It takes a bounded number of steps. The doc of package robotstxt
-// says what a target is and what a rule matches.
+// 9309, this is the most specific rule that matches. The package tries the
+// rules one by one until compiling them pays. After that, the time hardly
+// depends on the number of rules. Apart from pooled buffers, the package
+// allocates memory only to compile. It takes a bounded number of steps for each
+// target. The doc of package robotstxt says what a target is and what a rule
+// matches.
 //
 // # What questions cost
 //
-// The chart shows what a number of questions to one group costs in all, in
+// The chart shows the total cost of a number of questions to one group, in
 // steps of about a nanosecond. Each line is a number of questions, and each
-// column a cost. The cost is the mean of 2,061 groups of many rules, one from
-// each file that has such a group in a corpus of 3,491 real files
+// column a cost. The cost is the mean of 2,061 groups of many rules: one from
+// each file with such a group in a corpus of 3,491 real files
 // (TestSharedCorpusQuestions of package robotstxt). "s" is the cost if the
-// rules are only tried one by one, "c" the cost if they are compiled at once,
-// and "*" the cost of a Set. Where "*" meets another letter, only "*" is shown.
-// For any of these groups and any number of questions up to 10,000, a Set costs
-// at most 2.02 times the lower of "s" and "c".
+// rules are only tried one by one, "c" is the cost if they are compiled at
+// once, and "*" is the cost of a Set. In a place of both "*" and a letter, the
+// chart shows "*". For any of these groups and any number of questions up to
+// 10,000, a Set costs at most 2.02 times the lower of "s" and "c".
 //
 //	             1,000       10,000      100,000     1,000,000
 //	    1    *                 c
@@ -37,7 +38,7 @@
 // The files use each other in one direction. The list begins with those that
 // use no other:
 //
-//	bytes        bytes eight at a time, buffers
+//	bytes bytes, eight at a time; buffers
 //	escape       the canonical form, in which bytes are compared
 //	hash         hashes of parts of patterns and targets
 //	target       targets in canonical form

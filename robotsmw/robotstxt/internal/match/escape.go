@@ -1,24 +1,23 @@
 package match
 
-// RFC 9309 §2.2.2 compares paths byte by byte after both sides have been
-// brought to one form. We call this form canonical. It has one way to write
-// each byte:
+// RFC 9309 §2.2.2 compares paths byte by byte, after both have been brought
+// into one form. Here it is called canonical. It has one way to write each
+// byte:
 //
-//   - a printable ASCII byte as itself: "%7E" is "~", "%3A" is ":";
-//   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because a "/"
-//     that separates, a "?" that begins the query, a "#" that begins the
-//     fragment and a "%" that escapes differ from the same bytes as data. In
-//     the query "/" and "?" separate nothing, so there "%2F" is "/" and "%3F"
-//     is "?";
-//   - every other byte (controls, the space, all beyond ASCII) as an escape
-//     with upper-case digits: "ツ" and "%e3%83%84" are "%E3%83%84";
+//   - a printable ASCII byte is written as itself: "~" for "%7E", ":" for
+//     "%3A";
+//   - except that "%2F", "%3F", "%23" and "%25" stay as they are, because "/",
+//     "?", "#" and "%" have a special meaning as themselves. In the query, "/"
+//     and "?" have none, so there "%2F" becomes "/" and "%3F" becomes "?";
+//   - every other byte (controls, the space, all beyond ASCII) is written as an
+//     escape with upper-case digits: "%E3%83%84" for "ツ" and "%e3%83%84";
 //   - a "%" without two hexadecimal digits after it is no escape, and stays as
 //     it is.
 //
 // The canonical form uses only printable ASCII, so other byte values are free
-// for special meanings. "*" and "$" keep their special meaning in patterns, so
-// that the commonest patterns are stored as written. A literal "*" or "$" gets
-// one of the other values instead, in patterns and targets alike.
+// for special meanings. In patterns, "*" and "$" keep their special meanings,
+// so that the most common patterns are stored as written. A literal "*" or "$"
+// becomes one of the other byte values, in patterns and in targets.
 const (
 	literalStar   = 0x80 // "*" or "%2A" in a target, "%2A" in a pattern
 	literalDollar = 0x81 // "$" or "%24" in a target; in a pattern "%24", or "$" before the end
@@ -27,8 +26,8 @@ const (
 
 const upperhex = "0123456789ABCDEF"
 
-// appendByte appends one byte in canonical form. escaped says whether it was
-// written as an escape, and inQuery whether it is in the query.
+// appendByte appends one byte in canonical form. escaped says whether the byte
+// was written as an escape, and inQuery whether it is in the query.
 func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	switch {
 	case c == '*':
@@ -41,11 +40,10 @@ func appendByte(dst []byte, c byte, escaped, inQuery bool) []byte {
 	return append(dst, '%', upperhex[c>>4], upperhex[c&15])
 }
 
-// isPrintable reports whether a byte is printable ASCII. Space is not.
+// isPrintable reports whether a byte is printable ASCII, except space.
 func isPrintable(c byte) bool { return '!' <= c && c <= '~' }
 
-// isReserved reports whether a byte means one thing as itself and another as an
-// escape.
+// isReserved reports whether a byte and its escape have different meanings.
 func isReserved(c byte, inQuery bool) bool {
 	switch c {
 	case '#', '%':
@@ -56,7 +54,7 @@ func isReserved(c byte, inQuery bool) bool {
 	return false
 }
 
-// escapeAt returns the byte that an escape at s[i:] stands for. ok is false if
+// escapeAt returns the byte that the escape at s[i:] stands for. ok is false if
 // there is no escape.
 func escapeAt(s string, i int) (c byte, ok bool) {
 	if s[i] != '%' {
@@ -66,7 +64,7 @@ func escapeAt(s string, i int) (c byte, ok bool) {
 }
 
 // unescape returns the byte that the escape at the beginning of s stands for. s
-// begins with "%". ok is false if two hexadecimal digits do not follow.
+// must begin with "%". ok is false if two hexadecimal digits do not follow.
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false
@@ -75,7 +73,7 @@ func unescape(s string) (c byte, ok bool) {
 	return hi<<4 | lo, hi < 16 && lo < 16
 }
 
-// unhex returns the value of a hexadecimal digit, and 16 for any other byte.
+// unhex returns the value of a hexadecimal digit, or 16 for any other byte.
 func unhex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -88,7 +86,7 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// isPlain reports whether a byte of a target is sure to be in canonical form
+// isPlain reports whether a byte of a target is surely in canonical form
 // already, whatever bytes are around it. It returns false for some bytes that
 // are always in canonical form, such as "!".
 func isPlain(c byte) bool { return plainBytes[c] }
@@ -100,8 +98,7 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// arePlain reports whether isPlain holds for each byte of s. It looks at eight
-// bytes at a time.
+// arePlain reports whether isPlain holds for each byte of s.
 func arePlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {

@@ -1,14 +1,14 @@
 package match
 
 // Most groups have a few rules, all of them literal: a handful of directories.
-// These rules are tried one by one, those first that override others, and the
-// first that matches decides. For most targets the byte after the "/" shows
-// that none matches.
+// tryLiterals tries these rules one by one, in an order in which the first that
+// matches decides. For most targets, the byte after the "/" shows that no rule
+// matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
-// rule. ASCII bytes that may change in canonical form are always among them.
-// The bytes are of use only if few is true: if each rule is literal and has a
-// plain byte after its "/".
+// rule. ASCII bytes that may change in canonical form are always among them. If
+// few is false, the bytes are of no use. few is true if each rule is literal
+// and has a plain byte after its "/".
 func (t packed) atFirstSight() (second byteSet, few bool) {
 	few = true
 	for at, end := 0, t.end(); at < end; {
@@ -28,9 +28,9 @@ func (t packed) atFirstSight() (second byteSet, few bool) {
 	return second, few
 }
 
-// tryLiterals returns the rule that decides in a group without an index whose
-// rules are literal, or None. sure is false if the result depends on a byte of
-// the target that may change in canonical form.
+// tryLiterals returns the rule that decides, or None. The rules must be literal
+// and without an index. sure is false if the result depends on a byte of the
+// target that may change in canonical form.
 func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	text := string(t)
 	plain := false
@@ -42,8 +42,8 @@ func (t packed) tryLiterals(target string) (decides int, sure bool) {
 	for at := 0; at < len(text)-padding; {
 		h := head(load64(text[at:]))
 		length := h.length()
-		// If the first bytes differ, the rule does not match. The pattern's
-		// last byte is left out, because it may be a "$" or a "*".
+		// If the first bytes differ, the rule does not match. Here the
+		// pattern's last byte does not count, because it may be a "$" or a "*".
 		differ := (load64(text[at+headSize:]) ^ block) << (8 * uint(blockSize-min(length, blockSize)) & 63) << 8
 		if h&headRare != 0 {
 			p := t.rule(at)

@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// A filer makes an index. Its buffers serve one index after another.
+// A filer makes an index. The pool filers keeps its buffers for the next index.
 type filer struct {
-	rules    []looseRule // of the group, in the order of the file
-	hashes   []uint64    // of the rules' keys; 0 for a rule without a key
-	keys     []uint64    // for each rule: upper bits of its hash, of its essence's hash, and its number
-	passages hashSet     // of the literal rules, see prefix.go
+	rules    []looseRule // the rules in the order of the file
+	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key
+	keys     []uint64    // of each rule: upper bits of its two hashes (key, essence), its number
+	passages hashSet     // the passages of literal rules, see prefix.go
 	grams    gramScratch
 }
 
-// file makes an index from x, which has the rules in the order of the file.
-// besides is how many bytes of memory the Set takes besides the rules and the
-// table.
+// file makes an index from x, whose rules are in the order of the file. besides
+// is how many bytes of memory the Set takes besides the rules and the table.
 func (f *filer) file(x *index, besides int) *index {
 	made := &index{most: x.most}
 	f.rules = x.rules.unpack(f.rules[:0])
@@ -36,13 +35,13 @@ func (f *filer) file(x *index, besides int) *index {
 	made.fit((int(x.most) - besides - size) / wordSize)
 	made.table = make([]uint32, made.words())
 	made.rules = f.fill(made, f.keys[:kept], size)
-	clear(f.rules) // they would keep the text in memory
+	clear(f.rules) // the loose rules would keep the text in memory
 	return made
 }
 
 // sort fills in f.keys: first the rules without a key, then the others in the
-// order of their buckets. Rules with the same key and the same essence come one
-// after another.
+// order of their buckets. Rules with the same key and the same essence are
+// neighbours.
 func (f *filer) sort() {
 	f.keys = f.keys[:0]
 	for i := range f.rules {
@@ -52,10 +51,10 @@ func (f *filer) sort() {
 	slices.Sort(f.keys)
 }
 
-// dropDuplicates keeps only one of several rules that match the same targets:
-// the one that overrides the others. It returns how many rules it keeps.
+// dropDuplicates drops rules that match the same targets as another rule. It
+// keeps the one that overrides the others, and returns how many rules it keeps.
 func (f *filer) dropDuplicates() (kept int) {
-	run := 0 // where the keys begin that differ only in the rule's number
+	run := 0 // the first of the keys that differ only in the rule's number
 	for i, key := range f.keys {
 		if i > 0 && key>>16 != f.keys[i-1]>>16 {
 			run = kept
@@ -72,7 +71,7 @@ func (f *filer) dropDuplicates() (kept int) {
 	return kept
 }
 
-// rank sorts rules with the same key: a rule comes before those that it
+// rank sorts the rules with the same key: a rule comes before those that it
 // overrides.
 func (f *filer) rank(keys []uint64) {
 	for len(keys) > 0 {
@@ -87,8 +86,7 @@ func (f *filer) rank(keys []uint64) {
 	}
 }
 
-// fill packs the rules again, in the order of their keys, and fills in the
-// table.
+// fill packs the rules in the order of their keys, and fills in the table.
 func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	apart := 0
 	for apart < len(keys) && f.hashes[keys[apart]&0xffff] == 0 {
@@ -126,9 +124,8 @@ func (f *filer) fill(x *index, keys []uint64, size int) packed {
 	return packed(asString(text[:size]))
 }
 
-// sizesFor returns the sizes for an index of some rules. prefixes is how many
-// hashes the filter of prefixes will have, and wild how many of the rules have
-// wildcards.
+// sizesFor returns the sizes for an index. prefixes is how many hashes the
+// filter of prefixes will have. wild is how many rules have wildcards.
 func sizesFor(rules, prefixes, wild int) (s indexSizes) {
 	s.prefixes, s.buckets = wordsFor(prefixBits*prefixes), uint32(max(rules, 1))
 	if wild >= minIndexed {
@@ -137,7 +134,6 @@ func sizesFor(rules, prefixes, wild int) (s indexSizes) {
 	return s
 }
 
-// wordsFor returns how many words a number of bits takes.
 func wordsFor(bits int) uint32 { return uint32((bits + wordBits - 1) / wordBits) }
 
 var filers = sync.Pool{New: func() any { return new(filer) }}

@@ -2,9 +2,8 @@ package match
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
-// AppendTarget appends the part of a target that rules match, in the form in
-// which a dialect compares it. The target is an absolute URL, or a path with
-// its query.
+// AppendTarget appends the part of a target that rules match, in the form that
+// a dialect compares. The target is an absolute URL, or a path with its query.
 func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:
@@ -15,7 +14,7 @@ func AppendTarget(dst []byte, target string, dialect syntax.Dialect) []byte {
 	return appendTarget(dst, pathAndQuery(target))
 }
 
-// AppendPattern appends a pattern in the form in which a dialect compares it.
+// AppendPattern appends a pattern in the form that a dialect compares.
 func AppendPattern(dst []byte, pattern string, dialect syntax.Dialect) []byte {
 	switch dialect {
 	case syntax.Google:

@@ -2,9 +2,9 @@ package match
 
 import "strings"
 
-// appendGooglePattern appends a pattern in the form in which Google's parser
-// compares it: bytes beyond ASCII are escaped, and escapes have upper-case
-// digits. A "$" before the last byte becomes a literalDollar.
+// appendGooglePattern appends a pattern in the form that Google's parser
+// compares: bytes beyond ASCII are escaped, and escapes have upper-case digits.
+// A "$" before the last byte becomes a literalDollar.
 func appendGooglePattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -32,9 +32,9 @@ func upper(c byte) byte {
 	return c
 }
 
-// appendGoogleTarget appends a target in a form that is compared with patterns
-// from appendGooglePattern. Bytes beyond ASCII become 0xff, which no pattern
-// has, because in patterns they are escaped.
+// appendGoogleTarget appends a target in a form that can be compared with
+// patterns from appendGooglePattern. Bytes beyond ASCII become 0xff. No pattern
+// has this byte, because patterns have such bytes escaped.
 func appendGoogleTarget(dst []byte, target string) []byte {
 	target = googlePath(target)
 	if target == "" || target[0] != '/' {
@@ -55,8 +55,7 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns the part of a URL that Google's parser takes as its path
-// and query.
+// googlePath returns the path and query of a URL as Google's parser finds them.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
 	start := 0
@@ -71,8 +70,8 @@ func googlePath(url string) string {
 	return path
 }
 
-// directoryOfIndex returns a pattern for only the directory itself, if the
-// given pattern is for the directory's index page. In Google's parser an Allow
+// directoryOfIndex returns a pattern that matches only the directory itself, if
+// pattern is for an index page of the directory. In Google's parser, an Allow
 // for the page also allows the directory.
 func directoryOfIndex(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')

@@ -7,28 +7,28 @@ import (
 
 // The bytes after a wildcard of a pattern can be anywhere in a target. But most
 // patterns with wildcards contain four literal bytes in a row that few targets
-// have. Four bytes in a row are a gram. Each pattern is filed under its rarest
-// gram, and is tried only on the targets that contain that gram. A pattern
-// without a gram stands apart, and is tried on every target.
+// have. Four bytes in a row are a gram. The index files each pattern under its
+// rarest gram, and tries it only on targets with that gram. A pattern without a
+// gram is tried on every target.
 //
 // minIndexed is the least number of rules with wildcards that are filed under
-// grams. If there are fewer, they stand apart.
+// grams. If there are fewer, all of them are tried on every target.
 const minIndexed = 10
 
 // If there is room, the filter of grams has gramBits bits for each rule with
 // wildcards, and at least minGramBits bits in all.
 const gramBits, minGramBits = 24, 512
 
-// gramScratch has the buffers for choosing grams.
+// gramScratch has buffers for choosing grams.
 type gramScratch struct {
-	hashes []uint64 // of the patterns' grams, rule by rule
+	hashes []uint64 // the hashes of the patterns' grams, rule by rule
 	ends   []int    // where the hashes of each rule end
-	counts []uint32 // how many grams of the patterns have a hash with these upper bits
+	counts []uint32 // how many of the grams have a hash with these upper bits
 }
 
 // hashRarest sets the hash of each rule with wildcards to that of its rarest
-// gram, if it has one, and returns how many rules with wildcards there are. If
-// they are fewer than minIndexed, it sets nothing and returns 0.
+// gram, if it has a gram. It returns how many rules have wildcards. If these
+// are fewer than minIndexed, it sets nothing and returns 0.
 func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) {
 	for i := range rules {
 		if rules[i].tag() == tagWild {
@@ -56,8 +56,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	for i, end := range ends {
 		rarest := uint32(0)
 		for _, hash := range grams[start:end] {
-			// Of equally rare grams it takes the last one, because the later
-			// bytes of a pattern tend to be rarer in targets, too.
+			// Among equally rare grams, take the last one, because the later
+			// bytes of a pattern tend to be rarer in targets.
 			if n := counts[hash>>(64-size)]; rarest == 0 || n <= rarest {
 				rarest, hashes[i] = n, hash
 			}
@@ -67,8 +67,8 @@ func (g *gramScratch) hashRarest(rules []looseRule, hashes []uint64) (wild int) 
 	return wild
 }
 
-// appendGrams appends the hashes of a pattern's grams. A pattern with an
-// eitherEscape has none, because not all of its bytes are literal.
+// appendGrams appends the hashes of a pattern's grams. It appends nothing for a
+// pattern with an eitherEscape, because not all of its bytes are literal.
 func appendGrams(hashes []uint64, pattern string) []uint64 {
 	if strings.IndexByte(pattern, eitherEscape) >= 0 {
 		return hashes
@@ -99,7 +99,7 @@ func (x *index) tryGrams(s *search, best int) int {
 		hash := hashGram(gram)
 		bit := spread(hash, size)
 		if filter[bit/wordBits]>>(bit%wordBits)&1 == 0 || uint64(gram) == tried {
-			continue // no rule is filed under the gram, or it was just tried, as in "aaaaa"
+			continue // no rule has the gram, or it was just tried, as in "aaaaa"
 		}
 		tried = uint64(gram)
 		if best = x.tryGram(s, hash, len(s.target)-len(rest), best); best == TooMuch {
@@ -112,7 +112,7 @@ func (x *index) tryGrams(s *search, best int) int {
 // tryGram tries the rules that are filed under the gram at target[at:].
 func (x *index) tryGram(s *search, hash uint64, at, best int) int {
 	from, to := x.bucket(hash)
-	if s.seen != nil && !s.seen.isFirst(s.target, at) { // the rules under this gram have been tried
+	if s.seen != nil && !s.seen.isFirst(s.target, at) { // the gram's rules have been tried
 		return best
 	}
 	tag := tagOf(hash)

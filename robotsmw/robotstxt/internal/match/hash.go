@@ -5,25 +5,24 @@ import (
 	"math/rand/v2"
 )
 
-// blockSize is how many bytes are hashed at a time.
+// blockSize is how many bytes mix hashes at a time.
 const blockSize = 8
 
-// gramSize is how many bytes a gram has.
 const gramSize = 4
 
-// hashSeeds are random, so that the owner of a robots.txt file cannot find many
-// keys that fall into one bucket.
+// hashSeeds are random, so that nobody can write a robots.txt file in which
+// many keys fall into one bucket.
 var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// mix returns the hash of some blocks. block is the last of them, and state is
-// the hash of the others.
+// mix returns the hash of a sequence of blocks: block is the last of them, and
+// state is the hash of the others.
 func mix(state, block uint64) uint64 {
 	hi, lo := bits.Mul64(state^block^hashSeeds[0], hashSeeds[1])
 	return hi ^ lo
 }
 
-// blockOf returns the first bytes of s, up to eight, the first in the lowest
-// place.
+// blockOf returns the first bytes of s, up to eight, with the first byte in the
+// lowest place.
 func blockOf(s string) (block uint64) {
 	if len(s) >= blockSize {
 		return load64(s)
@@ -34,11 +33,10 @@ func blockOf(s string) (block uint64) {
 	return block
 }
 
-// passage returns the hash that stands for "some key goes on after these
+// passage returns a hash for the statement "some key continues after these
 // blocks". state is the hash of the blocks.
 func passage(state uint64) uint64 { return bits.RotateLeft64(state, 32) }
 
-// hashString hashes a string of any bytes.
 func hashString(s string) (state uint64) {
 	state = uint64(len(s))
 	for ; len(s) >= blockSize; s = s[blockSize:] {
@@ -49,17 +47,17 @@ func hashString(s string) (state uint64) {
 
 func hashGram(gram uint32) uint64 { return uint64(gram) * hashSeeds[1] }
 
-// spread maps a hash to one of a number of places. The larger the hash, the
-// larger the place.
+// spread maps a hash to one of a number of places. A larger hash never gets a
+// smaller place.
 func spread(hash uint64, places uint32) uint64 { return hash >> 32 * uint64(places) >> 32 }
 
-// tagOf returns a part of a hash. The rules of one bucket are told apart by it.
+// tagOf returns a part of a hash, which distinguishes the rules of a bucket.
 func tagOf(hash uint64) byte { return byte(hash >> 24) }
 
 // A hashSet is a set of hashes. It ignores the lowest bit of each hash.
 type hashSet struct {
 	hashes []uint64
-	slots  []uint64 // a hash is in the slot of its upper bits or the next free one; 0: free
+	slots  []uint64 // a hash is in the slot of its upper bits or the next free slot; 0: free
 	shift  int
 }
 

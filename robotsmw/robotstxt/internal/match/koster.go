@@ -2,10 +2,9 @@ package match
 
 import "strings"
 
-// appendKosterPath appends a path in the form in which the draft of 1996
-// compares it. Escapes are decoded, except that "%2F" and "%25" stay. A "%"
-// that is no escape becomes "%25", so that every "%" in this form begins an
-// escape.
+// appendKosterPath appends a path in the form that the draft of 1996 compares.
+// Escapes are decoded, except that "%2F" and "%25" stay. A "%" that is no
+// escape becomes "%25", so that every "%" in this form begins an escape.
 func appendKosterPath(dst []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c, escaped := escapeAt(path, i)
@@ -26,8 +25,8 @@ func appendKosterPath(dst []byte, path string) []byte {
 	return dst
 }
 
-// appendKosterTarget appends a target in the form of appendKosterPath, without
-// its query.
+// appendKosterTarget appends the path of a target in the form of
+// appendKosterPath.
 func appendKosterTarget(dst []byte, target string) []byte {
 	target = pathAndQuery(target)
 	if i := strings.IndexByte(target, '?'); i >= 0 {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// matchesLiteral reports whether a pattern matches a target. The pattern is
-// literal: it has no "*" except at its end. sure is false if the result depends
-// on a byte of the target that may change in canonical form. The result then
-// holds only if the target is in canonical form already.
+// matchesLiteral reports whether a literal pattern matches a target. A literal
+// pattern has no "*" except at its end. sure is false if the result depends on
+// a byte of the target that may change in canonical form. The result is then
+// right only for a target that is in canonical form already.
 func matchesLiteral(pattern, target string) (matches, sure bool) {
 	if strings.HasPrefix(target, pattern) {
-		return true, pattern[len(pattern)-1] != '$' // a "$" means the end, but here the target has a "$" too
+		return true, pattern[len(pattern)-1] != '$' // if pattern ends with "$", target has a "$" there and does not end
 	}
 	return differsLiteral(strings.TrimRight(pattern, "*"), target)
 }
 
 // differsLiteral is matchesLiteral for a target that does not begin with the
-// pattern as it is stored. literal is the pattern without the "*" at its end.
+// whole pattern. literal is the pattern without the "*" at its end.
 func differsLiteral(literal, target string) (matches, sure bool) {
 	n := commonPrefix(literal, target)
 	switch {
@@ -30,8 +30,6 @@ func differsLiteral(literal, target string) (matches, sure bool) {
 	}
 }
 
-// commonPrefix returns how many bytes two strings have in common at their
-// beginning.
 func commonPrefix(a, b string) int {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]

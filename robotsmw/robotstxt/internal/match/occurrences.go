@@ -2,22 +2,22 @@ package match
 
 // occurrences says where a target has each byte and each gram: the first place
 // and the last. A pattern may need a byte or gram that the target lacks, or has
-// only at earlier places than the pattern needs it. Then occurrences shows that
-// the pattern does not match, and the pattern is not compared with the target.
-// So a group of such patterns costs little more than reading the patterns.
+// only at earlier places. Then occurrences shows that the pattern does not
+// match, without comparing the two. So a group of such patterns costs little
+// more than reading the patterns.
 type occurrences struct {
 	byByte [256]stretch
 	last   byte                     // the target's last byte
-	grams  [1 << gramPlaces]stretch // each at its hash, or a little after it
+	grams  [1 << gramPlaces]stretch // a gram is at its hash, or a little after it
 }
 
-// A stretch says where a byte or gram begins for the first and for the last
-// time. Places are counted from 1, and 0 means nowhere.
+// A stretch has the first and the last place at which a byte or gram begins.
+// Places are counted from 1, and 0 means nowhere.
 type stretch struct{ first, last uint32 }
 
-// There are 1<<gramPlaces places for grams. A gram tries gramTries places in a
-// row, the first one at its hash, and takes the first place that is free. If
-// none is free, the gram shares the one at its hash.
+// There are 1<<gramPlaces places for grams. A gram takes the first free one of
+// gramTries places in a row, which begin at its hash. If none is free, the gram
+// shares the place at its hash.
 const gramPlaces, gramTries = 12, 8
 
 func (s *stretch) add(place int) {
@@ -27,9 +27,8 @@ func (s *stretch) add(place int) {
 	s.last = uint32(place)
 }
 
-// gram returns the stretch of a gram in a target, or in the part of the target
-// that find has read. If the gram shares its place, the stretch is that of all
-// grams there.
+// gram returns the stretch of a gram in a target, or in the part that find has
+// read. If grams share a place, they share its stretch.
 func (o *occurrences) gram(target string, gram uint32) *stretch {
 	home := hashGram(gram) >> (64 - gramPlaces)
 	for i := range uint64(gramTries) {
@@ -41,7 +40,6 @@ func (o *occurrences) gram(target string, gram uint32) *stretch {
 	return &o.grams[home]
 }
 
-// find fills in the occurrences of a target.
 func (o *occurrences) find(target string) {
 	o.last = target[len(target)-1]
 	var gram uint32
@@ -53,10 +51,10 @@ func (o *occurrences) find(target string) {
 	}
 }
 
-// allow reports whether a pattern may match a target, as far as the occurrences
-// tell.
+// allow returns false if the occurrences show that a pattern does not match a
+// target.
 func (o *occurrences) allow(target, pattern string) bool {
-	var at uint32 // the rest of the pattern begins here or later
+	var at uint32 // the rest of the pattern can begin here at the earliest
 	var gram uint32
 	run := 0
 	for i := 0; i < len(pattern); i++ {
@@ -89,9 +87,9 @@ func (o *occurrences) allow(target, pattern string) bool {
 	return true
 }
 
-// isFirst reports whether the gram at target[at:] comes here for the first
-// time. For a gram that shares its place, it may also return true later. That
-// costs time but changes no match.
+// isFirst reports whether a target has the gram at target[at:] here for the
+// first time. For a gram that shares its place, isFirst may also return true
+// later. That costs time but changes no match.
 func (o *occurrences) isFirst(target string, at int) bool {
 	gram := load32(target[at:])
 	first := int(o.gram(target, gram).first) - 1

@@ -6,24 +6,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A packed has rules, one behind the other. Most groups have a few short rules,
-// and pointers and indexes to rules would take more room than the rules. A rule
-// is identified by the place at which it begins. Behind the last rule is
-// padding.
+// A packed has rules, one after the other, and then padding. A rule is
+// identified by the place at which it begins. Pointers to rules would take more
+// room than the rules, because most groups have a few short rules.
 type packed string
 
 // A head is the beginning of a packed rule. The rule's pattern in canonical
-// form follows. A rule is rare if its pattern is too long for the length in the
-// head, or is spelled otherwise in the file. Then the lengths of the pattern
-// and of that spelling stand between the head and the pattern, four bytes each,
-// and the spelling comes last. If the spelling's length is 0, the pattern is as
-// in the file.
+// form follows the head.
+//
+// A rule is rare if its pattern is too long for the length in the head, or is
+// spelled differently in the file. Then two lengths of four bytes each follow
+// the head: those of the pattern and of its spelling in the file. The pattern
+// and the spelling come after them. If the spelling is the pattern itself, its
+// length is 0 and it is left out.
 type head uint64
 
 const (
-	tagBits    = 8  // the tag, by which an index passes over most patterns
-	lineBits   = 19 // the line, counted from 1
-	lengthBits = 11 // how many bytes the pattern has
+	tagBits    = 8  // the tag, which lets an index skip most patterns
+	lineBits   = 19 // the line number, counted from 1
+	lengthBits = 11 // the length of the pattern in bytes
 
 	headAllow  = 1 << tagBits // set in an Allow
 	headRare   = 2 << tagBits
@@ -33,18 +34,18 @@ const (
 
 	headSize    = (lengthFrom + lengthBits) / 8
 	lengthsSize = 8                                      // the two lengths of a rare rule
-	_           = uint(1<<lineBits - syntax.MaxSize - 2) // compiles only if there is room for each line's number
+	_           = uint(1<<lineBits - syntax.MaxSize - 2) // compiles only if each line number fits
 )
 
-// tagWild is the tag of the rules that have to be matched with their wildcards.
-// In an index, the rules in buckets have other tags, from tagOf.
+// tagWild is the tag of rules whose wildcards must be matched. In an index, the
+// rules in buckets have the tags of tagOf instead.
 const tagWild = 1
 
-// padding is how many bytes follow the last rule. With them, load64 can read
-// eight bytes from the beginning of each head and of each pattern.
+// padding is how many bytes follow the last rule. It lets load64 read eight
+// bytes from the beginning of each head and of each pattern.
 const padding = 7
 
-// A packedRule is a rule that has been read from a packed.
+// A packedRule is a rule that was read from a packed.
 type packedRule struct {
 	head
 	pattern string
@@ -57,11 +58,10 @@ func (h head) line() int { return int(h >> lineShift & (1<<lineBits - 1)) }
 
 func (h head) tag() byte { return byte(h) }
 
-// length returns the pattern's length. For a rare rule it returns 0.
 func (h head) length() int { return int(h >> lengthFrom & maxLength) }
 
-// appendRule packs a rule. spelled is its pattern as written in the file, or ""
-// if that is the same.
+// appendRule packs a rule. spelled is the pattern in the file, or "" if it is
+// the same as pattern.
 func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	if len(pattern) > maxLength || spelled != "" {
 		h |= headRare
@@ -76,8 +76,7 @@ func appendRule(b []byte, h head, pattern, spelled string) []byte {
 	return append(append(b, pattern...), spelled...)
 }
 
-// packedSize returns how many bytes appendRule appends for a pattern and a
-// spelling of these lengths.
+// packedSize returns how many bytes appendRule appends for these two lengths.
 func packedSize(pattern, spelled int) int {
 	if pattern > maxLength || spelled > 0 {
 		return headSize + lengthsSize + pattern + spelled
@@ -85,7 +84,7 @@ func packedSize(pattern, spelled int) int {
 	return headSize + pattern
 }
 
-// rule returns the rule at a place.
+// rule returns the rule that begins at a place.
 func (t packed) rule(at int) packedRule {
 	h := head(load64(string(t[at:])))
 	if h&headRare != 0 {
@@ -98,7 +97,7 @@ func (t packed) rule(at int) packedRule {
 }
 
 // begin returns the first eight bytes of the pattern of the rule at a place. If
-// the pattern is shorter, the bytes behind it follow.
+// the pattern is shorter, the bytes after it are included.
 func (t packed) begin(at int, h head) uint64 {
 	at += headSize
 	if h&headRare != 0 {
@@ -116,8 +115,7 @@ func (t packed) rareRule(at int) (p packedRule, spelled string) {
 	return packedRule{head(load64(string(t[at:]))), string(t[from:middle]), to}, string(t[middle:to])
 }
 
-// asWritten returns the pattern of the rule at a place as it stands in the
-// file.
+// asWritten returns the pattern of the rule at a place, as written in the file.
 func (t packed) asWritten(at int) string {
 	p := t.rule(at)
 	if p.head&headRare != 0 {
@@ -128,13 +126,12 @@ func (t packed) asWritten(at int) string {
 	return p.pattern
 }
 
-// end returns where the last rule ends.
 func (t packed) end() int { return max(len(t)-padding, 0) }
 
-// overrides reports whether p decides if both p and q match. RFC 9309 §2.2.2
-// gives precedence to the longest pattern, and to Allow among patterns of equal
-// length. Of two Allows or two Disallows with equal lengths, the one that comes
-// first in the file decides.
+// overrides reports whether p decides a target that both p and q match. RFC
+// 9309 §2.2.2 gives precedence to the longest pattern, and to Allow among
+// patterns of equal length. Of two Allows or two Disallows with equal lengths,
+// the one that comes first in the file decides.
 func (p *packedRule) overrides(q *packedRule) bool {
 	if len(p.pattern) != len(q.pattern) {
 		return len(p.pattern) > len(q.pattern)
@@ -145,8 +142,8 @@ func (p *packedRule) overrides(q *packedRule) bool {
 	return p.line() < q.line()
 }
 
-// better returns the one of two rules that overrides the other. best may be
-// None.
+// better returns the one of two rules that overrides the other. If best is
+// None, it returns at.
 func (t packed) better(at, best int) int {
 	if best >= 0 && best != at {
 		p, q := t.rule(at), t.rule(best)
@@ -157,10 +154,10 @@ func (t packed) better(at, best int) int {
 	return at
 }
 
-// allows reports whether the rule at a place is an Allow.
 func (t packed) allows(at int) bool { return head(t[at+1])<<8&headAllow != 0 }
 
-// isOverridden reports whether best overrides a rule. best may be None.
+// isOverridden reports whether best overrides p. It returns false if best is
+// None.
 func (t packed) isOverridden(p *packedRule, best int) bool {
 	if best < 0 {
 		return false
@@ -169,17 +166,17 @@ func (t packed) isOverridden(p *packedRule, best int) bool {
 	return q.overrides(p)
 }
 
-// These stand for a place when no rule decides.
+// These values stand for the place of the rule that decides, if no rule does.
 const (
 	None    = -1 - iota // no rule matches
-	TooMuch             // maxWork is used up
+	TooMuch             // the rules take more steps than maxWork
 	Itself              // the target is robots.txt itself
 )
 
-// A looseRule is a rule that has been unpacked, to be packed again elsewhere.
+// A looseRule is an unpacked rule, to be packed again elsewhere.
 type looseRule struct {
 	packedRule
-	spelled string // the pattern in the file; "" if that is the same
+	spelled string // the pattern in the file; "" if it is the same as pattern
 }
 
 // unpack appends the rules, in the order in which they are packed.
@@ -195,7 +192,6 @@ func (t packed) unpack(rules []looseRule) []looseRule {
 	return rules
 }
 
-// size returns how many bytes appendTagged appends for the rule.
 func (p *looseRule) size() int { return packedSize(len(p.pattern), len(p.spelled)) }
 
 // appendTagged packs a rule again, with another tag.
@@ -204,7 +200,7 @@ func (p *looseRule) appendTagged(text []byte, tag byte) []byte {
 	return appendRule(text, p.head&kept|head(tag), p.pattern, p.spelled)
 }
 
-// compare orders rules: a rule comes before those that it overrides.
+// compare orders rules so that each comes before those that it overrides.
 func compare(p, q *looseRule) int {
 	switch {
 	case p.overrides(&q.packedRule):
@@ -215,9 +211,9 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern without a "*" at its end, which does not
-// change what it matches. Of two rules with the same essence, one never
-// decides.
+// essence returns the rule's pattern. It leaves out the "*" at its end if there
+// is no other "*", because that changes no match. Of two rules with the same
+// essence, one never decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

@@ -2,16 +2,17 @@ package match
 
 import "strings"
 
-// A pattern is matched from the target's first byte. "*" stands for any bytes,
-// or none. "$" as the last byte stands for the end of the target. All other
-// bytes are literal (RFC 9309 §2.2.3). In memory a pattern has the canonical
-// form of escape.go. The most specific match is the one whose pattern is the
-// longest in this form (§2.2.2). An escape that remains one counts as three
+// A pattern is compared with a target from the target's first byte on. "*"
+// stands for any bytes, or none. "$" as the last byte stands for the end of the
+// target. All other bytes are literal (RFC 9309 §2.2.3).
+//
+// In memory, a pattern has the canonical form of escape.go. The longest pattern
+// in this form is the most specific (§2.2.2). In it, an escape counts as three
 // bytes.
 
 // isCanonical reports whether a pattern is surely in canonical form as it is
-// written. Nearly all are: they have no escapes, or only those of bytes that
-// are not printable ASCII, with upper-case digits.
+// written. Nearly all patterns are: they have no escapes, or only upper-case
+// escapes of bytes that are not printable ASCII.
 func isCanonical(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
@@ -32,14 +33,14 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // appendPattern appends a pattern in canonical form.
 //
-// Whether "%2F" is the same as "/", or "%3F" as "?", depends on where it is
-// compared, in the path or in the query. After a "?" of the pattern it is in
-// the query. If no "?" and no "*" come before it, it is in the path. Otherwise
-// it may be in either, and is stored as an eitherEscape.
+// Whether "%2F" is the same as "/", or "%3F" as "?", depends on where the
+// target has it, in the path or in the query. After a "?" of the pattern, it is
+// in the query. Without a "?" or "*" before it, it is in the path. Otherwise it
+// may be in either, and appendPattern stores it as an eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {
-		if c := pattern[i]; isPlain(c) && c != '?' { // nearly all bytes
+		if c := pattern[i]; isPlain(c) && c != '?' {
 			dst = append(dst, c)
 			continue
 		}
@@ -66,13 +67,13 @@ func appendPattern(dst []byte, pattern string) []byte {
 }
 
 // CanMatch reports whether a pattern can match anything. Every target begins
-// with "/", so a pattern has to begin with "/" or "*".
+// with "/", so a pattern must begin with "/" or "*".
 func CanMatch(pattern string) bool {
 	return pattern != "" && (pattern[0] == '/' || pattern[0] == '*')
 }
 
-// literalPart returns a pattern without the "*" bytes at its end, which make it
-// longer but do not change what it matches. ok is false if another "*" remains.
+// literalPart returns a pattern without the "*" bytes at its end, which do not
+// change what it matches. ok is false if another "*" remains.
 func literalPart(pattern string) (literal string, ok bool) {
 	for pattern != "" && pattern[len(pattern)-1] == '*' {
 		pattern = pattern[:len(pattern)-1]
@@ -80,10 +81,10 @@ func literalPart(pattern string) (literal string, ok bool) {
 	return pattern, strings.IndexByte(pattern, '*') < 0
 }
 
-// needsWild reports whether a pattern has to be matched with its wildcards. It
-// returns true for every pattern that has a "*" before its last byte. A pattern
-// with several "*" at its end, and no others, does not need that, but is too
-// rare for a case of its own.
+// needsWild reports whether the wildcards of a pattern must be matched. It
+// returns true for each pattern that has a "*" before its last byte. Patterns
+// with several "*" only at the end do not need this, but are too rare for a
+// case of their own.
 func needsWild(pattern string) bool {
 	i := strings.IndexByte(pattern, '*')
 	return i >= 0 && i < len(pattern)-1

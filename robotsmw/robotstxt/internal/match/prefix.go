@@ -2,25 +2,26 @@ package match
 
 import "math/bits"
 
-// A pattern without wildcards is a prefix of the targets that it matches. The
-// pattern's key is its own longest prefix of an even length. The index looks
-// for each prefix of a target that is as long as some key. Without its "$", a
-// pattern is as long as its key or one byte longer. So only a few patterns can
-// have the same key.
+// A pattern without wildcards is a prefix of the targets that it matches. Its
+// key is its longest prefix of an even length. The index looks for each prefix
+// of a target that is as long as some key. Without its "$", a pattern is at
+// most one byte longer than its key. So only a few patterns can have the same
+// key.
 //
-// The target is read in blocks of eight bytes. The search ends as soon as no
-// key goes on after the blocks that have been read. So if a key is longer than
-// some blocks, the filter also has a hash of these blocks, called a passage.
+// The index reads the target in blocks of eight bytes. The search ends when no
+// key continues after the blocks that have been read. To show this, the filter
+// also has hashes of the blocks before the end of each longer key, called
+// passages.
 //
 // prefixBits is how many bits the filter has for each key and passage, if there
 // is room.
 const prefixBits = 16
 
-// plainBlock is eight plain bytes.
+// plainBlock is a block of eight plain bytes.
 const plainBlock = 0x6161616161616161
 
 // prefixOf returns the key of a literal pattern, or "" if the pattern is too
-// short for one.
+// short.
 func prefixOf(literal string) string {
 	n := len(literal)
 	if n > 0 && literal[n-1] == '$' {
@@ -29,12 +30,11 @@ func prefixOf(literal string) string {
 	return literal[:n&^1]
 }
 
-// passagesOf returns how many passages a key has.
 func passagesOf(prefix string) int { return max(len(prefix)-1, 0) / blockSize }
 
 // hashPrefixes sets the hash of each literal rule to that of its key, and
 // returns how many rules have a key. It adds the passages of the keys to
-// passages, and the lengths of the keys to x.
+// passages, and records the lengths of the keys in x.
 func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashSet) (literals int) {
 	for i := range rules {
 		p := &rules[i]
@@ -61,14 +61,14 @@ func (x *index) hashPrefixes(rules []looseRule, hashes []uint64, passages *hashS
 
 // longestPrefix returns the rule that decides among the literal ones with a
 // key, or None. sure is false if the result depends on a byte of the target
-// that may change in canonical form. The result then holds only if the target
-// is in canonical form already.
+// that may change in canonical form. The result is then right only for a target
+// that is in canonical form already.
 func (x *index) longestPrefix(target string) (best int, sure bool) {
 	best, sure = None, true
 	state := uint64(0)
 	for from := 0; ; from += blockSize {
 		rest := target[from:]
-		lengths := ^uint64(0) // bit n: some key may end 2n bytes into this block
+		lengths := ^uint64(0) // bit n: a key may end 2n bytes into this block
 		if from < 63*2-blockSize {
 			lengths = x.lengths >> (from / 2)
 		}
@@ -101,15 +101,15 @@ func (x *index) longestPrefix(target string) (best int, sure bool) {
 }
 
 // hasPrefix reports whether the filter has the hash of a key or a passage. By
-// chance, it may also have one that was never added.
+// chance, it may return true for a hash that was never added.
 func (x *index) hasPrefix(hash uint64) bool {
 	bit := spread(hash, x.prefixes*wordBits)
 	word := bit / wordBits
 	return word < uint64(len(x.table)) && x.table[word]>>(bit%wordBits)&1 != 0
 }
 
-// tryPrefixes tries the literal rules that are filed under a hash. It returns
-// the one that decides among them and best. It also returns sure, or false if
+// tryPrefixes tries the literal rules with the hash of their key. It returns
+// the rule that decides among them and best. It also returns sure, or false if
 // the result is not sure, as in matchesLiteral.
 func (x *index) tryPrefixes(hash uint64, target string, best int, sure bool) (int, bool) {
 	rules, tag := x.rules, tagOf(hash)

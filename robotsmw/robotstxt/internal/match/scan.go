@@ -1,24 +1,23 @@
 package match
 
-// Most groups are asked about a handful of targets only. For so few targets an
-// index costs more than it saves. So the rules of a large group are tried one
-// by one at first, in the order of the file. See Set.decideMany.
+// Most groups are asked about a handful of targets only. For so few targets, an
+// index costs more than it saves. So the rules of a large group are first tried
+// one by one, in the order of the file. See Set.decideMany.
 
 // scan returns the rule that decides, or None. The rules must be in the order
-// of the file, and the target in canonical form, or in that of the dialect.
-// scan passes over each rule that an earlier matching one overrides. Of the
-// others, the first bytes of nearly all show that they do not match. If s.left
-// is negative afterwards, the steps did not suffice, and the result does not
-// count.
+// of the file, and the target in the form that the dialect compares. scan skips
+// each rule that an earlier matching one overrides. The first bytes of nearly
+// all others show that they do not match. If s.left is negative afterwards, the
+// steps did not suffice, and the result does not count.
 //
 // most is an upper bound on the steps that a search by an index would take. An
-// index has the rules in another order, so it may try some that scan passes
-// over.
+// index has the rules in another order, so it may try some rules that scan
+// skips.
 func (s *search) scan() (best, most int) {
 	text := string(s.rules)
 	best = None
 	longest, allowed := 0, false
-	most = len(text) / 2 // more than a glance at each rule
+	most = len(text) / 2 // more steps than a glance at each rule
 	s.left -= len(text) / scannedPerStep
 	for next := 0; next < len(text)-padding && s.left >= 0; {
 		at := next
@@ -48,8 +47,7 @@ func (s *search) scan() (best, most int) {
 				continue
 			}
 		} else {
-			// The pattern's last byte is left out, because it may be a "$" or a
-			// "*".
+			// Ignore the pattern's last byte, which may be a "$" or a "*".
 			if (begin^s.block)<<(8*uint(blockSize-min(length, blockSize))&63)<<8 != 0 {
 				continue
 			}

@@ -4,45 +4,41 @@ import "math/bits"
 
 // Work on rules with wildcards is counted in steps, each of about a nanosecond.
 // A target may cost baseWork steps, and workPerByte more for each of its bytes.
-// No file that means well comes near that limit. A file that reaches it was
-// made to keep crawlers busy. Then the robot cannot tell whether the target is
-// allowed, and does not fetch it.
+// Only a file that was made to keep crawlers busy reaches this limit. The robot
+// then cannot tell whether the target is allowed, and does not fetch it.
 const (
 	baseWork    = 3 << 18
 	workPerByte = 16
 )
 
-// maxWork returns how many steps a target of nbytes bytes may cost.
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps a search may take before it is begun again as a dear
-// one, which uses occurrences. Hardly any target needs as many.
+// dear is how many steps a search may take. Beyond that, the search begins
+// again with occurrences. Hardly any target needs as many.
 const dear = 1 << 12
 
-// A search finds the rule that decides about one target. It is filled in field
-// by field. A composite literal would be copied, and a method that fills it in
-// would move the target to the heap.
+// A search finds the rule that decides about one target. Its fields are set one
+// by one, because a composite literal would be copied, and a method that sets
+// them would move the target to the heap.
 type search struct {
 	rules  packed
 	target string
 	block  uint64 // the first bytes of the target, up to eight
 	left   int    // how many steps the search may still take
-	tries  int    // how many patterns begin like the target; short ones are not counted
+	tries  int    // how many patterns begin like the target, except short ones
 	pairs  pairSet
-	seen   *occurrences // those of the target if this is a dear search; else nil
+	seen   *occurrences // those of the target in a dear search; otherwise nil
 }
 
-// spend takes some steps from those left, and reports whether there were
-// enough.
+// spend takes steps from those left, and reports whether there were enough.
 func (s *search) spend(steps int) bool {
 	s.left -= steps
 	return s.left >= 0
 }
 
-// tryEach tries the rules before the place end. They have to be in order: each
-// rule overrides those after it. tryEach returns the rule that decides, which
-// is one of these rules or best. It returns TooMuch if there are not enough
-// steps left.
+// tryEach tries the rules before the place end. Each rule must override those
+// after it. tryEach returns the rule that decides among these rules and best,
+// or TooMuch if the steps do not suffice.
 func (s *search) tryEach(end, best int) int {
 	for at := 0; at < end; {
 		p := s.rules.rule(at)
@@ -57,8 +53,8 @@ func (s *search) tryEach(end, best int) int {
 	return best
 }
 
-// try returns the place of a rule if it matches, and best if it does not. It
-// returns TooMuch if there are not enough steps left.
+// try returns the place of a rule if the rule matches, and best if not. It
+// returns TooMuch if the steps do not suffice.
 func (s *search) try(at int, p *packedRule, best int) int {
 	if !s.mayMatch(s.rules.begin(at, p.head), p.pattern) {
 		if !s.spend(glance) {
@@ -88,13 +84,13 @@ const glance = 2
 
 func (s *search) worth(pattern string) int { return len(pattern) + len(s.target)/2 }
 
-// mayMatch reports whether a pattern may match, as far as a glance tells. begin
-// is what packed.begin returns for the rule.
+// mayMatch returns false if the first bytes show that a pattern does not match.
+// begin is the result of packed.begin for the rule.
 func (s *search) mayMatch(begin uint64, pattern string) bool {
 	star := firstStar(begin)
 	if star >= len(pattern) {
-		// The pattern is short and has no "*". Its last byte is left out,
-		// because it may be a "$".
+		// The pattern is short and has no "*". Ignore its last byte, which may
+		// be a "$".
 		return (begin^s.block)&(1<<(8*(len(pattern)-1))-1) == 0
 	}
 	if (begin^s.block)&(1<<(8*star)-1) != 0 {
@@ -112,9 +108,9 @@ func firstStar(block uint64) int {
 	return bits.TrailingZeros64((x-ones)&^x&highs) / 8
 }
 
-// A pairSet says which pairs of bytes follow each other in a target. Pairs may
-// share a bit. It is filled in for the third pattern that begins like the
-// target, because for fewer patterns it does not pay.
+// A pairSet says which pairs of bytes follow each other in a target. Several
+// pairs may share a bit. mayMatch uses it from the third pattern that begins
+// like the target, because it does not pay for fewer patterns.
 type pairSet struct {
 	bits  [16]uint64
 	known bool
@@ -125,8 +121,8 @@ func pairBit(a, b byte) (word int, bit uint64) {
 	return int(i / 64 % 16), 1 << (i % 64)
 }
 
-// mayHave reports whether a target may have the first two bytes of rest. rest
-// is the part of a pattern after its first "*".
+// mayHave returns false if a target does not have the first two bytes of rest
+// next to each other. rest is the part of a pattern after its first "*".
 func (s *pairSet) mayHave(rest, target string) bool {
 	if len(rest) < 2 || isSpecial(rest[0]) || isSpecial(rest[1]) {
 		return true

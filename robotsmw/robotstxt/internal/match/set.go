@@ -11,16 +11,16 @@ import (
 )
 
 // A Set has the rules of a group. The zero value has none. Its answers never
-// change. Any number of goroutines may use it. It must not be copied once it is
-// in use.
+// change. Any number of goroutines may use it. A Set must not be copied after
+// first use.
 type Set struct {
 	text    packed                // the rules, if they are few
-	second  byteSet               // if few is set: the bytes after "/" with which a target may match
-	index   atomic.Pointer[index] // the rules, if they are many; it is replaced once, when it is made
-	dialect syntax.Dialect        // of the file
-	some    bool                  // whether there are any rules
-	few     bool                  // whether all rules are in text, and literal with a plain byte after "/"
-	eager   bool                  // whether targets must be in canonical form before they are compared
+	second  byteSet               // if few: the bytes after "/" with which a target may match
+	index   atomic.Pointer[index] // the rules, if they are many; replaced once, when the index is made
+	dialect syntax.Dialect
+	some    bool // whether there are any rules
+	few     bool // whether all rules are in text, literal, and with a plain byte after "/"
+	eager   bool // whether targets must be compared in canonical form
 }
 
 // IsEmpty reports whether there is no rule.
@@ -29,8 +29,8 @@ func (s *Set) IsEmpty() bool { return !s.some }
 // Allowed reports whether a robot that obeys the rules may fetch a target.
 func (s *Set) Allowed(target string) bool {
 	if s.few && len(target) > 1 && target[0] == '/' && target[1] < 0x80 {
-		// For most targets the byte after the "/" shows that no rule of a small
-		// group matches.
+		// For most targets, the byte after the "/" shows that no rule of a
+		// small group matches.
 		if !s.second.has(target[1]) {
 			return true
 		}
@@ -53,8 +53,8 @@ func (s *Set) Allowed(target string) bool {
 	}
 }
 
-// Decide returns the rule that decides about a target. If no rule does, without
-// says why: it is [None], [TooMuch] or [Itself]. Else without is 0.
+// Decide returns the rule that decides about a target. without is then 0. If no
+// rule decides, without says why: it is [None], [TooMuch] or [Itself].
 func (s *Set) Decide(target string) (r Rule, without int) {
 	rules, decides := s.decide(target)
 	if decides < 0 {
@@ -64,8 +64,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 }
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
-// the rules first. It also returns how many steps the decision took after that.
-// If a first search was given up because it cost too much, its steps do not
+// the rules first. It also returns how many steps the decision then took. If a
+// search was begun again because it cost too much, the first part does not
 // count.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
@@ -96,19 +96,18 @@ func (s *Set) ScanForm(target string) (r Rule, without, steps int) {
 // A Rule is a rule of a [Set].
 type Rule struct {
 	Allow   bool
-	Line    int    // in the file, counted from 1
-	Written string // the pattern as it stands in the file
+	Line    int    // line number in the file, counted from 1
+	Written string // the pattern as written in the file
 	Form    string // the pattern in the form of [AppendPattern]
 }
 
-// public returns the rule at a place as a Rule.
 func (t packed) public(at int) Rule {
 	p := t.rule(at)
 	return Rule{p.allows(), p.line(), t.asWritten(at), p.pattern}
 }
 
-// All compiles the rules and yields them. It leaves out the duplicates that an
-// index drops.
+// All compiles the rules and yields them. It does not yield the duplicates that
+// an index drops.
 func (s *Set) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		s.Compile()
@@ -124,8 +123,8 @@ func (s *Set) All() iter.Seq[Rule] {
 	}
 }
 
-// Size returns how many bytes of memory the Set takes at most, with itself
-// included, however many questions it is asked.
+// Size returns how many bytes of memory the Set may take, including the Set
+// itself. Questions do not change this number.
 func (s *Set) Size() int {
 	if x := s.index.Load(); x != nil {
 		return int(x.most)
@@ -141,12 +140,12 @@ func (s *Set) Kept() int {
 	return s.Size()
 }
 
-// fixedSize is, for a Set with an index, the part of its Size that does not
-// depend on the rules.
+// fixedSize is the part of Size that does not depend on the rules, for a Set
+// with an index.
 const fixedSize = int(unsafe.Sizeof(Set{}) + unsafe.Sizeof(index{}))
 
-// Compile makes the index of a large group now. Without Compile, the index is
-// made once the questions have cost as much as making it.
+// Compile makes the index of a large group now. Without Compile, the Set makes
+// the index once the questions have cost as much as making it.
 func (s *Set) Compile() {
 	if x := s.index.Load(); x != nil && !x.isMade() {
 		s.compile(x)
@@ -165,8 +164,8 @@ func (s *Set) Spent() (steps, price int, done bool) {
 	return int(x.spent.Load()), x.price(), x.isMade()
 }
 
-// compile makes an index and puts it in the place of x, which is not made. If
-// several goroutines do so at once, all get the one that was put there first.
+// compile makes an index and puts it in the place of x, which must not be made
+// yet. If several goroutines do so at once, all get the first of their indexes.
 func (s *Set) compile(x *index) *index {
 	f := filers.Get().(*filer)
 	made := f.file(x, fixedSize)
@@ -179,9 +178,9 @@ func (s *Set) compile(x *index) *index {
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the place of the rule that decides, and the rules in which
-// that place is. If no rule decides, it returns None, TooMuch or Itself instead
-// of a place.
+// decide returns the place of the rule that decides, and the packed rules with
+// that place. If no rule decides, it returns None, TooMuch or Itself instead of
+// a place.
 func (s *Set) decide(target string) (rules packed, decides int) {
 	if s.dialect != syntax.RFC9309 {
 		return s.decideEscaped(target)
@@ -224,12 +223,12 @@ func (s *Set) decide(target string) (rules packed, decides int) {
 	return rules, decides
 }
 
-// mayBeRobotsTxt reports whether a path is perhaps /robots.txt in another
-// spelling, such as "/robots%2Etxt".
+// mayBeRobotsTxt reports whether a path may be /robots.txt in another spelling,
+// such as "/robots%2Etxt".
 func mayBeRobotsTxt(path string) bool { return !arePlain(path[:min(len(path), 3*len(robotsTxt))]) }
 
-// decideEscaped is decide for a target that has to be brought into canonical
-// form, or into the form of the dialect.
+// decideEscaped is decide for a target that is not yet in canonical form, or in
+// the form of the dialect.
 func (s *Set) decideEscaped(target string) (rules packed, decides int) {
 	if need := 1 + 3*len(target); need > stackBuffer {
 		buf := buffers.Get().(*[]byte)
@@ -252,8 +251,8 @@ func (s *Set) decideCanonical(target string) (rules packed, decides int) {
 	return rules, decides
 }
 
-// decideForm decides about a target that is already in canonical form, or in
-// the form that the dialect compares. It also returns how many steps it took.
+// decideForm decides about a target in canonical form, or in the form of the
+// dialect. It also returns how many steps it took.
 func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	x := s.index.Load()
 	switch {
@@ -265,18 +264,18 @@ func (s *Set) decideForm(target string) (rules packed, decides, steps int) {
 	return s.decideIndexed(x, target)
 }
 
-// decideIndexed is decideForm by an index that is made.
+// decideIndexed is decideForm for an index that is made.
 func (s *Set) decideIndexed(x *index, target string) (rules packed, decides, steps int) {
 	best, _ := x.longestPrefix(target)
 	return s.tryRest(x, target, best)
 }
 
 // decideMany is decideForm for an index that is not made yet. It scans the
-// rules until all questions so far have cost as much as making the index, and
-// then makes it. So n questions cost at most twice what they would cost in the
-// better of the two ways, plus one question.
+// rules until all questions together have cost as much as making the index, and
+// then makes it. So n questions cost at most twice as much as in the cheaper of
+// the two ways, plus one question.
 //
-// A scan may decide where an index would give up with TooMuch. The answer must
+// A scan may decide where an index would return TooMuch. But the answer must
 // not depend on which of the two is used. So if an index might take more than
 // maxWork steps for a target, decideMany makes the index and lets it decide.
 func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps int) {
@@ -293,9 +292,9 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 }
 
 // tryRest returns the rule that decides among best and all rules that
-// longestPrefix does not look at, or TooMuch. It also returns how many steps it
-// took. A first search that was given up as dear is not counted. x is nil for a
-// group without an index.
+// longestPrefix does not try, or TooMuch. It also returns how many steps it
+// took. The steps of a search that was begun again with tryDear do not count. x
+// is nil for a group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {
@@ -310,8 +309,8 @@ func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides,
 	return rules, decides, steps
 }
 
-// tryDear is tryRest for a target that takes many steps. It first notes which
-// bytes and grams the target has, and where.
+// tryDear is tryRest for a target that takes many steps. It first finds the
+// occurrences of bytes and grams in the target.
 func tryDear(x *index, rules packed, target string, best int) (decides, steps int) {
 	var seen occurrences
 	seen.find(target)

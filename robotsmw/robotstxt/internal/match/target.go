@@ -2,8 +2,8 @@ package match
 
 import "strings"
 
-// pathAndQuery returns the part of a target that rules match: the path and the
-// query.
+// pathAndQuery returns the path and query of a target, which is what rules
+// match.
 func pathAndQuery(target string) string {
 	if target == "" || target[0] != '/' {
 		target = AfterAuthority(target)
@@ -14,8 +14,8 @@ func pathAndQuery(target string) string {
 	return target
 }
 
-// AfterAuthority returns an absolute URL without its scheme and authority. Any
-// other target is returned as it is.
+// AfterAuthority returns an absolute URL without its scheme and authority. It
+// returns any other target unchanged.
 func AfterAuthority(target string) string {
 	i := strings.Index(target, "://")
 	if i < 0 || strings.ContainsAny(target[:i], "/?#") {
@@ -28,15 +28,15 @@ func AfterAuthority(target string) string {
 	return target[i:]
 }
 
-// appendTarget appends in canonical form what pathAndQuery returned. The result
-// begins with "/".
+// appendTarget appends a result of pathAndQuery in canonical form, with a "/"
+// at its beginning.
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')
 	}
 	inQuery := false
 	for i := 0; i < len(target); i++ {
-		if c := target[i]; isPlain(c) && c != '?' { // nearly all bytes
+		if c := target[i]; isPlain(c) && c != '?' {
 			dst = append(dst, c)
 			continue
 		}

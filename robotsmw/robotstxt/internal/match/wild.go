@@ -17,10 +17,9 @@ func matchesWild(pattern, target string) bool {
 // matches reports whether a pattern without an eitherEscape matches a target.
 //
 // It looks for the pieces between the wildcards from left to right, each at the
-// first place after the previous one. Taking the first place never rules out a
-// match, because it leaves the most room for the rest. So no piece is tried
-// again, and the work is in proportion to the lengths of the target and the
-// pattern.
+// first place after the previous piece. The first place is always right,
+// because it leaves the most room for the rest. So no piece is tried again, and
+// the work is in proportion to the lengths of the target and the pattern.
 func matches(pattern, target string) bool {
 	piece, pattern, more := strings.Cut(pattern, "*")
 	if !more {
@@ -57,8 +56,8 @@ func matches(pattern, target string) bool {
 // matchesEither is matches for a pattern with an eitherEscape, and takes about
 // as long. A piece of the pattern has one spelling if it begins in the path,
 // and another if it begins in the query. A piece that reaches from the path
-// into the query has a "?" of its own. Each eitherEscape in it comes before
-// that "?", so the spelling for the path is right.
+// into the query has a "?" of its own. Any eitherEscape in it comes before that
+// "?", so the spelling for the path is right.
 func matchesEither(pattern, target string) bool {
 	var buf [stackBuffer]byte
 	spellings := buf[:0]
@@ -73,11 +72,11 @@ func matchesEither(pattern, target string) bool {
 	spellings = appendEither(spellings, pattern, true)
 	inQuery := asString(spellings[len(inPath):])
 
-	query := strings.IndexByte(target, '?') // a piece that begins at this "?" has the spelling for the path
+	query := strings.IndexByte(target, '?') // a piece that begins here has the spelling for the path
 	if query < 0 {
 		query = len(target)
 	}
-	first, inPath, _ := strings.Cut(inPath, "*") // both spellings begin alike: no eitherEscape comes before a "*"
+	first, inPath, _ := strings.Cut(inPath, "*") // both spellings begin alike, without an eitherEscape
 	_, inQuery, _ = strings.Cut(inQuery, "*")
 	if !strings.HasPrefix(target, first) {
 		return false
@@ -100,7 +99,7 @@ func matchesEither(pattern, target string) bool {
 }
 
 // indexEither looks for the first occurrence of a piece in target[at:]. It
-// returns where in the target the piece ends, or -1. inPath and inQuery are the
+// returns the end of the piece in target, or -1. inPath and inQuery are the
 // piece's two spellings. query is where the target's query begins.
 func indexEither(target, inPath, inQuery string, at, query int) int {
 	if at <= query {
@@ -117,8 +116,7 @@ func indexEither(target, inPath, inQuery string, at, query int) int {
 	return -1
 }
 
-// appendEither appends a pattern in its spelling for the path, or for the
-// query.
+// appendEither appends a pattern in one of its two spellings.
 func appendEither(dst []byte, pattern string, inQuery bool) []byte {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// MaxDelay, which is 292 years, stands for any longer delay, too. It leaves
-// room for the nanosecond that package robotstxt adds to a delay.
+// MaxDelay is 292 years. It also stands for any longer delay. It leaves room
+// for the nanosecond that package robotstxt adds to a delay.
 const MaxDelay = time.Duration(1<<63 - 2)
 
 // ParseDelay parses plain decimal seconds, such as "10" or "0.5". It returns
-// MaxDelay for any longer delay, and false for text of another form.
+// MaxDelay for any longer delay, and false for any other text.
 func ParseDelay(s string) (time.Duration, bool) {
 	if s == "" || s == "." || strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 {
 		return 0, false

@@ -2,26 +2,25 @@ package syntax
 
 import "strings"
 
-// A Field is the kind of a line's field, as far as it matters to a robot.
+// A Field is the kind of a line, by the name of its field.
 type Field uint8
 
 const (
-	Other Field = iota // any other field: it never begins or ends a group
+	Other Field = iota // any other field; never begins or ends a group
 	UserAgent
 	Allow
 	Disallow
 	CrawlDelay
 	Sitemap
-	Blank // not a field but a blank line, which ends a record in [Koster1996]
+	Blank // a blank line, which ends a record in [Koster1996]
 )
 
-// FieldOf returns the field that a name means, ignoring case.
+// FieldOf returns the Field that a name means, ignoring case.
 //
-// Site owners misspell names. FieldOf reads the misspellings of User-agent and
-// Disallow that Google's parser reads, and any name that begins with one of
-// them. In this way robots are restricted as the owner meant. "Allow" has to be
-// exact apart from case. To guess there could open what an owner meant to
-// close.
+// FieldOf accepts the misspellings of User-agent and Disallow that Google's
+// parser accepts, and all names that begin with one of them. So robots are
+// restricted as the owner meant. "Allow" must be exact apart from case, because
+// a guess could open what an owner meant to close.
 func FieldOf(name string) Field {
 	switch name { // the usual spellings
 	case "Disallow", "disallow":
@@ -50,9 +49,9 @@ func FieldOf(name string) Field {
 	return Other
 }
 
-// knownField returns the field of a line that begins with one of the most
-// frequent names and a colon, and the length of the name. It returns Other for
-// any other line, and for a line of fewer than nine bytes.
+// knownField is a fast path for lines that begin with one of the most frequent
+// names and a colon. It returns the Field and the length of the name. For any
+// other line, and for a line of fewer than nine bytes, it returns Other.
 func knownField(line string) (field Field, length uint32) {
 	if len(line) < wordSize+1 {
 		return Other, 0
@@ -73,8 +72,8 @@ func knownField(line string) (field Field, length uint32) {
 
 const wordSize = 8
 
-// lower64 returns the first eight bytes of s, the first one in the lowest
-// place, with letters in lower case. It also changes some bytes that are not
+// lower64 returns the first eight bytes of s with letters in lower case, the
+// first byte in the lowest place. It also changes some bytes that are not
 // letters.
 func lower64(s string) uint64 {
 	_ = s[7]

@@ -2,38 +2,38 @@ package syntax
 
 import "bytes"
 
-// MaxSize is how many bytes of a robots.txt file count: 500 KiB, the least that
-// RFC 9309 §2.5 allows as a parser's limit.
+// MaxSize is how many bytes of a robots.txt file count: 500 KiB. RFC 9309 §2.5
+// allows no lower limit.
 const MaxSize = 500 << 10
 
 // A File is a robots.txt file, split into records.
 type File struct {
 	Text    string   // the part of the body that counts, without a byte order mark
-	Records []Record // the lines with a field and a value, in order; in Koster1996 also blank lines
+	Records []Record // the lines with a field, in order; in Koster1996 also blank lines
 	Dialect Dialect
 }
 
-// A Record is a line that has a field and a value. In the dialect [Koster1996]
-// it may also be a blank line, whose Field is Blank.
+// A Record is a line that has a field and a value. In the dialect [Koster1996],
+// blank lines are also Records, with Field Blank.
 type Record struct {
 	Line        uint32 // counted from 1
 	Field       Field
 	Name, Value Span
 }
 
-// Name returns the field of a record as written.
+// Name returns the name of a record's field, as written.
 func (f *File) Name(r *Record) string { return r.Name.In(f.Text) }
 
 // Value returns the value of a record.
 func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
-// Parse splits a file into records, in a dialect. It accepts any bytes. It
-// copies what it keeps of the body.
+// Parse splits a file into records, in a dialect. It accepts any bytes, and
+// does not keep body.
 func Parse(body []byte, dialect Dialect) File {
 	f := File{Text: string(Whole(WithoutBOM(body))), Dialect: dialect}
 	lines := NewLineReader(f.Text)
-	// This is room enough for most files: two of three lines have a field, and
-	// few of those lines are shorter than 16 bytes.
+	// This is enough for most files: two of three lines have a field, and few
+	// of those lines are shorter than 16 bytes.
 	f.Records = make([]Record, 0, min(lines.estimate(), len(f.Text)/16)+1)
 	for lines.Next() {
 		line := Span{lines.Line.From, lines.Comment}
@@ -64,8 +64,8 @@ func fieldOf(name string, dialect Dialect) Field {
 	return FieldOf(name)
 }
 
-// Whole returns the part of a body that counts. That is all of it or, if it is
-// longer than MaxSize, the lines that end within MaxSize bytes.
+// Whole returns the part of a body that counts. If the body is longer than
+// MaxSize, only the lines count that end within MaxSize bytes.
 func Whole(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body
@@ -73,8 +73,8 @@ func Whole(body []byte) []byte {
 	return body[:bytes.LastIndexAny(body[:MaxSize], "\r\n")+1]
 }
 
-// WithoutBOM returns a body without the byte order mark at its beginning. A
-// byte order mark that is cut short is dropped, too.
+// WithoutBOM returns a body without the byte order mark at its beginning. It
+// also removes an incomplete byte order mark.
 func WithoutBOM(body []byte) []byte {
 	const bom = "\xef\xbb\xbf"
 	n := 0

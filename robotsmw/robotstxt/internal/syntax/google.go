@@ -2,11 +2,11 @@ package syntax
 
 import "strings"
 
-// googleMaxLine is how many bytes of a line Google's parser reads: the size of
-// its buffer, less one byte for a NUL.
+// googleMaxLine is how many bytes of a line Google's parser reads: its buffer
+// has one byte more, for a NUL.
 const googleMaxLine = 2083*8 - 1
 
-// cutForGoogle cuts a line to the part that Google's parser sees.
+// cutForGoogle returns the part of a line that Google's parser sees.
 func cutForGoogle(text string, line Span) Span {
 	line.To = min(line.To, line.From+googleMaxLine)
 	if i := strings.IndexByte(line.In(text), 0); i >= 0 {

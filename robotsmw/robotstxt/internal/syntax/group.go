@@ -1,13 +1,15 @@
 package syntax
 
-// A GroupReader iterates over a file's groups. A group is a run of records.
+// A GroupReader iterates over a file's groups. Each group is a slice of
+// consecutive records.
 type GroupReader struct {
 	file  *File
 	rest  []Record
 	Group []Record // the current group
 }
 
-// Groups returns a GroupReader that stands before the first group.
+// Groups returns a GroupReader. Its first call of Next moves to the first
+// group.
 func (f *File) Groups() GroupReader { return GroupReader{file: f, rest: f.Records} }
 
 // Next advances to the next group and reports whether there is one.
@@ -27,7 +29,7 @@ func (g *GroupReader) NextFor(t Token) bool {
 		for i := range g.Group {
 			if g.Group[i].Field == UserAgent && g.file.IsFor(&g.Group[i], t) {
 				if g.file.Dialect == Koster1996 {
-					g.rest = nil // only the first group that names the token counts
+					g.rest = nil // only the first such group counts
 				}
 				return true
 			}
@@ -36,13 +38,13 @@ func (g *GroupReader) NextFor(t Token) bool {
 	return false
 }
 
-// GroupsFor returns the groups that are for a robot: those that name the first
-// of its tokens that some group names. The last of the tokens is [Everyone].
-// GroupsFor also returns the token that the groups name. If no group names any
-// of the tokens, it returns nil. It stores the result in the memory of groups,
-// which has to be empty, if there is room.
+// GroupsFor returns the groups for a robot. It chooses the first of the robot's
+// tokens that some group names, and returns this token and the groups that name
+// it. The last of the tokens must be [Everyone]. If no group names any of the
+// tokens, GroupsFor returns nil. groups must be empty: GroupsFor appends the
+// result to it.
 func (f *File) GroupsFor(groups [][]Record, tokens []Token) (_ [][]Record, named Token) {
-	best := len(tokens) // index of the first token that some group so far names
+	best := len(tokens) // index of the first token that a group so far names
 	for all := f.Groups(); all.Next(); {
 		first := f.firstNamed(all.Group, tokens[:min(best+1, len(tokens))])
 		switch {
@@ -82,26 +84,25 @@ func (f *File) firstNamed(group []Record, tokens []Token) int {
 // IsFor reports whether a user-agent line names a token.
 func (f *File) IsFor(r *Record, t Token) bool { return t.isInAs(f.Value(r), f.Dialect) }
 
-// A DelayReader says which Crawl-delays of a group are for a robot. Its method
-// IsFor takes the group's records in order.
+// A DelayReader finds the Crawl-delays of a group that are for a robot. Its
+// method IsFor takes the group's records in order.
 //
 // A Crawl-delay belongs to the user-agent lines since the previous Crawl-delay
 // of its group. If there are no such lines, it belongs to the same lines as the
-// previous Crawl-delay. So if delays separate user-agent lines that share their
-// rules, each line keeps its own delay.
+// previous Crawl-delay. So user-agent lines that share rules can still have
+// different delays.
 type DelayReader struct {
 	file  *File
 	token Token
-	named bool // whether one of the user-agent lines that own the next delay names the robot
-	read  bool // whether a Crawl-delay has come since these lines
+	named bool // whether the user-agent lines that own the next delay name the robot
+	read  bool // whether a Crawl-delay has followed these lines
 }
 
-// DelaysFor returns a DelayReader for the robot with a token, before the first
-// record of a group.
+// DelaysFor returns a DelayReader for one group and the robot with this token.
 func (f *File) DelaysFor(t Token) DelayReader { return DelayReader{file: f, token: t} }
 
 // IsFor takes the next record. It reports whether the record is a Crawl-delay
-// that belongs to the robot, whatever its value is.
+// for the robot, even if its value is invalid.
 func (d *DelayReader) IsFor(r *Record) bool {
 	switch r.Field {
 	case UserAgent:
@@ -118,7 +119,7 @@ func (d *DelayReader) IsFor(r *Record) bool {
 
 // cutGroup returns the first group of some records, and the records after it.
 //
-// A group begins with a user-agent line and ends before the next user-agent
+// A group begins with a user-agent line. It ends before the next user-agent
 // line that comes after a rule. So user-agent lines that follow each other
 // share a group (RFC 9309 §2.1). Other fields never begin or end a group
 // (§2.2.4). Records before the first user-agent line are in no group.
@@ -138,8 +139,8 @@ func cutGroup(records []Record) (group, rest []Record) {
 	return records[:end], records[end:]
 }
 
-// cutBlock is cutGroup for the draft of 1996. Its groups are runs of records
-// without a blank line between them.
+// cutBlock is cutGroup for the draft of 1996, in which blank lines separate the
+// groups.
 func cutBlock(records []Record) (block, rest []Record) {
 	for len(records) > 0 && records[0].Field == Blank {
 		records = records[1:]

@@ -14,21 +14,20 @@ type LineReader struct {
 	text    string
 	Line    Span   // the current line, without its end
 	Number  uint32 // the current line's number, counted from 1
-	Comment uint32 // where the current line's comment begins; its end if it has no comment
-	after   int    // where the next line begins; after the last line, a place beyond the text
+	Comment uint32 // where the line's comment begins, or where the line ends
+	after   int    // where the next line begins; beyond the text after the last line
 
-	// The positions of the next LF, CR and "#". If there is none, the position
-	// is the text's length. The positions are kept so that a byte that is rare
-	// in a file is searched for once, not in each line.
+	// The positions of the next LF, CR and "#", or the text's length. They are
+	// kept so that Next does not search for a rare byte in each line anew.
 	lf, cr, hash int
 }
 
-// NewLineReader returns a LineReader that stands before the first line.
+// NewLineReader returns a LineReader. Its first call of Next moves to the first
+// line.
 func NewLineReader(text string) *LineReader {
 	return &LineReader{text: text, lf: -1, cr: -1, hash: -1}
 }
 
-// estimate returns roughly how many lines there are.
 func (l *LineReader) estimate() int { return strings.Count(l.text, "\n") }
 
 // Next advances to the next line and reports whether there is one.
@@ -56,12 +55,12 @@ func (l *LineReader) Next() bool {
 	return true
 }
 
-// IsLast reports whether the current line is the last: the one that ends with
-// the file. The last line is empty if the file ends with a line end.
+// IsLast reports whether the current line ends with the file. That line is
+// empty if the file ends with a line end.
 func (l *LineReader) IsLast() bool { return l.after > len(l.text) }
 
-// indexFrom returns the index of the first byte c at or after start. If there
-// is none, it returns the text's length.
+// indexFrom returns the index of the first byte c at or after start, or the
+// length of text.
 func indexFrom(text string, c byte, start int) int {
 	if i := strings.IndexByte(text[start:], c); i >= 0 {
 		return start + i
@@ -69,9 +68,10 @@ func indexFrom(text string, c byte, start int) int {
 	return len(text)
 }
 
-// Split splits a line, without its comment, into field and value at the first
-// colon. Without a colon, two words are a field and a value, as in "Disallow
-// /tmp". ok is false for any other line, and if the field is empty.
+// Split splits a line at the first colon into the name and the value of its
+// field. The line must be without its comment. Without a colon, two words are a
+// name and a value, as in "Disallow /tmp". ok is false for any other line, and
+// if the name is empty.
 func Split(text string, line Span) (name, value Span, ok bool) {
 	line = Trim(text, line)
 	s := text[line.From:line.To]
@@ -92,7 +92,7 @@ func Split(text string, line Span) (name, value Span, ok bool) {
 	return name, Trim(text, Span{line.To - uint32(len(words)), line.To}), !strings.ContainsAny(words, " \t")
 }
 
-// Trim returns a part of the text without the white space at both ends.
+// Trim returns the span s without the white space at both ends.
 func Trim(text string, s Span) Span {
 	s = trimLeft(text, s)
 	for s.From < s.To && isSpace(text[s.To-1]) {
@@ -108,6 +108,6 @@ func trimLeft(text string, s Span) Span {
 	return s
 }
 
-// isSpace reports whether a byte is white space: space, tab, VT, FF or NUL. NUL
-// is included, because some editors leave it in a file.
+// isSpace reports whether a byte is space, tab, VT, FF or NUL. NUL is among
+// them, because some editors leave it in a file.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == 0 }

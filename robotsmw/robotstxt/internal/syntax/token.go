@@ -8,20 +8,20 @@ type Token struct {
 	wide bool // whether the name has a digit or a dot
 }
 
-// Everyone is the token for all robots that have no group of their own.
+// Everyone is the token "*", for all robots that have no group of their own.
 var Everyone = Token{name: "*"}
 
-// NewToken returns the token for a robot's name.
+// NewToken returns the Token for a robot's name.
 func NewToken(name string) Token { return Token{name, strings.ContainsAny(name, "0123456789.")} }
 
 // IsIn reports whether the value of a user-agent line names the token.
 //
 // RFC 9309 §2.2.1 compares product tokens ignoring case, and a token has only
 // letters, "_" and "-". So the token in a line ends before the first other
-// byte: "ExampleBot/1.2" names "ExampleBot". But there are robots called
-// MJ12bot and archive.org_bot. So if t has a digit or a dot, the token in the
-// line may have digits and dots too. A line names "*" if its value is "*", or
-// begins with "*" and white space.
+// byte: "ExampleBot/1.2" names "ExampleBot". But some robots are called MJ12bot
+// or archive.org_bot. So if t has a digit or a dot, the token in the line may
+// have digits and dots too. A line names "*" if its value is "*", or begins
+// with "*" and white space.
 func (t Token) IsIn(value string) bool {
 	n := len(t.name)
 	if len(value) < n || n == 0 {
@@ -41,8 +41,8 @@ func (t Token) IsIn(value string) bool {
 	return strings.EqualFold(value[:n], t.name)
 }
 
-// isInAs is IsIn in a dialect. Google does not allow digits and dots in tokens.
-// In the draft of 1996 the whole value is the name.
+// isInAs is IsIn in a dialect. Google allows no digits and dots in tokens. In
+// the draft of 1996, the whole value is the name.
 func (t Token) isInAs(value string, dialect Dialect) bool {
 	switch dialect {
 	case Google:
@@ -53,10 +53,10 @@ func (t Token) isInAs(value string, dialect Dialect) bool {
 	return t.IsIn(value)
 }
 
-// has reports whether a byte may be part of a token such as t.
+// has reports whether c may be part of t or of a token that is compared with t.
 func (t Token) has(c byte) bool { return isLetter(c) || t.wide && isDigitOrDot(c) }
 
-// IsOfToken reports whether a byte may be part of some token.
+// IsOfToken reports whether a byte may be part of a product token.
 func IsOfToken(c byte) bool { return isLetter(c) || isDigitOrDot(c) }
 
 func isLetter(c byte) bool {
