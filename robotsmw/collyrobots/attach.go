@@ -21,12 +21,12 @@ import (
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
 	// ObeyRelNoFollow counts links with rel="nofollow" and does not follow
-	// them, unless the page has another link to the URL. If Request.Visit makes
-	// a request for such a link, it is aborted in OnRequest. Its URL then
-	// already counts as visited, so another page's link to it is not followed
-	// either. Extension.Follow leaves the URL unvisited. False: such a link is
-	// followed like any other. To Google, too, rel="nofollow" is only a hint
-	// about ranking.
+	// them, unless the page also has a link to the same URL without it. If
+	// Request.Visit makes a request for such a link, the extension aborts the
+	// request in OnRequest. Its URL then already counts as visited, so another
+	// page's link to it is not followed either. Extension.Follow leaves the URL
+	// unvisited. False: such a link is followed like any other. To Google, too,
+	// rel="nofollow" is only a hint about ranking.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times a GET or HEAD that was answered 429 or
@@ -37,10 +37,10 @@ type Extension struct {
 
 	// PutBack repeats a request that the Limiter refused with a
 	// *politeness.DelayError, as soon as the time that the error names has
-	// come. A thread that has other work does not wait for that. Together with
-	// Limiter.MaxWait, PutBack keeps a slow host from holding up the few
-	// threads of a colly/queue: see the package doc. False: the error goes to
-	// OnError and the URL is not fetched.
+	// come. Until then, the thread of a synchronous collector does other work.
+	// Together with Limiter.MaxWait, PutBack keeps a slow host from holding up
+	// the few threads of a colly/queue: see the package doc. False: the error
+	// goes to OnError and the URL is not fetched.
 	PutBack bool
 
 	*sender
@@ -65,8 +65,8 @@ const anyDepth = 1 << 30
 
 // Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
 // It may be called before or after the collector's callbacks, limits, storage
-// and queue are set up, on synchronous and asynchronous collectors. The package
-// doc says what it changes.
+// and queue are set up. The collector may be synchronous or asynchronous. The
+// package doc says what Attach changes.
 //
 // If Options.Limiter is nil, requests are paced by a zero politeness.Limiter
 // that all such collectors of the process share, unless Base is a
@@ -77,7 +77,7 @@ const anyDepth = 1 << 30
 //
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
 // if the collector has a transport that hides addresses from
-// Options.RefuseAddress, and if it does not know this version of colly.
+// Options.RefuseAddress, or if Attach does not know this version of colly.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	if c == nil {
 		return nil, errors.New("collyrobots: the collector is nil: attach to what colly.NewCollector returns")
@@ -161,7 +161,8 @@ func withProxy(base http.RoundTripper, proxy func(*http.Request) (*url.URL, erro
 // check of cached pages and whatever else happens in callbacks need this call.
 //
 // A collector that is not a clone uses the first collector's transport, until a
-// transport is set on it. Its robots.txt requests always use the first one's.
+// transport is set on it. Its requests for robots.txt always use the first
+// collector's transport.
 //
 // The extension does not keep the collector alive. A collector that is no
 // longer used leaves nothing behind.
@@ -199,7 +200,6 @@ func (x *Extension) has(c *colly.Collector) bool {
 	return ok
 }
 
-// collectors returns the collectors that are still in use.
 func (x *Extension) collectors() (list []*colly.Collector) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -241,9 +241,9 @@ func (x *Extension) drop(key weak.Pointer[colly.Collector]) {
 	delete(x.members, key)
 }
 
-// Active reports whether the requests of all collectors can be sent. It returns
-// false once somebody has set a transport on a collector that the extension
-// cannot use. Requests of that collector then fail with ErrBypassed.
+// Active reports whether the requests of all collectors can be sent. If
+// somebody sets a transport that the extension cannot use, Active returns
+// false, and requests of that collector fail with ErrBypassed.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {
 		b, err := backendOf(c)
@@ -261,10 +261,10 @@ func (x *Extension) Active() bool {
 // plans ahead may ask it.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
-// OnBlocked registers a function that is called for each request that is
-// refused because of robots.txt, also after a redirect. In that case
-// Request.URL is where the redirects began and Decision.URL is what was
-// refused. OnError handlers are called too.
+// OnBlocked registers a function for requests that are refused because of
+// robots.txt, also after a redirect. After a redirect, Request.URL is where the
+// redirects began, and Decision.URL is what was refused. OnError handlers are
+// called too.
 func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

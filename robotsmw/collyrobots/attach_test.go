@@ -97,7 +97,8 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Attach refuses a colly that is not made as expected, and says what to write.
+// Attach refuses a colly without the fields that it expects, and says what to
+// write instead.
 func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	collector := reflect.TypeFor[struct {
 		backend *struct {

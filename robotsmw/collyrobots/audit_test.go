@@ -19,19 +19,19 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The audit crawls 500 origins, each of one of these kinds, and reads from the
-// servers' log what the crawler did. What it should have done is written here
-// by hand, by RFC 9309 and not by our parser.
+// The audit crawls 500 origins of these kinds, and reads in the servers' log
+// what the crawler did. The expectations are written by hand after RFC 9309,
+// and do not use our parser.
 
 type kind struct {
 	name   string
 	robots http.Handler
-	// Pages by their path and query. Each is linked from the front page, and
-	// visited by itself too.
+	// Paths with their queries. The front page links to each of them, and
+	// crawlAll also visits each directly, except /shared.
 	allowed, refused []string
-	interval         time.Duration           // between pages; 0: the Limiter's second
-	pages            map[string]http.Handler // those that are more than a text
-	behind           []string                // pages that only such a page leads to: refused, but not visited directly
+	interval         time.Duration           // between pages; 0: the Limiter's default, one second
+	pages            map[string]http.Handler // paths that need a handler; the others get a text
+	behind           []string                // must not be fetched; only an entry of pages leads there
 	setUp            func(web *robotstest.Internet, host string)
 }
 
@@ -48,8 +48,8 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops redirects robots.txt n times, on to other hosts, and then serves the
-// text.
+// hops redirects robots.txt n times and then serves the text. The first
+// redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := 0
@@ -66,8 +66,8 @@ func hops(n int, robots string) http.Handler {
 	})
 }
 
-// throttling answers the first n requests for the page with a status,
-// Retry-After: 90.
+// throttling answers the first n requests to each host with status and
+// "Retry-After: 90".
 func throttling(status, n int) http.Handler {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -156,7 +156,6 @@ func kinds() []kind {
 	}
 }
 
-// site is one origin of the audit.
 type site struct {
 	kind
 	origin string // "http://k03-1.example"
@@ -179,8 +178,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// world is n origins. Every third is https, and every fifth on a port of its
-// own.
+// world returns n origins. A third of them use https, and some of the others
+// use port 8080.
 func world(n int) (*robotstest.Internet, []*site) {
 	web := new(robotstest.Internet)
 	var sites []*site
@@ -190,7 +189,7 @@ func world(n int) (*robotstest.Internet, []*site) {
 		host := fmt.Sprintf("k%02d-%d.example", i%len(kinds), i/len(kinds))
 		name := "http://" + host
 		switch {
-		case k.name == "five redirects" || k.name == "six redirects": // which lead to http
+		case k.name == "five redirects" || k.name == "six redirects": // hops redirects to http
 		case i%3 == 0:
 			name = "https://" + host
 		case i%5 == 0:
@@ -214,7 +213,7 @@ func crawlAll(c *colly.Collector, sites []*site) {
 	for _, s := range sites {
 		c.Visit(s.origin + "/")
 		for _, page := range slices.Concat(s.allowed, s.refused) {
-			if page != "/shared" { // only its links lead there
+			if page != "/shared" { // only links lead there
 				c.Visit(s.origin + page)
 			}
 		}
@@ -224,12 +223,12 @@ func crawlAll(c *colly.Collector, sites []*site) {
 
 // findings is what the servers' log says about a crawl.
 type findings struct {
-	requests int // for pages
-	refused  int // of them for what robots.txt, or a nofollow page, keeps from us
-	missed   int // pages that are allowed, and were not fetched
-	early    int // requests sooner after the one before than the host's pace
+	requests int // requests for pages
+	refused  int // of these, for pages that robots.txt or nofollow forbids
+	missed   int // allowed pages that were not fetched
+	early    int // requests that came sooner than the host's pace allows
 	ignored  int // requests that came before a Retry-After was over
-	robots   int // robots.txt fetches beyond the first of an origin
+	robots   int // origins of which robots.txt was fetched more than once
 	first    []string
 }
 
@@ -254,7 +253,7 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 		var start, last, retryAfter time.Time
 		for _, r := range log[s.origin] {
 			target := strings.TrimPrefix(r.URL, s.origin)
-			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // robots.txt keeps it, too
+			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // the pace holds for robots.txt too
 				f.note(&f.early, "%s: %s came after %v, the pace is 1s", s.name, r.URL, gap)
 			}
 			start = r.Time

@@ -23,15 +23,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// BenchmarkCrawl visits pages of sites on loopback, one by one or 20 at once,
-// and looks at their links. Three crawlers take random turns, so that a busy
-// machine is as busy for each, and each pays alike for the garbage of others.
-// The last two metrics are the throughput of an attached collector as a part of
-// a plain one's, by the medians.
+// BenchmarkCrawl visits pages of sites on loopback, one at a time or 20 at
+// once. It compares three crawlers: without a robots.txt check, with colly's
+// own check, and attached. They take turns in random order, so that other load
+// and garbage collection slow all of them alike.
 //
-// What colly's own check costs grows with a site's rules. Half of the real
-// robots.txt files have fewer than 12, nine tenths fewer than 69; "real" crawls
-// 100 sites with a file each out of the corpus.
+// The metrics of-unchecked and of-colly's-check divide the throughput of the
+// attached crawler by that of the other one. They compare medians.
+//
+// Colly's own check takes longer if a site has more rules. Half of the real
+// robots.txt files have fewer than 12 rules, and nine tenths have fewer than
+// 69. "real" crawls 100 sites, each with a real file.
 func BenchmarkCrawl(b *testing.B) {
 	for _, rules := range []int{12, 69} {
 		for _, atOnce := range []int{1, 20} {
@@ -43,7 +45,8 @@ func BenchmarkCrawl(b *testing.B) {
 	b.Run("rules=real/at-once=1", func(b *testing.B) { benchmarkCrawl(b, 1, realFiles(b, 100)...) })
 }
 
-// rulesLike is a robots.txt with so many rules, a third of them with wildcards.
+// rulesLike returns a robots.txt with this number of rules. A third of them
+// have wildcards.
 func rulesLike(rules int) string {
 	robots := "User-agent: *\n"
 	for i := range rules / 3 {
@@ -52,14 +55,14 @@ func rulesLike(rules int) string {
 	return robots
 }
 
-// realFiles are n files of the corpus in COURTESY_SHARED, from all over it.
+// realFiles returns n files, spread evenly over the corpus in COURTESY_SHARED.
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
 		b.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
 	}
 	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", "..", shared) // it is relative to the module's root
+		shared = filepath.Join("..", "..", shared) // COURTESY_SHARED is relative to the module's root
 	}
 	f, err := os.Open(filepath.Join(shared, "corpus", "corpus.tar.gz"))
 	if err != nil {
@@ -86,7 +89,7 @@ func realFiles(b *testing.B, n int) (files []string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if !strings.Contains(strings.ToLower(string(body)), "crawl-delay") { // it would be kept to
+		if !strings.Contains(strings.ToLower(string(body)), "crawl-delay") { // the attached crawler would obey a Crawl-delay and be slow
 			all = append(all, string(body))
 		}
 	}
@@ -98,9 +101,9 @@ func realFiles(b *testing.B, n int) (files []string) {
 
 const crawledPage = "/catalogue/garden/tools/item-4711.html?colour=green&size=large"
 
-// benchmarkCrawl crawls as many sites as there are files.
+// benchmarkCrawl crawls one site for each file in robots.
 func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
-	// 30 KB with a hundred links: about the median page of the web.
+	// About 30 KB with 100 links, like the median page of the web.
 	page := "<html><title>t</title><body>" +
 		strings.Repeat("<p>"+strings.Repeat("Some text of a page. ", 12)+"<a href=/elsewhere>link</a>\n", 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +143,7 @@ func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	visit := func(c *colly.Collector, site int) error {
 		return c.Visit(fmt.Sprintf("http://site-%d.example%s", site, crawledPage))
 	}
-	var sites []int // those that let all of them in
+	var sites []int // sites that let all three crawlers in
 	for site := range robots {
 		var errs [3]error
 		for range 100 / len(robots) {
@@ -173,7 +176,7 @@ func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	median := map[string]float64{}
 	for _, crawler := range crawlers {
 		if len(crawler.took) == 0 {
-			return // too short a run
+			return // the run was too short
 		}
 		slices.Sort(crawler.took)
 		median[crawler.name] = crawler.took[len(crawler.took)/2].Seconds()

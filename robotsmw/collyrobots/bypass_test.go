@@ -24,7 +24,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// ways are the ways to set what a collector sends by.
+// ways has the methods that change what a collector sends by.
 var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 	"SetProxy":      func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
 	"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
@@ -36,14 +36,15 @@ var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy
 	},
 }
 
-// Whoever sets a transport, a proxy or a client, and when: the disallowed page
-// is never sent, and the others go by what was set.
+// A disallowed page is never sent, whoever sets a transport, proxy or client,
+// and when. An allowed page goes by the transport that was set.
 func TestNothingIsSentPastTheGuard(t *testing.T) {
 	once := func(f func()) func(*colly.Request) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each returns the collector to visit with, of those attached.
+	// Each function arranges a call of set, and returns the collector that then
+	// visits the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -121,9 +122,8 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 	}
 }
 
-// A transport and a proxy that a bare clone sets in its own OnRequestHeaders,
-// after everything that the extension is asked at, but for the cookie jar,
-// which may be another by then.
+// If a bare clone sets a transport in OnRequestHeaders, only the extension's
+// cookie jar can still notice it. SetStorage and SetCookieJar replace that jar.
 func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, prepare := range map[string]func(*colly.Collector){
 		"the first jar": func(*colly.Collector) {},
@@ -150,10 +150,8 @@ func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	}
 }
 
-// The gap that the package doc tells of: colly reads its client right after
-// these handlers, and asks nothing in between that clones share, but for a
-// cookie jar. It is one request wide. If this fails because colly has changed,
-// the doc has to.
+// The package doc describes this gap. If this test fails because colly has
+// changed, the doc must change too.
 func TestTheGapInOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, set := range map[string]func(c *colly.Collector, other *robotstest.Internet){
 		"SetClient":                     func(c *colly.Collector, other *robotstest.Internet) { c.SetClient(&http.Client{Transport: other}) },
@@ -203,14 +201,14 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 	}
 }
 
-// Others wait for the one place of a LimitRule while the request that has it
-// sets a transport.
+// A request that has the only slot of a LimitRule sets a transport, while other
+// requests wait for the slot.
 func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	for way, set := range ways {
 		for _, kind := range []string{"collector", "bare clone"} {
 			web, other := shop(), shop()
 			proxy := newProxy(t, other)
-			var wait sync.WaitGroup // for the others
+			var wait sync.WaitGroup // counts the later requests until each is granted or refused
 			arrived := make(chan struct{})
 			web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/robots.txt" {
@@ -254,8 +252,8 @@ func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	}
 }
 
-// What cannot be put under the extension is refused, with an error that says
-// what to write, and one warning.
+// A transport that hides addresses is refused with an error that says what to
+// write. One warning is logged.
 func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
 	for name, refused := range map[string]func(*colly.Collector){
@@ -276,7 +274,8 @@ func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 		if ext.Active() || strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), "DialControl") {
 			t.Errorf("%s: active %v, the log has\n%s", name, ext.Active(), &log)
 		}
-		// A proxy dials as the collector does, so it is fine.
+		// SetProxy sets a transport that has no dial function. The extension
+		// can give it one.
 		c.SetProxy("http://127.0.0.1:1")
 		if err := c.Visit("http://shop.example/"); !ext.Active() || err == nil || errors.Is(err, collyrobots.ErrBypassed) ||
 			!strings.Contains(err.Error(), "is not a public address") {
@@ -299,7 +298,6 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 	}
 }
 
-// The client of a program's own may be in use elsewhere.
 func TestTheUsersClientIsNotChanged(t *testing.T) {
 	web := shop()
 	users := &http.Client{Transport: web, Timeout: time.Minute}
@@ -340,7 +338,7 @@ func TestTheUsersClientIsNotChanged(t *testing.T) {
 	}
 }
 
-// The user may still change a client after setting it on the collector.
+// A transport that the user sets on the client after Attach takes effect.
 func TestTheUsersClientChangesLater(t *testing.T) {
 	web, other := shop(), shop()
 	users := &http.Client{Transport: web}

@@ -14,12 +14,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A page that came by redirects is kept under its first URL. It is judged by
-// each URL on the way.
+// Colly caches a redirected page under its first URL. The extension checks each
+// URL on the way.
 func TestCachedRedirectIsJudgedByItsWholeChain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		disallow map[string]string // host → rule, set after the page was cached
+		disallow map[string]string // host → rule; set after the page was cached
 		served   bool
 	}{
 		{"nothing has changed", nil, true},
@@ -77,7 +77,8 @@ func TestCachedRedirectIsJudgedByItsWholeChain(t *testing.T) {
 	}
 }
 
-// A page that was cached before has no chain. It is judged by its first URL.
+// A page that was cached before Attach has no chain, so only its first URL is
+// checked.
 func TestCachedRedirectWithoutItsChain(t *testing.T) {
 	dir := t.TempDir()
 	web := shop()

@@ -20,7 +20,7 @@ type chains struct {
 	dirs []string
 }
 
-// in notes that a collector caches in dir.
+// in notes that dir is the cache directory of a collector.
 func (s *chains) in(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,8 +29,8 @@ func (s *chains) in(dir string) {
 	}
 }
 
-// note stores the URLs that led to req, which is a redirect. If it cannot write
-// them, the page is later judged by its first URL alone.
+// note stores the redirect targets that led to req, and req's own URL. If it
+// cannot write them, the page is later judged by its first URL alone.
 func (s *chains) note(req *http.Request) {
 	s.mu.Lock()
 	dirs := s.dirs
@@ -60,9 +60,8 @@ func (s *chains) note(req *http.Request) {
 	}
 }
 
-// of returns the redirect targets that led to the page that colly has cached
-// under the URL first, in order. dir is colly's cache directory. It returns nil
-// if none are stored.
+// of returns the redirect targets of a page that colly has cached in dir under
+// the URL first. They are in order. It returns nil if none are stored.
 func (s *chains) of(dir string, first *url.URL) (way []*url.URL) {
 	text, err := os.ReadFile(chainFile(dir, first))
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler that clones its collector for each page keeps nothing of them.
 func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has memory of its own")
@@ -38,7 +37,7 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	}
 	inUse := func() int64 {
 		var m runtime.MemStats
-		for range 5 { // cleanups run after a collection
+		for range 5 { // cleanups run some time after a collection
 			runtime.GC()
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -52,14 +51,14 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	if each := (inUse() - before) / clones; each >= 200 {
 		t.Errorf("each clone leaves %d bytes behind", each)
 	}
-	ext.Wait() // for those that are left, and with c in use
+	ext.Wait()
 	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		t.Error(err)
 	}
 }
 
-// Collectors without a Limiter share one; with Limiters of their own they do
-// not.
+// Collectors without a Limiter share one. Collectors with different Limiters do
+// not share a pace.
 func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,12 +85,12 @@ func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 				t.Error(err)
 			}
 			took := time.Since(start)
-			if own && took != 3*time.Second { // robots.txt at 0 s, pages at 1, 2 and 3 s, twice
+			if own && took != 3*time.Second { // each collector: robots.txt at 0 s, pages at 1, 2 and 3 s
 				t.Errorf("with Limiters of their own: %v", took)
 			}
 			if !own {
 				wantPace(t, web, "a.example", time.Second)
-				if took != 7*time.Second { // two robots.txt, six pages
+				if took != 7*time.Second { // two requests for robots.txt and six pages: seven intervals
 					t.Errorf("without a Limiter: %v", took)
 				}
 			}
@@ -99,7 +98,8 @@ func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 	}
 }
 
-// The same outside of a bubble, where transports do not matter.
+// Outside a synctest bubble, collectors share a Limiter even if their
+// transports differ.
 func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 	var came [2]time.Time
 	n := 0

@@ -11,29 +11,30 @@ import (
 type Counts struct {
 	Fetched      int64 // requests sent and answered, with redirect hops but without robots.txt
 	Disallowed   int64 // requests that a rule refused
-	Unreachable  int64 // requests refused because robots.txt could not be had
+	Unreachable  int64 // requests refused because robots.txt was unreachable
 	NoIndex      int64 // pages that say noindex
 	NoFollow     int64 // pages that say nofollow
-	LinksRefused int64 // links of nofollow pages or with rel=nofollow that were refused
+	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
 	RelNoFollow  int64 // rel=nofollow links on the pages; 0 without ObeyRelNoFollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 
-	// GivenUp are requests that were not repeated after a 429 or 503: there
-	// were more of these than RetryThrottled allows, MaxRequests was reached,
-	// or the request's body cannot be sent twice.
+	// GivenUp are requests that were not repeated although RetryThrottled or
+	// PutBack was set. They were answered 429 or 503 more often than
+	// RetryThrottled allows, MaxRequests was reached, or their body cannot be
+	// sent twice.
 	GivenUp int64
 
 	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no answer, and not because of robots.txt: because of
-	// the network, a timeout, the end of the Context, or a
-	// *politeness.DelayError. A request that a Retry fetched is not lost.
+	// requests that got no answer for a reason other than robots.txt: the
+	// network, a timeout, the end of the Context, or a *politeness.DelayError.
+	// A request is not lost if a Retry fetched it.
 	Pages, Lost int64
 
-	// Waited adds up how long requests have waited before they were sent: for
-	// their host's pace, its robots.txt and LimitRules. Two requests that wait
-	// for the same second count two seconds. LongestWait is the longest wait of
-	// a request.
+	// Waited adds up how long requests waited before they were sent: for their
+	// host's pace, its robots.txt and LimitRules. Two requests that wait for
+	// the same second count two seconds. LongestWait is the longest wait of a
+	// request.
 	Waited, LongestWait time.Duration
 }
 

@@ -35,7 +35,7 @@
 //	})                               }
 //	c.SetRequestTimeout(d)           nothing, or Options.AttemptTimeout: d
 //	sleeping in OnError after a 429  Extension.RetryThrottled = 3
-//	looking for <meta name=robots>   Extension.Indexable, or nothing: nofollow is obeyed without a word
+//	looking for <meta name=robots>   Extension.Indexable, or nothing: nofollow is obeyed anyway
 //	c.Visit(e.Request.AbsoluteURL(…  c.Visit(ext.AbsoluteURL(e.Request, …
 //
 // # What is set after Attach
@@ -66,12 +66,13 @@
 // again. Add the clone, or set the client anywhere else. SetProxy, SetProxyFunc
 // and WithTransport have the gap only if the client has no cookie jar (after
 // DisableCookies, or if the client was set without one), because the extension
-// notices them when the jar is asked. It cannot close the rest: colly reads its
-// client right after these handlers, and calls nothing in between that clones
-// share. The extension could give the collector a Context that has ended and
-// replace it in the guard: net/http would then stop such a request. But that
-// would also stop whatever handlers use the Context for, transports other than
-// net/http's do not look at it, and a clone may have a Context of its own.
+// notices them when the jar is asked. The extension cannot close the rest of
+// the gap: colly reads its client right after these handlers, and calls nothing
+// in between that clones share. The extension could give the collector a
+// Context that has ended and replace it in the guard: net/http would then stop
+// such a request. But handlers that use the Context would then stop too.
+// Transports other than net/http's do not look at the Context. And a clone may
+// have a Context of its own.
 //
 // If one goroutine sets something while others have requests under way, it
 // races with them, as in plain colly. A request that starts at that moment may
@@ -138,17 +139,17 @@
 // affects neither siblings nor later pages, and values in Request.Ctx stay
 // where they were. Extension.Directives tells which pages say nofollow.
 //
-// This works for what is visited from the page: by Request.Visit, Post, New and
-// all else that passes its Ctx on. It does not work for
-// c.Visit(e.Request.AbsoluteURL(link)), nor for a URL from a queue, because
-// colly does not know from which page these come. When the extension sees such
-// a request, colly has already marked its URL as visited. Refusing it would
-// lose the URL for other pages that link to it. There, write
+// This works for requests that are made from the page: by Request.Visit, Post,
+// New and all other methods that pass the page's Ctx on. It does not work for
+// c.Visit(e.Request.AbsoluteURL(link)) or for a URL from a queue, because colly
+// does not know from which page these come. When the extension sees such a
+// request, colly has already marked its URL as visited. If the extension
+// refused it, other pages that link to the URL could not visit it. There, write
 // ext.AbsoluteURL(e.Request, link), which is "" for a link that must not be
 // followed, or Extension.Follow(e). OnResponse handlers that were registered
 // before Attach run before the extension has looked at the page's HTML.
 //
-// To some, rel="nofollow" on a link is a hint about ranking; to others, it is a
+// Some take rel="nofollow" on a link for a hint about ranking, others for a
 // wish. Extension.ObeyRelNoFollow decides.
 //
 // noindex does not concern links. Extension.Indexable tells, in OnResponse or
@@ -164,6 +165,7 @@
 // repeat nothing. A price, a licence or legal reasons are final: do not Retry.
 //
 // # Pace
+//
 // Without Options.Limiter each host gets one request a second and one at a
 // time, and its Crawl-delay, 429, 503 and Retry-After are obeyed. Each host has
 // its own pace, so an asynchronous collector crawls a thousand hosts at once.
@@ -172,19 +174,11 @@
 // share a pace: give them the same Limiter, or add one collector to the
 // Extension of the other with Extension.Add.
 //
-// Without Options.Limiter each host is asked for one thing a second and one at
-// a time, and its Crawl-delay, 429, 503 and Retry-After are obeyed. Each host
-// has its own pace, so an asynchronous collector crawls a thousand hosts at
-// once. All collectors of the process that are attached without a Limiter share
-// one, so that a host has one pace among them. Those with Limiters of their own
-// do not: give them the same Limiter, or put one collector's Extension on the
-// other with Extension.Add.
-//
-// A handler in OnResponseHeaders or for redirects may visit another page of the
-// same host, while it holds the host's slot itself. It gets that page at the
-// host's pace: the extension reads the body that colly has not read yet into
-// memory, up to 16 MiB, and so frees the slot. If the body is longer, the page
-// comes when the attempt's time is over.
+// An OnResponseHeaders or redirect handler may visit another page of the same
+// host, although its own request still has the host's slot. The handler gets
+// that page at the host's pace: the extension reads the body that colly has not
+// read yet into memory, up to 16 MiB, and so frees the slot. If the body is
+// longer, the page comes when the attempt's time is over.
 //
 // In a queue with few threads, a request that waits for its host holds a
 // thread, and one slow host can hold all of them. To avoid that, let the
@@ -203,7 +197,7 @@
 // host. Limiter.GlobalConcurrency bounds them. They are submitted with
 // Request.Retry, because colly would take a URL that is added to the queue
 // again for visited. So they count for MaxRequests again. OnError is called
-// each time. When the collector's Context ends, they fail at once.
+// each time. When the collector's Context ends, these requests fail at once.
 //
 // RetryThrottled repeats pages that answer 429 or 503 when their Retry-After is
 // over. OnError is called each time. With PutBack a repeat holds no thread

@@ -20,9 +20,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// One line on a crawler that already runs.
+// Attach is the only line to add to a crawler that already runs.
 func ExampleAttach() {
-	var web robotstest.Internet // in place of the real one
+	var web robotstest.Internet // a fake internet
 	web.Handle("shop.example", robotstest.Site{
 		"/robots.txt": "User-agent: *\nDisallow: /cart",
 		"/":           "<a href=/cart>cart</a> <a href=/shoes>shoes</a>",
@@ -52,10 +52,9 @@ func ExampleAttach() {
 	// fetched 2, disallowed 1
 }
 
-// Proxies are rotated as colly does it. It does not matter whether that is set
-// up before Attach or after.
+// Colly's proxy switchers work, whether they are set before Attach or after.
 func ExampleAttach_proxies() {
-	var seen [2]atomic.Int32 // by each proxy
+	var seen [2]atomic.Int32 // requests that each proxy got
 	var proxies [2]*httptest.Server
 	for i := range proxies {
 		proxies[i] = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +98,8 @@ func ExampleAttach_proxies() {
 	// after 2 2 true
 }
 
-// The one word to change in a crawler that calls Collector.Visit.
+// In a crawler that calls Collector.Visit, replace Request.AbsoluteURL with
+// Extension.AbsoluteURL.
 func ExampleExtension_AbsoluteURL() {
 	var web robotstest.Internet
 	web.Handle("blog.example", robotstest.Site{
@@ -137,7 +137,7 @@ func ExampleExtension_OnBlocked() {
 	// Output: GET /cart/7: Disallow: /cart, line 2 of http://shop.example/robots.txt
 }
 
-// Follow is for programs that want to know why a link is not followed.
+// Follow says why a link is not followed.
 func ExampleExtension_Follow() {
 	var web robotstest.Internet
 	web.Handle("blog.example", robotstest.Site{
@@ -183,8 +183,7 @@ func ExampleExtension_Indexable() {
 	// /cats true
 }
 
-// Callbacks of colly do not survive Clone; what the extension does in callbacks
-// comes back with Add.
+// Clone drops callbacks. Add restores what the extension does in them.
 func ExampleExtension_Add() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -197,7 +196,7 @@ func ExampleExtension_Add() {
 		fmt.Println(err)
 		return
 	}
-	detail := list.Clone() // obeys robots.txt already
+	detail := list.Clone() // detail already obeys robots.txt
 	if err := ext.Add(detail); err != nil {
 		fmt.Println(err)
 		return
@@ -210,7 +209,7 @@ func ExampleExtension_Add() {
 	// Get "http://shop.example/cart": robotsmw: disallowed: http://shop.example/cart (rule "Disallow: /cart", line 2 of http://shop.example/robots.txt)
 }
 
-// A URL that is refused stays unvisited.
+// Extension.Visit leaves a refused URL unvisited.
 func ExampleExtension_Visit() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart"})
@@ -226,8 +225,7 @@ func ExampleExtension_Visit() {
 	// Output: true false
 }
 
-// One thread, and a host that is slow: with PutBack the others need not wait
-// for it.
+// With PutBack, a slow host does not hold the queue's only thread.
 func ExampleExtension_Wait() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 0.2", "/1": "<p>", "/2": "<p>"})
@@ -286,16 +284,15 @@ func ExampleExtension_Links() {
 	// http://blog.example/login true
 }
 
-// What is set after Attach becomes what the extension sends by. It cannot be
-// where Options.RefuseAddress is to see each address and the transport dials by
-// itself; then nothing is sent any more.
+// Active returns false after a transport was set that hides addresses from
+// Options.RefuseAddress. No request is sent then.
 func ExampleExtension_Active() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
 		UserAgent:     agent,
 		RefuseAddress: robotsmw.PublicOnly,
 		Limiter:       unpaced(),
-		Logger:        slog.New(slog.DiscardHandler), // it would be told, once
+		Logger:        slog.New(slog.DiscardHandler), // otherwise one warning is logged
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -309,7 +306,7 @@ func ExampleExtension_Active() {
 	// false true
 }
 
-// A page that asks to be left alone for a moment is fetched when that is over.
+// RetryThrottled repeats a page that answered 429, after the host's back-off.
 func ExampleExtension_Counts() {
 	var web robotstest.Internet
 	var asked atomic.Int32

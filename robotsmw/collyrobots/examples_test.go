@@ -19,14 +19,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Programs such as colly ships as its examples, over real sockets: each runs
-// without the extension and with the one line added, and does the same. Then
-// robots.txt says no to one path, and that alone changes.
+// These programs are like colly's own examples, and use real sockets. With the
+// extension, each must do the same as without. Then robots.txt disallows one
+// path, and only the output for that path may be missing.
 
 type program struct {
 	options func(site *url.URL) []colly.CollectorOption
 	run     func(c *colly.Collector, site string, say func(format string, args ...any))
-	without []string // what is no longer said when /private is disallowed
+	without []string // lines that are missing when /private is disallowed
 }
 
 var programs = map[string]program{
@@ -159,7 +159,7 @@ var programs = map[string]program{
 	},
 }
 
-// loopback serves a small site of real sockets.
+// loopback serves a small site on a real socket.
 func loopback(t testing.TB, robots string) (site string, base *http.Transport) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, robots) })

@@ -8,9 +8,9 @@ import (
 )
 
 // Visit is like Collector.Visit for the collector that Attach was given, but
-// asks robots.txt first. A URL that is refused stays unvisited, so it can be
-// visited later if robots.txt changes, and it does not count for MaxRequests.
-// Visit may have to wait for robots.txt, on asynchronous collectors too.
+// asks robots.txt first. A refused URL stays unvisited and does not count for
+// MaxRequests. It can be visited later if robots.txt changes. Visit may have to
+// wait for robots.txt, on asynchronous collectors too.
 func (x *Extension) Visit(URL string) error {
 	c := x.first
 	if err := x.ask(c, URL); err != nil {
@@ -19,10 +19,10 @@ func (x *Extension) Visit(URL string) error {
 	return c.Visit(URL)
 }
 
-// NoFollowError is what Follow returns for a link that may not be followed. The
+// NoFollowError is the error of Follow for a link that may not be followed. The
 // link's URL stays unvisited.
 type NoFollowError struct {
-	URL  string // of the link, absolute
+	URL  string // the link's absolute URL
 	Page string // the URL of the page that has the link
 	Rel  bool   // whether the link says nofollow; false: the page does
 }
@@ -34,10 +34,11 @@ func (e *NoFollowError) Error() string {
 	return fmt.Sprintf("collyrobots: the page %s says nofollow, so its link to %s is not followed", e.Page, e.URL)
 }
 
-// Follow visits the href of an element as Request.Visit does. But if the page
-// says nofollow or, with ObeyRelNoFollow, the element does, the error is a
-// *NoFollowError. If robots.txt refuses the URL, the error is the one that
-// Extension.Visit returns for it. In all these cases the URL stays unvisited.
+// Follow visits the href of an element, like Request.Visit. If the page says
+// nofollow, Follow returns a *NoFollowError. With ObeyRelNoFollow, it does so
+// for an element with rel="nofollow" too. If robots.txt refuses the URL, Follow
+// returns the error that Extension.Visit returns for it. In all these cases the
+// URL stays unvisited.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {
@@ -58,15 +59,15 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 	return e.Request.Visit(target)
 }
 
-// AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that is not
-// to be followed: if the page says nofollow or, with ObeyRelNoFollow, if all
-// its links to that URL have rel="nofollow". Collector.Visit and colly's queue
-// refuse "". So a crawler that does not call Request.Visit has only this to
-// change:
+// AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that must not
+// be followed. That is any link if the page says nofollow. With
+// ObeyRelNoFollow, it is also a link to a URL if all the page's links to that
+// URL have rel="nofollow". Collector.Visit and colly's queue refuse "". So a
+// crawler that does not call Request.Visit needs only this change:
 //
-//	c.Visit(e.Request.AbsoluteURL(href))  // before
-//	c.Visit(ext.AbsoluteURL(e.Request, href))
-//	q.AddURL(ext.AbsoluteURL(e.Request, href))
+//	c.Visit(e.Request.AbsoluteURL(href))        // before
+//	c.Visit(ext.AbsoluteURL(e.Request, href))   // after
+//	q.AddURL(ext.AbsoluteURL(e.Request, href))  // after, with a queue
 func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
 	target := page.AbsoluteURL(href)
 	if k := x.marks.ofPage(page); target != "" && k != nil && (k.noFollow.Load() || k.saysRel(target)) {

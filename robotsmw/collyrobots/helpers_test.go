@@ -24,11 +24,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// unpaced is for tests that are not about pace.
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
-// plain is a collector as it is without the extension, its own robots.txt check
-// switched on.
+// plain returns a collector without the extension, with colly's own robots.txt
+// check on.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -36,7 +35,7 @@ func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Co
 	return c
 }
 
-// polite is a collector with the one line added. It does not pace.
+// polite returns an attached collector that is not paced.
 func polite(t testing.TB, web *robotstest.Internet, options ...colly.CollectorOption) (*colly.Collector, *collyrobots.Extension) {
 	t.Helper()
 	c := colly.NewCollector(options...)
@@ -57,8 +56,8 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 	return ext
 }
 
-// asked is what the servers were asked for, "METHOD URL", without robots.txt,
-// in order.
+// asked returns the requests that the servers got, in order, as "METHOD URL".
+// It leaves out robots.txt.
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {
@@ -76,7 +75,7 @@ func wantAsked(t *testing.T, web *robotstest.Internet, want ...string) {
 	}
 }
 
-// notes collects lines from callbacks of any goroutine.
+// notes collects lines from callbacks that may run at the same time.
 type notes struct {
 	mu   sync.Mutex
 	list []string
@@ -94,7 +93,7 @@ func (n *notes) sorted() []string {
 	return slices.Sorted(slices.Values(n.list))
 }
 
-// newProxy is the address of an HTTP proxy that leads to web.
+// newProxy starts an HTTP proxy that leads to web, and returns its URL.
 func newProxy(t testing.TB, web *robotstest.Internet) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +112,8 @@ func newProxy(t testing.TB, web *robotstest.Internet) string {
 	return server.URL
 }
 
-// withRobotsAnd answers everything but robots.txt, of which there is none, with
-// this header and body.
+// withRobotsAnd has no robots.txt, and answers all other paths with header and
+// body.
 func withRobotsAnd(header map[string]string, body string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", http.NotFoundHandler())
@@ -122,7 +121,7 @@ func withRobotsAnd(header map[string]string, body string) http.Handler {
 		for name, value := range header {
 			w.Header().Set(name, value)
 			if value == "" {
-				w.Header()[name] = nil // else net/http guesses it
+				w.Header()[name] = nil // so that net/http does not add a Content-Type
 			}
 		}
 		io.WriteString(w, body)

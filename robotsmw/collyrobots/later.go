@@ -14,8 +14,8 @@ import (
 )
 
 // later keeps requests that were put back until their host is due. Each host
-// has a line of requests, and only the first of a line goes at a time. So many
-// requests for one slow host cost no more than one.
+// has a line of requests, and only the first of a line goes at a time.
+// Therefore, many requests to a slow host cost no more than one.
 type later struct {
 	mu     sync.Mutex
 	hosts  map[string]*line
@@ -75,15 +75,15 @@ func (m *member) throttled(r *colly.Response) {
 	}
 }
 
-// repeat submits a request again. Errors of this attempt come to OnError,
-// except those with which colly does not try at all.
+// repeat submits a request again. OnError gets the errors of this attempt,
+// except those with which colly refuses to make it.
 func (m *member) repeat(r *colly.Request) {
 	switch err := r.Retry(); {
 	case errors.Is(err, colly.ErrMaxRequests), errors.Is(err, colly.ErrRetryBodyUnseekable):
 		m.count.givenUp.Add(1)
 	case err == nil && m.c.CheckHead && !m.c.Async && r.Method == http.MethodHead:
-		// The Visit that sent this HEAD before its GET has returned without
-		// sending the GET.
+		// The Visit that sent this HEAD has already returned, without sending
+		// the GET.
 		page := *r
 		page.Method = http.MethodGet
 		page.Do()
@@ -91,9 +91,9 @@ func (m *member) repeat(r *colly.Request) {
 }
 
 // park puts a request into its host's line. On an asynchronous collector, where
-// the request has a goroutine of its own, park waits until it is the request's
-// turn. So Collector.Wait waits for it too. On a synchronous collector park
-// returns at once, because the caller has other work.
+// the request has a goroutine of its own, park waits for the request's turn. So
+// Collector.Wait waits for it too. On a synchronous collector park returns at
+// once, because the caller has other work.
 func (m *member) park(r *colly.Request, until time.Time) {
 	p := &parked{url: r.URL, until: until}
 	if m.c.Async {
@@ -185,8 +185,8 @@ func (l *later) next(host string, limiter *politeness.Limiter) {
 	ln.timer.Reset(settle)
 }
 
-// first returns the first request in a line, after dropping those that have
-// already gone. If none is left, it deletes the line and returns nil.
+// first returns the first request in a line, after dropping requests that have
+// already gone. If none is left, first deletes the line and returns nil.
 func (l *later) first(host string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// neverWait is a Limiter for queues: what is not due is put back.
+// neverWait returns a Limiter that refuses a request to a host that is not due.
 func neverWait(delay time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: delay, MaxWait: -1}
 }
@@ -35,7 +35,7 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 20"))
-		for i := range slowPages { // first, so that they are what the threads meet
+		for i := range slowPages { // added first, so that both threads of the queue get them
 			q.AddURL(fmt.Sprintf("http://slow.example/%d", i))
 		}
 		for i := range hosts {
@@ -80,7 +80,8 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 		if others > 3*time.Second {
 			t.Errorf("the other hosts were done after %v", others)
 		}
-		// Four intervals between five pages, after robots.txt's own second.
+		// robots.txt at 0 s, the first page at 1 s, then four intervals of 20
+		// s.
 		if all > 82*time.Second {
 			t.Errorf("the slow host was done after %v", all)
 		}
@@ -88,7 +89,7 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 	})
 }
 
-// wantPace checks the starts of the pages of a host.
+// wantPace checks that the pages of a host started at least interval apart.
 func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time.Duration) {
 	t.Helper()
 	var last time.Time
@@ -182,7 +183,8 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// busy answers n times 429 or 503 with Retry-After, then fetches.
+// busy answers each path n times with status and Retry-After, and then with a
+// page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -250,7 +252,7 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 		told := 0
 		c.OnError(func(*colly.Response, error) { told++ })
 		c.Visit("http://busy.example/page")
-		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // never repeated
+		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // a POST is never repeated
 		if got := asked(web); len(got) != 5 || told != 5 {
 			t.Errorf("asked for %v, told %d times", got, told)
 		}
@@ -289,7 +291,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 				c.Visit(fmt.Sprintf("http://%s/%d", host, page))
 			}
 		}
-		c.Wait() // a deadlock would fail the test
+		c.Wait() // synctest reports a deadlock
 		if got := len(asked(web)); got != 20 {
 			t.Errorf("%d pages were fetched", got)
 		}
@@ -313,8 +315,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// The slowest hosts decide: robots.txt, and three intervals of 9 s
-		// between four pages.
+		// The slowest hosts decide: a second after robots.txt, then three
+		// intervals of 9 s.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -355,7 +357,7 @@ func TestWhatCannotBePutBackIsCounted(t *testing.T) {
 func TestVisitOfAHostThatIsNotDueIsPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
-		web.Handle("a.example", robotsText("")) // two origins, of one host
+		web.Handle("a.example", robotsText("")) // http and https: two origins on one host
 		c := colly.NewCollector()
 		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(0)})
 		ext.PutBack = true
@@ -372,7 +374,7 @@ func TestCheckHeadIsFollowedByItsGet(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		for _, putBack := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				web := busy(http.StatusServiceUnavailable, 1, "5") // the HEAD, or a GET that overtakes it
+				web := busy(http.StatusServiceUnavailable, 1, "5") // the first request gets 503: the HEAD, or a GET that overtakes it
 				c := colly.NewCollector(colly.CheckHead(), colly.Async(async))
 				limiter := new(politeness.Limiter)
 				if putBack {

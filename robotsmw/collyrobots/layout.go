@@ -58,18 +58,18 @@ func headerCallbacks(c *colly.Collector) int {
 	return len(*(*[]colly.RequestCallback)(unsafe.Add(unsafe.Pointer(c), inside.headerCallbacks)))
 }
 
-// A gate is the first LimitRule of a backend. So each request of each of its
-// collectors passes it, before colly looks at the other LimitRules and reads
-// the client.
+// A gate is the first LimitRule of a backend. Each request of the backend's
+// collectors passes the gate before colly looks at the other LimitRules and
+// reads the client.
 type gate struct {
 	keeper keeper
 	rules  *[]*colly.LimitRule
 	own    *colly.LimitRule
 }
 
-// A keeper is asked at a gate, with a request's domain and the user's
-// LimitRules. If it returns true, colly obeys none of these rules. The keeper
-// must have widened the gate before that.
+// A keeper decides at a gate. pass gets a request's domain and the user's
+// LimitRules. If pass returns true, colly obeys none of these rules. Before it
+// first returns true, pass must widen the gate.
 type keeper interface {
 	pass(g *gate, domain string, rules []*colly.LimitRule) bool
 }
@@ -95,8 +95,8 @@ func keeperOf(b backend) keeper {
 	return nil
 }
 
-// glob returns the field of the gate's rule that colly asks whether the rule
-// matches.
+// glob returns the field for the matcher of the gate's rule. Colly asks the
+// matcher whether the rule applies to a request.
 func (g *gate) glob() reflect.Value {
 	return reflect.NewAt(inside.globType, unsafe.Add(unsafe.Pointer(g.own), inside.glob)).Elem()
 }
@@ -108,8 +108,7 @@ func (g *gate) Match(domain string) bool {
 }
 
 // room is how many requests may pass a gate at the same time if there are
-// LimitRules. Each takes one byte of memory, which is touched when first
-// needed.
+// LimitRules. Each takes one byte of memory.
 const room = 1 << 18
 
 // widen makes room at the gate. Only one goroutine may call it at a time.
@@ -120,7 +119,7 @@ func (g *gate) widen() {
 	}
 }
 
-// inside says where colly has its fields. It is set by known.
+// inside says where colly has its fields. known sets it.
 var inside fields
 
 type fields struct {
@@ -140,8 +139,8 @@ var known = sync.OnceValue(func() error {
 	return unknown(err)
 })
 
-// unknown returns an error that says what to write if Attach cannot work
-// because of err. It returns nil if err is nil.
+// unknown wraps err in an error that says what to write instead of Attach. It
+// returns nil if err is nil.
 func unknown(err error) error {
 	if err != nil {
 		return fmt.Errorf("collyrobots: Attach does not know this version of colly, so it could not keep what is set later from "+

@@ -14,17 +14,17 @@ import (
 
 // limits are the LimitRules of a backend, which the extension obeys in place of
 // colly. In colly, a request has its rule's slot while it waits for its host's
-// pace. So eight slots would soon be full of requests for one host. Here it
-// gets the slot when it may be sent. The slot is free again when the body has
-// been read and the rule's delay is over.
+// pace. So eight slots would soon be full of requests for one host. Here a
+// request gets the slot when it may be sent. The slot is free again when the
+// body has been read and the rule's delay is over.
 type limits struct {
 	mu    sync.Mutex
 	rules []*colly.LimitRule
 	slots map[*colly.LimitRule]chan struct{}
 }
 
-// learn stores the user's rules. It may be called while a rule is being added
-// with Limit.
+// learn stores the user's rules. It does not look at them, because Limit may
+// not have initialized the last one yet.
 func (l *limits) learn(rules []*colly.LimitRule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

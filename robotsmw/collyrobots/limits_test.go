@@ -20,8 +20,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A LimitRule that a crawler keeps does not hold up hosts that have nothing to
-// do with each other: requests that wait for their host are not counted.
+// Requests that wait for their host hold no slot of a LimitRule, so the rule
+// does not slow other hosts.
 func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
 	const hosts, pages = 12, 20
 	crawl := func(t *testing.T, rule *colly.LimitRule, when string) time.Duration {
@@ -62,7 +62,8 @@ func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
 	})
 }
 
-// What a LimitRule says is kept to: so many at once, and the delay after each.
+// The extension obeys a LimitRule: its Parallelism, and the delay after each
+// request.
 func TestLimitRuleIsObeyed(t *testing.T) {
 	for _, rule := range []colly.LimitRule{
 		{DomainGlob: "*", Parallelism: 1}, {DomainGlob: "*", Parallelism: 3}, {DomainRegexp: "example", Parallelism: 2},
@@ -99,7 +100,7 @@ func TestLimitRuleIsObeyed(t *testing.T) {
 			c.Wait()
 			places := max(rule.Parallelism, 1)
 			want := pages / time.Duration(places) * (4*time.Second + rule.Delay)
-			took := time.Since(start) + rule.Delay // the last one's is nobody's
+			took := time.Since(start) + rule.Delay // nobody waits for the delay after the last page
 			if got := len(asked(web)); got != pages {
 				t.Errorf("%+v: %d pages were fetched", rule, got)
 			}
@@ -117,8 +118,8 @@ func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
 	}
 }
 
-// A timeout is the server's, not the rule's; and who waits for a rule hears of
-// the end of the Context.
+// The timeout does not count the wait for a LimitRule. Requests that wait for a
+// rule fail when the Context ends.
 func TestTimeoutsUnderALimitRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

@@ -29,7 +29,7 @@ type mark struct {
 	depth       int // before noFollow moved the page to MaxDepth
 	noFollow    atomic.Bool
 	rel         atomic.Pointer[map[string]bool] // under ObeyRelNoFollow, URLs to which all links have rel=nofollow
-	tries       atomic.Int32                    // how many times it was answered 429 or 503
+	tries       atomic.Int32                    // how many times the page was answered 429 or 503
 }
 
 func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
@@ -92,7 +92,7 @@ func (m *member) noFollow(page *colly.Response) {
 	k.noFollow.Store(true)
 	page.Ctx = page.Request.Ctx
 	page.Request.Depth = m.c.MaxDepth
-	if m.c.MaxDepth == 0 { // reset after Attach
+	if m.c.MaxDepth == 0 { // the program set it to 0 after Attach
 		page.Request.Depth = anyDepth
 	}
 }
@@ -101,14 +101,14 @@ func (m *member) noFollow(page *colly.Response) {
 // nofollow page in a way that ignores the depth, or for a rel=nofollow link.
 func (m *member) refuseChild(r *colly.Request, k *mark) {
 	switch {
-	case k.is(r): // the page itself again, which may say something else this time
+	case k.is(r): // the same page again, which may say something else this time
 		r.Depth = k.depth
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.noFollow.Load() || k.relNoFollow(r):
 		m.count.linksRefused.Add(1)
 		r.Abort()
-	default: // it may go; it gets its own mark, so that k does not concern its links
+	default: // allowed; with a mark of its own, k does not concern its links
 		m.marks.put(r)
 	}
 }

@@ -18,7 +18,8 @@ import (
 
 func follow(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) }
 
-// nofollowSite says nofollow on /closed by meta, and on /header by header.
+// nofollowSite has two pages that say nofollow: /closed in a meta, and /header
+// in its header.
 func nofollowSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -51,7 +52,7 @@ func TestNoFollow(t *testing.T) {
 			web := nofollowSite()
 			c := colly.NewCollector(colly.Async(async))
 			var links notes
-			c.OnHTML("a[href]", func(e *colly.HTMLElement) { // set up before Attach
+			c.OnHTML("a[href]", func(e *colly.HTMLElement) { // registered before Attach
 				if err := e.Request.Visit(e.Attr("href")); errors.Is(err, colly.ErrMaxDepth) {
 					links.add(e.Text)
 				}
@@ -110,8 +111,7 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 			t.Errorf("%s: the value put before the crawl is %q", path, seen[path])
 		}
 	}
-	// Colly hands one Ctx down through the whole crawl: what was put on the
-	// nofollow page is in it too.
+	// The nofollow page has a Ctx of its own, which shares its values with ctx.
 	if got := ctx.Get("found on /closed"); got != "5" {
 		t.Errorf("the nofollow page put %q", got)
 	}
@@ -185,7 +185,7 @@ func TestMarksOfPagesGoWithThem(t *testing.T) {
 	for range 100 {
 		c.Visit("http://site.example/closed")
 	}
-	for range 1000 { // until the cleanups, which run on a goroutine of the runtime's, have run
+	for range 1000 { // the runtime runs cleanups on its own goroutine, some time after GC
 		if runtime.GC(); collyrobots.Marks(ext) == 0 {
 			return
 		}
@@ -267,7 +267,7 @@ func TestRelNoFollowThroughVisit(t *testing.T) {
 				"/open": `<a href=/more>5</a>`, "/dir/login": "<p>", "/twice": "<p>", "/more": "<p>",
 			})
 			c := colly.NewCollector(colly.Async(async))
-			c.OnHTML("a[href]", follow) // before Attach
+			c.OnHTML("a[href]", follow) // registered before Attach
 			ext := attachUnpaced(t, c, web)
 			ext.ObeyRelNoFollow = obey
 			c.Visit("http://site.example/")
@@ -336,8 +336,8 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 	wantAsked(t, web, "GET http://site.example/", "GET http://site.example/open", "GET http://site.example/deep")
 }
 
-// Crawlers that call Collector.Visit or a queue, to which a link is a URL from
-// nowhere, change one word.
+// Collector.Visit and a queue do not know from which page a link comes. There,
+// Extension.AbsoluteURL refuses the links of nofollow pages.
 func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
 	for _, kind := range []string{"Collector.Visit", "queue.AddURL", "in OnResponse", "in OnScraped"} {
 		web := nofollowSite()

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// TestAttachAnywhere adds the line before and after each thing that a program
-// sets up.
+// TestAttachAnywhere calls Attach before each step of a program's set-up, and
+// after the last one.
 func TestAttachAnywhere(t *testing.T) {
 	steps := []struct {
 		name string
@@ -78,8 +78,8 @@ func TestAttachAnywhere(t *testing.T) {
 			c.Visit("http://shop.example/")
 			c.Wait()
 			wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
-			// colly's own check, where it was switched on again, comes first
-			// and tells nobody.
+			// If colly's own check was switched on again, it comes first, and
+			// OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
 				t.Errorf("attached before step %d: OnError was told of %v", first, got)
 			}
@@ -106,7 +106,7 @@ func TestQueueAndRetryObey(t *testing.T) {
 	if !slices.Equal(got, []string{"GET http://shop.example/", "GET http://shop.example/shoes"}) {
 		t.Errorf("asked for %v", got)
 	}
-	if n := ext.Counts().Disallowed; n != 4 { // each of the two, and once more by Retry
+	if n := ext.Counts().Disallowed; n != 4 { // two URLs, each refused twice because of Retry
 		t.Errorf("%d were refused", n)
 	}
 }

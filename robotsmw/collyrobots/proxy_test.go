@@ -18,13 +18,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A proxy given as an option, also one of colly's own switchers, gets pages and
-// robots.txt alike.
+// Options.Proxy gets the requests for pages and for robots.txt, even if it is
+// one of colly's switchers.
 func TestOptionsProxy(t *testing.T) {
 	var seen notes
 	site := robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /no", "/": "<p>", "/yes": "<p>"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen.add(r.URL.String()) // absolute, because it is for a proxy
+		seen.add(r.URL.String()) // a proxy gets absolute URLs
 		site.ServeHTTP(w, r)
 	}))
 	defer server.Close()
@@ -56,8 +56,8 @@ func TestOptionsProxy(t *testing.T) {
 	}
 }
 
-// A transport that names its protocols is counted, paced and asked for its
-// proxy like any other.
+// Counts, pace and Request.ProxyURL also work with a transport that sets
+// Protocols.
 func TestTransportThatNamesItsProtocols(t *testing.T) {
 	server := httptest.NewServer(robotstest.Site{"/": "<p>"}) // the proxy
 	defer server.Close()

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walledSite has a challenge in place of /walled, a price in place of /paid,
-// and of /marked only the page says that it is one.
+// walledSite answers /walled with a challenge and /paid with a price. Only the
+// body of /marked says that it is a challenge.
 func walledSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -74,8 +74,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A challenge with status 202 is a page to colly. It is none to Indexable, and
-// Directives says whose it is.
+// Colly takes a challenge with status 202 for a page. Indexable returns false
+// for it, and Directives names the wall.
 func ExampleExtension_Directives_refusal() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: walledSite(), Limiter: &politeness.Limiter{Delay: -1}})

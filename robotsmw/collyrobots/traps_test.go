@@ -22,9 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Each test in this file is a trap: the first half shows what colly does by
-// itself, so that it fails when colly changes; the second half shows what an
-// attached collector does.
+// Each test in this file shows a trap: first what colly does by itself, then
+// what an attached collector does. The first half fails if colly changes.
 
 func robotsFetches(web *robotstest.Internet) (n int) {
 	for _, r := range web.Log() {
@@ -35,7 +34,8 @@ func robotsFetches(web *robotstest.Internet) (n int) {
 	return n
 }
 
-// withRobots answers every path, robots.txt by its own handler.
+// withRobots answers /robots.txt with the handler robots, and all other paths
+// with a small page.
 func withRobots(robots http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<p>"+r.URL.Path) })
@@ -43,7 +43,7 @@ func withRobots(robots http.Handler) http.Handler {
 	return mux
 }
 
-// redirectTo leads every path elsewhere but robots.txt, of which there is none.
+// redirectTo redirects all paths except /robots.txt, which does not exist.
 func redirectTo(target string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", http.RedirectHandler(target, http.StatusFound))
@@ -164,7 +164,7 @@ func TestTrapAsyncVisitWaitsForRobotsTxt(t *testing.T) {
 		if visit, all := crawl(c); visit != 0 || all != 50*time.Millisecond {
 			t.Errorf("attached: Visit took %v, and the request %v", visit, all)
 		}
-		time.Sleep(time.Second) // the fetch goes on for others
+		time.Sleep(time.Second) // the fetch of robots.txt outlives the request
 	})
 }
 
@@ -215,7 +215,6 @@ func TestTrapQueryIsSorted(t *testing.T) {
 	}
 }
 
-// slowly is a RoundTripper that waits before it asks.
 type slowly struct {
 	web  http.RoundTripper
 	wait time.Duration
@@ -254,11 +253,11 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 				t.Errorf("attached: %v", err)
 			}
 		}
-		if got := time.Since(start); got != 45*time.Second { // robots.txt and three pages
+		if got := time.Since(start); got != 45*time.Second { // robots.txt and three pages: three intervals
 			t.Errorf("attached: four requests took %v", got)
 		}
 	})
-	for _, timeout := range []time.Duration{0, 25 * time.Second} { // 0: colly's own ten seconds
+	for _, timeout := range []time.Duration{0, 25 * time.Second} { // 0 leaves colly's default, 10 s
 		synctest.Test(t, func(t *testing.T) {
 			web := new(robotstest.Internet)
 			mux := http.NewServeMux()
@@ -277,7 +276,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // nor does one that is set after Attach
+	synctest.Test(t, func(t *testing.T) { // a timeout that is set after Attach does not count the wait either
 		web := world()
 		c := colly.NewCollector(colly.Async())
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Delay: 500 * time.Millisecond}})
@@ -290,7 +289,7 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 			t.Errorf("attached: %d of 8 pages were fetched", got)
 		}
 	})
-	for _, clone := range []bool{false, true} { // … but the server's time is counted
+	for _, clone := range []bool{false, true} { // a timeout that is set after Attach counts the server's time
 		synctest.Test(t, func(t *testing.T) {
 			web := new(robotstest.Internet)
 			mux := http.NewServeMux()
@@ -313,7 +312,8 @@ func TestTrapTimeoutCountsTheWait(t *testing.T) {
 }
 
 func TestTrapTransportIsReplaced(t *testing.T) {
-	// What is set after Attach: a way to the same site, with a log of its own.
+	// Each function makes the collector send to other, or through proxy, which
+	// leads to other.
 	set := map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 		"SetProxyFunc": func(c *colly.Collector, _ *robotstest.Internet, proxy string) {
 			u, _ := url.Parse(proxy)
@@ -600,8 +600,8 @@ func TestTrapContextIsShared(t *testing.T) {
 	if !leaked {
 		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
 	}
-	// The other half: TestNoFollow, where the siblings of a nofollow page are
-	// followed.
+	// TestNoFollow shows the other half: with Attach, the siblings of a
+	// nofollow page are followed.
 }
 
 func TestTrapRedirectHandler(t *testing.T) {
@@ -652,14 +652,15 @@ func TestTrapFirstRequestsAtOnce(t *testing.T) {
 		web := new(robotstest.Internet)
 		site := robotsText("")
 		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second) // until all of them have asked
+			time.Sleep(time.Second) // until all callers have asked for robots.txt
 			site.ServeHTTP(w, r)
 		}))
 		c := plain(web)
 		if attachIt {
 			c, _ = polite(t, web)
 		}
-		// Fifty threads of one synchronous collector, as a queue has them.
+		// Like the threads of a queue, these goroutines share a synchronous
+		// collector.
 		done := make(chan struct{})
 		for i := range pages {
 			go func() {
@@ -729,7 +730,7 @@ func TestTrapOneLimitRuleForAllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := colly.NewCollector(colly.Async())
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 200 * time.Millisecond}})
-		if took := crawl(c); took != 200*time.Millisecond { // each robots.txt at once, each page after it
+		if took := crawl(c); took != 200*time.Millisecond { // each page comes one interval after its robots.txt
 			t.Errorf("attached took %v", took)
 		}
 	})

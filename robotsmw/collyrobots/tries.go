@@ -17,11 +17,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// tries are the requests that failed last. They are kept because OnError
-// handlers may repeat whatever fails: Request.Retry makes the same request
-// again, with the same header. If it would be refused again for the same
-// reason, it fails here and nothing is sent. The second time, the repeating
-// ends.
+// tries remembers the requests that failed last, because OnError handlers may
+// repeat whatever fails: Request.Retry makes the same request again, with the
+// same header map. If the request would be refused again for the same reason,
+// it fails here and nothing is sent. From then on, Request.Retry fails for it.
 type tries struct {
 	decide func(context.Context, *url.URL) error
 	count  *counters
@@ -38,7 +37,7 @@ type tries struct {
 const maxTries = 256
 
 type tryKey struct {
-	header      uintptr // the address of the map, which no other map can have while the try keeps it
+	header      uintptr // the map's address; unique while the try keeps the map
 	method, url string
 }
 
@@ -47,7 +46,7 @@ type try struct {
 	header http.Header
 	err    error
 	times  int  // how many times in a row nothing was sent
-	lost   bool // it is counted in Counts.Lost
+	lost   bool // counted in Counts.Lost
 }
 
 func keyOf(header http.Header, method string, u *url.URL) tryKey {
@@ -86,8 +85,8 @@ func (t *tries) failed(root *http.Request, sent bool, err error) {
 		e.times = 0
 	}
 	if e.times >= 3 {
-		// The request comes from a clone without the extension's callbacks.
-		// Otherwise endRetries would have ended it. Without its scheme it
+		// Only a clone without the extension's callbacks gets here, because
+		// endRetries does not run for it. Without its scheme, the request
 		// cannot be repeated.
 		root.URL.Scheme = ""
 	}
@@ -163,7 +162,7 @@ func (t *tries) endRetries(ctx context.Context, r *colly.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.find(*r.Headers, r.Method, r.URL); refused || e != nil && e.times >= 2 {
-		r.Body = notAgain{} // the request that is being made has its body already
+		r.Body = notAgain{} // only for Retry: colly already has the body of this request
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A handler that repeats whatever fails, by Request.Retry, ends.
+// Retries of a refusal come to an end, even if OnError always calls Retry.
 func TestRetryOfARefusalEnds(t *testing.T) {
 	refusals := []struct {
 		name, target string
-		hits         int // of the server, all the tries together
+		hits         int // pages that the servers are asked for, all tries together
 	}{
 		{"by a rule", "http://shop.example/cart", 0},
 		{"with a password", "http://user:secret@shop.example/cart", 0},
@@ -42,7 +42,7 @@ func TestRetryOfARefusalEnds(t *testing.T) {
 				var calls atomic.Int32
 				retry := func(r *colly.Response, err error) {
 					if calls.Add(1) > 100 {
-						return // it would not end
+						return // too many: the check below fails
 					}
 					r.Request.Retry()
 				}
@@ -93,8 +93,8 @@ func cut(s string) (method, target string, ok bool) {
 	return method, target, n == 2
 }
 
-// Visit says each time that a URL is refused, with one header for many requests
-// too.
+// Each request for a refused URL gets the error, even if the requests share one
+// header map.
 func TestARefusalIsSaidEachTime(t *testing.T) {
 	web := shop()
 	c, ext := polite(t, web, colly.AllowURLRevisit())
@@ -114,7 +114,7 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	}
 }
 
-// A real failure is repeated as before, at the host's pace.
+// Request.Retry repeats a real failure at the host's pace.
 func TestRetryOfAFailure(t *testing.T) {
 	const tries = 6
 	for _, failure := range []string{"503", "reset", "refused connection"} {
@@ -158,7 +158,7 @@ func TestRetryOfAFailure(t *testing.T) {
 	}
 }
 
-// A site that lets the crawler in meanwhile gets it.
+// Retry succeeds once robots.txt can be fetched again.
 func TestRetryAfterTheRefusalIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -216,7 +216,7 @@ func TestLostIsCounted(t *testing.T) {
 	})
 }
 
-// robotsAnd has an empty robots.txt, and one answer for everything else.
+// robotsAnd has no robots.txt, and answers all other paths with others.
 func robotsAnd(others http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robotstest.Site{})

@@ -17,7 +17,7 @@ import (
 )
 
 // A handler that runs before the body has been read visits another page of the
-// same host, which gives no slot away until that body has been read.
+// same host. The host's slot becomes free only when the body has been read.
 func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	body := strings.Repeat("the whole page ", 10_000)
 	world := func() *robotstest.Internet {
@@ -33,7 +33,7 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		set    func(c *colly.Collector, visit func())
-		atOnce int // in all
+		atOnce int // Limiter.GlobalConcurrency
 		nested string
 		rule   bool
 	}{
@@ -82,8 +82,8 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 				if err := collector.Visit("http://a.example/moved"); err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
-				// robots.txt, the redirect, its target and the nested page, a
-				// second apart
+				// robots.txt, the redirect, its target and the nested page come
+				// a second apart.
 				if pages != 2 || !once || came > 5*time.Second {
 					t.Errorf("%s, bare clone %v: %d pages, the nested one after %v", c.name, bare, pages, came)
 				}
@@ -92,8 +92,7 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	}
 }
 
-// A download that OnResponseHeaders aborts is not read, nor one that nobody
-// waits for.
+// A download that OnResponseHeaders aborts is not read to its end.
 func TestAbortedDownloadsAreNotRead(t *testing.T) {
 	web := new(robotstest.Internet)
 	written := make(chan int, 2)
