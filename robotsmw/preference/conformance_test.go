@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The cases are those of other implementations that are about robots.txt and
-// tdmrep.json. Package htmlmeta runs those about pages.
+// This test runs the cases of other implementations about robots.txt and
+// tdmrep.json. Package htmlmeta runs the cases about pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {

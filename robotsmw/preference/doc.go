@@ -40,7 +40,7 @@
 // signal that denies outweighs all signals that allow. If none denies and one
 // allows, the answer is allow. Otherwise it is unknown.
 //
-// # The rules of each
+// # The rules of each signal
 //
 // Content-Usage in robots.txt is read from the group for our product token. Its
 // value is a Dictionary of Structured Fields (RFC 9651), with an optional path

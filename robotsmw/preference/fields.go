@@ -25,14 +25,13 @@ func cutPath(value string) (path, rest string) {
 	return value, ""
 }
 
-// maxFields is the limit for the fields of one kind that are read from our
-// group. It is also the limit for the licences and the unknown signals that are
-// returned. Real files have a handful.
+// maxFields limits how many fields of one kind are read from our group, and how
+// many licences and unknown signals are returned. Real files have a handful.
 const maxFields = 256
 
 // inForce returns the fields of our group that have one of these names and
-// apply to the target: those with the longest path that matches it. There are
-// several if their paths are equally long.
+// apply to the target. These are the fields with the longest matching path.
+// Several fields may have equally long paths.
 func (in Input) inForce(names ...string) []scoped {
 	if in.Robots == nil {
 		return nil
@@ -72,7 +71,6 @@ func isAny(f robotstxt.Field, names []string) bool {
 	return false
 }
 
-// pattern returns the path, or "/" if there is none.
 func (s scoped) pattern() string {
 	if s.path == "" {
 		return "/"

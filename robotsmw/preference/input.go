@@ -18,8 +18,8 @@ type Input struct {
 	Tokens []string        // our product tokens, which select the group in Robots; none: the "*" group
 	Target string          // the page's path and query, or its URL; empty: "/"
 
-	Header http.Header           // of the response
-	Page   robotsmeta.Directives // what header and metas say: robotsmw.PageDirectives returns it
+	Header http.Header           // the response's header
+	Page   robotsmeta.Directives // the directives of header and metas, from robotsmw.PageDirectives
 
 	// PolicyTokens are the names by which robots.txt may address a use, such as
 	// {TrainAI: {"Google-Extended"}}. No name is built in, because new ones
@@ -58,8 +58,8 @@ type Statement struct {
 	Answer Answer `json:"answer"`
 	Signal Signal `json:"signal"`
 	Where  string `json:"where"`            // "robots.txt", "header", "meta", "header or meta", "tdmrep.json" or "RSL file"
-	Line   int    `json:"line,omitempty"`   // in robots.txt, page or RSL file, or the header line's number; 0: unknown
-	Path   string `json:"path,omitempty"`   // the path that the statement is limited to, as written; empty: none
+	Line   int    `json:"line,omitempty"`   // line of robots.txt, page or RSL file, or number of header line; 0: unknown
+	Path   string `json:"path,omitempty"`   // the path to which the statement is limited, as written; empty: none
 	Raw    string `json:"raw"`              // what was said, such as "train-ai=n"
 	Policy string `json:"policy,omitempty"` // the URL of the terms: TDMRep's tdm-policy, RSL's custom or standard; "": none
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Verdict is written as JSON with its evidence, and its answers are words.
-// When it is read again, it is the same.
+// A Verdict that is written as JSON and read again is the same. Its answers are
+// written as words.
 func TestVerdict_JSON(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),

@@ -8,7 +8,7 @@ type Use string
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training an AI model on images: noimageai denies it, and what denies TrainAI
+	TrainAIImages Use = "train-ai-images" // training an AI model on images; denied like TrainAI, and also by noimageai
 	AIInput       Use = "ai-input"        // as input to a model's answer (grounding, retrieval)
 )
 
@@ -45,8 +45,8 @@ func (a Answer) String() string {
 // MarshalText returns String as bytes.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText parses what MarshalText returns. With it, a program can read
-// the verdicts in a log.
+// UnmarshalText parses what MarshalText returns. A program can read logged
+// verdicts with it.
 func (a *Answer) UnmarshalText(text []byte) error {
 	for _, known := range []Answer{Unknown, Allow, Deny} {
 		if string(text) == known.String() {

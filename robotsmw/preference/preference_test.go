@@ -22,8 +22,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// A check has the answers that are expected about Search, TrainAI and AIInput,
-// in this order, as in "allow deny unknown".
+// A check wants these answers about Search, TrainAI and AIInput, in this order,
+// as in "allow deny unknown".
 type check struct {
 	name string
 	in   Input
@@ -81,7 +81,8 @@ func TestContentUsageInTheHeader(t *testing.T) {
 	})
 }
 
-// The rows follow contentsignals.org, and show what else is accepted.
+// The rows follow contentsignals.org. Some have spellings that are accepted
+// too.
 func TestContentSignal(t *testing.T) {
 	run(t, []check{
 		{"robots.txt", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}, "allow deny unknown"},
@@ -189,8 +190,7 @@ func TestStatementString_Printable(t *testing.T) {
 	}
 }
 
-// Policy tokens are those of draft-kelley-aipref-training-preference-signal-00
-// and of vendors.
+// The rows follow draft-kelley-aipref-training-preference-signal-00.
 func TestPolicyTokens(t *testing.T) {
 	tokens := map[Use][]string{TrainAI: {"Some-Extended"}, AIInput: {"Some-Input"}}
 	run(t, []check{
@@ -227,8 +227,7 @@ func TestSignalsAddUp(t *testing.T) {
 	}
 }
 
-// Drafts change, so a crawler may want to log by which draft it has read an
-// answer.
+// Drafts change, so a crawler may want to log which draft it has followed.
 func TestDraftsAreLabelled(t *testing.T) {
 	for signal, want := range map[Signal]bool{ContentUsage: true, PolicyToken: true, TDMReservation: true, ContentSignal: false, NoAI: false} {
 		if got := signal.Draft() != ""; got != want {

@@ -40,7 +40,7 @@ type rslTerm struct {
 
 const (
 	maxRSL       = 1 << 20 // bytes of a file
-	maxRSLItems  = 1000    // the limit for contents of a file, licences of a content, terms of a licence
+	maxRSLItems  = 1000    // at most: contents of a file, licences of a content, terms of a licence
 	rslNamespace = "https://rslstandard.org/rsl"
 )
 
@@ -84,7 +84,6 @@ func ParseRSL(body []byte) (*RSL, error) {
 // content, license and text read to the end of the present element.
 type rslReader struct{ xml *xml.Decoder }
 
-// root returns the start of the first element.
 func (r rslReader) root() (xml.StartElement, error) {
 	for {
 		token, err := r.xml.Token()
@@ -214,8 +213,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// inForce returns the content elements that match a target and have the longest
-// pattern.
+// inForce returns the content elements with the longest pattern among those
+// that match a target.
 func (f *RSL) inForce(target string) []rslContent {
 	var best []rslContent
 	for _, c := range f.contents {

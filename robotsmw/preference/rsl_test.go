@@ -148,7 +148,7 @@ func TestParseRSL_Errors(t *testing.T) {
 	}
 }
 
-// Of a long file, only a limited number of elements is kept.
+// ParseRSL keeps only a limited number of a long file's elements.
 func TestParseRSL_Bounds(t *testing.T) {
 	deep := `<rsl>` + strings.Repeat("<x>", 100_000) + strings.Repeat("</x>", 100_000) + `<content url="/"/></rsl>`
 	wide := rslFile(strings.Repeat(`<content url="/"/>`, 40_000))

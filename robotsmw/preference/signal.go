@@ -2,7 +2,6 @@ package preference
 
 import "strings"
 
-// signalKeys are the keys of Content-Signal.
 var signalKeys = map[Use]string{Search: "search", TrainAI: "ai-train", AIInput: "ai-input"}
 
 // contentSignal returns what Content-Signal says about a use.
@@ -58,9 +57,9 @@ func (in Input) eachSignal(say func(text, where string, line int, path string)) 
 	}
 }
 
-// signals yields the names and values in a Content-Signal. They should be
-// separated by commas. Some sites write white space or semicolons instead.
-// These separate too, or a "no" would be missed.
+// signals yields the names and values in a Content-Signal. Commas should
+// separate them, but some sites write white space or semicolons. signals
+// accepts these too, because it would otherwise miss a "no".
 func signals(text string) func(yield func(name, value string) bool) {
 	const parts = ",; \t"
 	return func(yield func(name, value string) bool) {

@@ -275,8 +275,8 @@ func TestParseDictionary_Characters(t *testing.T) {
 	}
 }
 
-// Each part may be as long as §3 and §4.2.4 demand of every parser at least. A
-// text of more than maxDictionary bytes is refused.
+// The parser accepts parts as long as RFC 9651 demands of every parser (§3,
+// §4.2.4). It refuses a text of more than maxDictionary bytes.
 func TestParseDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string

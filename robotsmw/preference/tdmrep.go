@@ -8,12 +8,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// maxTDMRules is how many rules a TDMRep has at most.
 const maxTDMRules = 1000
 
 // ParseTDMRep parses a tdmrep.json. It leaves out entries without a location or
-// with a reservation other than 0 and 1, and returns the first 1000 others. A
-// file that is not a JSON array (or null) is an error.
+// with a reservation other than 0 and 1, and returns the first 1000 of the
+// rest. A file that is neither a JSON array nor null is an error.
 func ParseTDMRep(body []byte) (TDMRep, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(body, &entries); err != nil {
@@ -63,9 +62,9 @@ func reservation(value string) Answer {
 	return Unknown
 }
 
-// tdm returns what TDMRep says about a use: in a meta, else in the header, else
-// in the file. TDMRep is about text and data mining. Training begins with that,
-// so tdm has an answer only for training.
+// tdm returns what TDMRep says about a use. A meta overrides the header, and
+// the header overrides the file. TDMRep is about text and data mining. Training
+// begins with that, so tdm has an answer only for training.
 func (in Input) tdm(use Use) []Statement {
 	if general(use) != TrainAI {
 		return nil

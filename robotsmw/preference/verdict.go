@@ -5,7 +5,7 @@ package preference
 type Verdict struct {
 	Use      Use         `json:"use"`
 	Answer   Answer      `json:"answer"`
-	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use, also those outweighed
+	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use, including those that were outweighed
 }
 
 // String returns the first statement that has the verdict's answer, or
@@ -19,8 +19,9 @@ func (v Verdict) String() string {
 	return v.Answer.String()
 }
 
-// For returns what was said about a use: deny if any signal denies it, else
-// allow if any allows it, else unknown.
+// For returns the answer about a use, with its evidence. The answer is deny if
+// any signal denies the use, otherwise allow if any signal allows it, and
+// otherwise unknown.
 func (in Input) For(use Use) Verdict {
 	v := Verdict{Use: use}
 	for _, s := range in.statements(use) {
