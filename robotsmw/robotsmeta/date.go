@@ -8,9 +8,9 @@ import (
 // maxDate is how many bytes are examined for one date.
 const maxDate = 64
 
-// readDate returns the longest date that s begins with, in UTC, and its length
-// in bytes: 0 if s begins with none. A date ends where s ends, at white space,
-// a comma or a semicolon. These are examples:
+// readDate returns the longest date at the beginning of s, in UTC, and its
+// length in bytes. The length is 0 if s does not begin with a date. A date ends
+// at white space, a comma, a semicolon or the end of s. These are examples:
 //
 //	Fri, 25 Jun 2010 15:00:00 -0800     RFC 822, with or without the weekday
 //	Friday, 25-Jun-10 15:00:00 PST      RFC 850
@@ -217,8 +217,8 @@ func (d *dateReader) clock() bool {
 	return true
 }
 
-// hours reads HH:MM[:SS] and, if basic is set, also HHMM[SS]. "AM" or "PM" may
-// follow, and a fraction of a second, in either order.
+// hours reads HH:MM[:SS] and, if basic is set, also HHMM[SS]. A fraction of a
+// second and "AM" or "PM" may follow, in either order.
 func (d *dateReader) hours(basic bool) bool {
 	n, digits := d.number()
 	switch {
@@ -269,8 +269,8 @@ func (d *dateReader) hours(basic bool) bool {
 	return true
 }
 
-// half reads which half of the day the hour is in: "AM" or "PM". If there is
-// neither, it reads nothing and returns false.
+// half reads "AM" or "PM" and adapts the hour. If there is neither, it reads
+// nothing and returns false.
 func (d *dateReader) half() bool {
 	start := d.i
 	d.spaces()
@@ -289,8 +289,8 @@ func (d *dateReader) half() bool {
 	return true
 }
 
-// zone reads an offset or a zone's name. After the offset there may be a name
-// in parentheses, and after a name for UTC an offset (GMT+2).
+// zone reads an offset or a zone's name. A name in parentheses may follow the
+// offset. An offset may follow a name for UTC, as in GMT+2.
 func (d *dateReader) zone() {
 	d.spaces()
 	if name := d.letters(); name != "" {
@@ -389,7 +389,7 @@ func (d *dateReader) number() (n, digits int) {
 }
 
 // abbreviates reports whether s is name, or the first three or more letters of
-// name, in any case.
+// name, ignoring letter case.
 func abbreviates(s, name string) bool {
 	return len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)])
 }

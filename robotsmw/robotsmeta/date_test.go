@@ -99,8 +99,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// readDateSlow returns what readDate has to return: of all texts that s begins
-// with and that are dates, the longest.
+// readDateSlow tries each prefix of s, the longest first. readDate must return
+// the same.
 func readDateSlow(s string) (t time.Time, n int) {
 	for n = min(len(s), maxDate); n > 0; n-- {
 		if n < len(s) && !strings.ContainsRune(space+",;", rune(s[n])) {

@@ -75,7 +75,7 @@ func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 
 // NoArchive reports whether noarchive or nocache was said: no copy of the page
 // may be shown. Some operators (Bing, Amazon) also take it as a refusal of AI
-// training. The caller may decide to do so.
+// training. The caller may do the same.
 func (d Directives) NoArchive() bool { return d.flags&noArchive != 0 }
 
 // NoSnippet reports whether nosnippet was said, or max-snippet:0, which means
@@ -108,13 +108,13 @@ func (d Directives) NoImageAI() bool { return d.flags&(noAI|noImageAI) != 0 }
 func (d Directives) NoML() bool { return d.flags&noML != 0 }
 
 // MaxSnippet returns the smallest max-snippet, in characters. It is -1 if only
-// "no limit" was said. ok is false if no max-snippet was said. A larger one
-// than 1<<26 counts as 1<<26.
+// "no limit" was said. ok is false if no max-snippet was said. A value above
+// 1<<26 counts as 1<<26.
 func (d Directives) MaxSnippet() (n int, ok bool) { return int(d.snippet), d.flags&hasSnippet != 0 }
 
 // MaxVideoPreview returns the smallest max-video-preview, in seconds. It is -1
 // if only "no limit" was said. ok is false if no max-video-preview was said. A
-// larger one than 1<<26 counts as 1<<26.
+// value above 1<<26 counts as 1<<26.
 func (d Directives) MaxVideoPreview() (n int, ok bool) { return int(d.video), d.flags&hasVideo != 0 }
 
 // MaxImagePreview returns the smallest max-image-preview: "none", "standard" or
@@ -132,7 +132,7 @@ func (d Directives) MaxImagePreview() string {
 }
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
-// if no date was said that can be read.
+// if no readable date was said.
 func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
 
 // Truncated reports whether a limit cut the text short: 8 KiB for one header
@@ -148,7 +148,7 @@ func (d Directives) Rules() iter.Seq[Rule] { return slices.Values(d.rules) }
 // Union returns the sum of d and other: each restriction of either, the smaller
 // of two limits, the earlier of two dates.
 func (d Directives) Union(other Directives) Directives {
-	if other.flags == 0 && other.rules == nil { // nothing was said, as on most pages; an image preview is a rule
+	if other.flags == 0 && other.rules == nil { // nothing was said; an image preview sets no flag, but has a rule
 		return d
 	}
 	return d.union(other)
@@ -169,7 +169,7 @@ func (d Directives) union(other Directives) Directives {
 	switch {
 	case len(d.rules) == 0:
 		u.rules = other.rules
-	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: stop copying
+	case len(other.rules) > 0 && len(d.rules) < maxRules: // a page may have thousands of metas: stop copying at maxRules
 		u.rules = slices.Concat(d.rules, other.rules[:min(len(other.rules), maxRules-len(d.rules))])
 	}
 	return u
@@ -195,7 +195,7 @@ func smaller(a int32, saidA bool, b int32, saidB bool) int32 {
 // A directive is the meaning of a word in the grammar.
 type directive struct {
 	name  string
-	flags flags // what it adds to Directives.flags; 0 in a bare one: it has no effect
+	flags flags // what the directive adds to Directives.flags; bare and 0: it has no effect
 	kind  kind
 }
 
@@ -209,7 +209,6 @@ const (
 	unavailableAfter
 )
 
-// longest is the length of the longest name of a directive.
 const longest = len("nositelinkssearchbox")
 
 // directives holds all known directives by the length of their names. Few names
@@ -290,7 +289,7 @@ func (d *Directives) expire(t time.Time) {
 	d.flags |= hasAfter
 }
 
-// lookup finds the directive with this name, in any case.
+// lookup finds the directive with this name, ignoring letter case.
 func lookup(word string) (directive, bool) {
 	if len(word) > longest {
 		return directive{}, false
@@ -304,8 +303,8 @@ func lookup(word string) (directive, bool) {
 	return directive{}, false
 }
 
-// inLower reports whether word equals name but for case. Both must have the
-// same length, and name must be in lower case.
+// inLower reports whether word equals name, ignoring letter case. Both must
+// have the same length, and name must be in lower case.
 func inLower(word, name string) bool {
 	for i := range len(name) {
 		if word[i] != name[i] && lower(word[i]) != name[i] {

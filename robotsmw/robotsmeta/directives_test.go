@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// read reads content as that of a meta and as a header line. Both must say the
-// same.
+// read reads content as a meta's content and as a header line. Both must say
+// the same.
 func read(t *testing.T, content string) Directives {
 	t.Helper()
 	d := ParseContent(content)
@@ -54,7 +54,7 @@ func TestFlags(t *testing.T) {
 		{"noindex;nofollow", Directives.NoFollow, true},
 		{"noindex,\n\n\tnofollow", Directives.NoFollow, true},
 		{", ,noindex,,", Directives.NoIndex, true},
-		{"noindex,\u00a0nofollow", Directives.NoFollow, true}, // with a no-break space, as &nbsp; makes it
+		{"noindex,\u00a0nofollow", Directives.NoFollow, true}, // &nbsp; is a no-break space
 		{"noindex\u00a0nofollow", Directives.NoFollow, true},
 		{"noindex\u3000nofollow", Directives.NoFollow, true},
 		{"noindex，nofollow", Directives.NoFollow, true},
@@ -139,7 +139,7 @@ func TestUnionTakesTheMoreRestrictive(t *testing.T) {
 
 func TestUnionChangesNeither(t *testing.T) {
 	a := ParseContent("noindex, nofollow, noarchive")
-	a.rules = a.rules[:1] // there is room for a second rule, which a union must not use
+	a.rules = a.rules[:1] // there is room for a second rule, which Union must not use
 	first, second := a.Union(ParseContent("noai")), a.Union(ParseContent("noml"))
 	if first.rules[1].Name != "noai" || second.rules[1].Name != "noml" {
 		t.Error("two unions share their memory")
@@ -263,8 +263,8 @@ func TestRulesAsJSON(t *testing.T) {
 	}
 }
 
-// TestLimitKeepsAtMostSoManyBytes checks that the comma before the part that is
-// cut off goes too. It may be the byte after the limit.
+// TestLimitKeepsAtMostSoManyBytes checks that limit also cuts off the comma
+// before the removed part. That comma may be the byte after the limit.
 func TestLimitKeepsAtMostSoManyBytes(t *testing.T) {
 	for n, want := range []string{"", "", "ab", "ab", "ab", "ab,cd", "ab,cd", "ab,cd,e"} {
 		var r reader

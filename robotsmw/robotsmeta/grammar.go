@@ -101,8 +101,8 @@ func (r *reader) words(s string) {
 
 // named reads the beginning of s, an item whose first colon is s[colon]. It
 // returns how many bytes it has read. What follows a scope or a value is a new
-// item. named looks at few bytes that it does not read, because a line may
-// consist of colons.
+// item. named must not look far beyond what it reads: with a line of many
+// colons, it would then need quadratic time.
 func (r *reader) named(s string, colon int, tokens []string) int {
 	name := trim(s[:colon])
 	last := lastWord(name)

@@ -43,10 +43,10 @@ func ParseContent(content string) Directives {
 
 // ParseMeta returns what the element <meta name="…" content="…"> says to the
 // robot with these product tokens. line is the line of the page in which the
-// element begins. A meta speaks if its name, in any case, is robots, a product
-// token, or one of noai, noimageai and noml, which need no content. For
-// tdm-reservation and tdm-policy, the content is kept as the Value of a Rule.
-// For any other name, the result is zero.
+// element begins. A meta speaks if its name is robots, a product token, or one
+// of noai, noimageai and noml, which need no content. Letter case does not
+// matter. For tdm-reservation and tdm-policy, the content is kept as the Value
+// of a Rule. For any other name, the result is zero.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	r := reader{source: Meta, line: line, mine: true}
@@ -86,8 +86,8 @@ const (
 	metaKept            // it has no directive, but package preference uses its content
 )
 
-// metaKind returns the sort of a meta by its name. It is called for nearly
-// every meta of every page, so it looks at the first letter first.
+// metaKind returns the sort of a meta by its name. It runs for nearly every
+// meta of every page, so it compares the first letter first.
 func metaKind(name string, tokens []string) metaSort {
 	if name == "" {
 		return metaOther

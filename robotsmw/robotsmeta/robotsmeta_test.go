@@ -41,7 +41,6 @@ func summary(d Directives) string {
 	return s
 }
 
-// TestXRobotsTag checks how examples of X-Robots-Tag lines are read.
 func TestXRobotsTag(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -6,8 +6,8 @@ import "strings"
 // 9651 §3.1): product tokens with directives as parameters.
 //
 // By RFC 9651, one error makes a receiver ignore the whole field. Here only the
-// faulty member is ignored, because the owner who wrote the others meant a
-// restriction.
+// faulty member is ignored, because the owner who wrote the other members meant
+// a restriction.
 func (r *reader) readRobotsTag(lines, tokens []string) {
 	left := maxLines
 	r.source = RobotsTag
@@ -48,7 +48,7 @@ func (r *reader) member(s string, tokens []string) {
 		known, ok := lookup(key)
 		switch {
 		case raw == "":
-		case !ok, value == "?0": // "?0" means false: the directive is said not to hold
+		case !ok, value == "?0": // "?0" means false: the directive does not hold
 			r.unknown(key, raw)
 		case known.kind == bare:
 			r.say(known, raw)

@@ -26,11 +26,11 @@ type Rule struct {
 	// its value. A rule that is not known restricts nothing.
 	Known bool `json:"known"`
 
-	// Source is the kind of place where the rule was found.
 	Source Source `json:"source"`
 
-	// Scope is the robot's name as written there, as in "googlebot: noindex" or
-	// <meta name="googlebot">. It is empty if the rule is for everybody.
+	// Scope is the robot's name as the header or page has it, as in "googlebot:
+	// noindex" or <meta name="googlebot">. It is empty if the rule is for
+	// everybody.
 	Scope string `json:"scope,omitempty"`
 
 	// Line counts from 1. For a header, it is the number of the line among the

@@ -16,7 +16,7 @@ import (
 type Scanner struct {
 	Tokens   []string // the robot's product tokens; none: only what is said to everybody
 	HeadOnly bool     // only metas that a browser would put into the head
-	Charset  string   // the Content-Type's; only UTF-16 matters; "": the page's first bytes tell
+	Charset  string   // the Content-Type's; only UTF-16 matters; "": the page's first bytes decide
 
 	decoder  decoder
 	pooled   *[]byte // the buffer that holds buf; nil if buf is the caller's
@@ -34,7 +34,7 @@ type Scanner struct {
 	// The work caused by calls of Directives and HeadDone between pieces.
 	rework int // bytes read more than once
 	tried  int // how long buf was when the tokenizer last found an unfinished token
-	until  int // the place that the tokenizer was to reach then
+	until  int // how far the tokenizer was to read then
 	retry  int // how long buf must be for the next attempt if rework > maxRework
 
 	// The state of the tokenizer, which goes on at buf[pos:].
@@ -92,18 +92,18 @@ func (s *Scanner) Finish() {
 }
 
 // Bytes returns the page as far as written, up to Window bytes. If Charset or
-// the page's first bytes say that it is UTF-16, it is decoded to UTF-8. The
-// result is valid until the next Write or Finish, and must not be changed. Call
-// it before Finish, which drops the page.
+// the page's first bytes say that the page is UTF-16, it is decoded to UTF-8.
+// The result is valid until the next Write or Finish, and must not be changed.
+// Call Bytes before Finish, which drops the page.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
 // Done reports whether further pieces change nothing: the window is full, or
 // with HeadOnly the head has ended.
 func (s *Scanner) Done() bool { return s.full || s.HeadOnly && s.headDone }
 
-// HeadDone reports whether the page's head has ended in what was written. It
-// ends at <body>, or at another element or text that makes a browser begin the
-// body. Call it before Finish.
+// HeadDone reports whether the page's head has ended in what was written. The
+// head ends at <body>, or at another element or text that makes a browser begin
+// the body. Call HeadDone before Finish.
 func (s *Scanner) HeadDone() bool {
 	if !s.headDone {
 		s.tokenize(len(s.buf))
@@ -112,7 +112,7 @@ func (s *Scanner) HeadDone() bool {
 }
 
 // Directives returns what the page says, as far as it was written. Later pieces
-// may add to it, but take nothing back.
+// may add to the result, but take nothing back.
 //
 // Directives may be called after every piece. If a tag or a comment without an
 // end makes that expensive, the page is examined less often. What follows such
@@ -147,7 +147,7 @@ func (s *Scanner) tokenize(end int) {
 	}()
 	z := html.NewTokenizer(bytes.NewReader(s.buf[s.pos:]))
 	at := s.pos
-	raw := false // the content of the element that the last token began is text
+	raw := false // whether the last token began an element whose content is text
 	for at < end && !(s.HeadOnly && s.headDone) {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -191,7 +191,7 @@ func (s *Scanner) startTag(z *html.Tokenizer, start int, selfClosing bool) (raw 
 		}
 		return false
 	case "template":
-		if s.foreign == 0 { // in <svg> it has no special meaning
+		if s.foreign == 0 { // in <svg>, <template> has no special meaning
 			s.templates++
 		}
 		return false
