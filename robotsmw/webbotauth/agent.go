@@ -11,8 +11,8 @@ import (
 // section 8.1). The URL in Signature-Agent usually ends with this path.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns what a signature covers of Signature-Agent, and the
-// value of that field. For legacy, see Transport.LegacyAgent.
+// agentComponent returns the component for Signature-Agent that a signature
+// covers, and the value of that field. For legacy, see Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {

@@ -11,8 +11,8 @@ import (
 // 401 or 403 a server asks for a signature, and with a 429 for a fresh one
 // (draft section 5.3).
 //
-// The text is one line of 600 bytes at most, in printable ASCII. A name of more
-// than 200 bytes is cut and ends with "...".
+// The text is one line of 600 bytes at most, in printable ASCII. A tag or
+// component of more than 200 bytes is cut and ends with "...".
 func Asked(resp *http.Response) string {
 	field := fieldValue(resp.Header, "Accept-Signature")
 	if field == "" {
@@ -75,7 +75,7 @@ func ask(m member) string {
 }
 
 // isCovered reports whether a Transport's signatures cover a component.
-// Signature-Agent counts in both forms, whichever LegacyAgent selects.
+// Signature-Agent counts in both its forms, whatever LegacyAgent is.
 func isCovered(it item) bool {
 	switch it.String() {
 	case `"@authority"`, `"@method"`, `"@path"`, `"signature-agent"`:

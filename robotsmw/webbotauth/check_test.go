@@ -224,8 +224,8 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, the problems in the report contain no control
-// characters, and no key counts as signed except the one that really signed.
+// Whatever a server answers, the problems contain no control characters, and
+// only the key that really signed counts as signed.
 func FuzzCheckDirectory(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	_, key, err := ed25519.GenerateKey(zeros{})

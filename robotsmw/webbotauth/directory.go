@@ -132,7 +132,6 @@ func (d *Directory) authority() (string, error) {
 	return normalHost(d.Authority)
 }
 
-// A jwk is a public key in a directory.
 type jwk struct {
 	Kty string `json:"kty"`
 	Crv string `json:"crv"`

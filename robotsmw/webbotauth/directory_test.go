@@ -124,10 +124,9 @@ func TestDirectory_Caching(t *testing.T) {
 	}
 }
 
-// A keyring gets keys as a verifier of draft section 5.5 does. It fetches an
-// agent's directory and keeps its keys for one hour. It fetches the directory
-// again only after this hour, even if it is asked for a keyid that it does not
-// know.
+// A keyring gets keys as draft section 5.5 tells a verifier. It keeps the keys
+// of an agent's directory for one hour. It fetches the directory again only
+// after this hour, even if it is asked for an unknown keyid.
 type keyring struct {
 	base http.RoundTripper
 

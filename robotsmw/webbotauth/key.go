@@ -24,13 +24,14 @@ func KeyID(public ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(h[:])
 }
 
-// ReadKey reads an Ed25519 private key from a file: PKCS#8 in PEM, as
+// ReadKey reads an Ed25519 private key from a file. The file is a JWK (RFC 8037)
+// or PKCS#8 in PEM, which this command writes:
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
-// writes it, or a JWK (RFC 8037). It is an error if the file's mode allows more
-// than 0600 (except on Windows, which has no such modes), or if the key is
-// printed in RFC 9421 or RFC 8037. No error contains any of the file's content.
+// It is an error if the file's mode allows more than 0600 (except on Windows,
+// which has no such modes), or if the key is printed in RFC 9421 or RFC 8037.
+// No error contains any of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
@@ -47,7 +48,7 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// maxKeyFile is the size in bytes above which a file is refused.
+// maxKeyFile is the largest size of a key file, in bytes.
 const maxKeyFile = 16 << 10
 
 // readPrivate reads a regular file that nobody but its owner may read or
@@ -155,8 +156,9 @@ func checkKey(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// testKeys maps the ID of each key whose private part is printed in a standard
-// to its place there. These keys must not be used (draft section 6.8).
+// testKeys has the keys whose private parts are printed in standards. It maps a
+// key's ID to the place in the standard. These keys must not be used (draft
+// section 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",

@@ -19,7 +19,6 @@ import (
 	"testing"
 )
 
-// newKey makes a new random key.
 func newKey(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

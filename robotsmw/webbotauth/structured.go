@@ -45,7 +45,6 @@ func fieldValue(h http.Header, name string) string {
 	return strings.Join(lines, ", ")
 }
 
-// find returns the member with a key, or nil.
 func find(members []member, key string) *member {
 	for i := range members {
 		if members[i].key == key {
@@ -55,7 +54,6 @@ func find(members []member, key string) *member {
 	return nil
 }
 
-// param returns the value of a parameter.
 func (it item) param(key string) (value string, ok bool) {
 	for _, p := range it.params {
 		if p.key == key {
@@ -68,7 +66,7 @@ func (it item) param(key string) (value string, ok bool) {
 // String serializes an item (RFC 9651 §4.1.3).
 func (it item) String() string { return it.bare + paramsText(it.params) }
 
-// text serializes a member's value, without its key.
+// text serializes the member's value.
 func (m member) text() string {
 	if !m.isList {
 		return m.item.String()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each row has a dictionary (RFC 9651 §3, §4.2), and how it is written again
-// after it was parsed.
+// Each row has a dictionary (RFC 9651 §3, §4.2), and the text that is written
+// after parsing it.
 func TestParseDictionary(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},

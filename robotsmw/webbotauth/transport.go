@@ -15,8 +15,8 @@ import (
 // when it is sent. In robotsmw this place is Options.Base.
 //
 // A signature covers @authority, @method, @path and Signature-Agent. It does
-// not cover the query or the body. The Host header is sent as @authority has
-// it: in lower case, without the port of https.
+// not cover the query or the body. The Host header is sent in the form of
+// @authority: in lower case, without the port of https.
 //
 // Only requests over https are signed (draft section 6.1). A request that
 // already has a Signature, Signature-Input or Signature-Agent is sent
