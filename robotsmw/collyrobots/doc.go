@@ -35,7 +35,7 @@
 //	})                               }
 //	c.SetRequestTimeout(d)           nothing, or Options.AttemptTimeout: d
 //	sleeping in OnError after a 429  Extension.RetryThrottled = 3
-//	looking for <meta name=robots>   Extension.Indexable, or nothing: nofollow is obeyed anyway
+//	looking for <meta name=robots>   Extension.Indexable; for nofollow, nothing
 //	c.Visit(e.Request.AbsoluteURL(…  c.Visit(ext.AbsoluteURL(e.Request, …
 //
 // # What is set after Attach
