@@ -24,8 +24,8 @@ func KeyID(public ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(h[:])
 }
 
-// ReadKey reads an Ed25519 private key from a file. The file is a JWK (RFC 8037)
-// or PKCS#8 in PEM, which this command writes:
+// ReadKey reads an Ed25519 private key from a file. The file is a JWK (RFC
+// 8037), or PKCS#8 in PEM, which this command writes:
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
