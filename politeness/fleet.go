@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -51,7 +52,6 @@ type Hold struct {
 	until  time.Duration // while asked for: the earliest time at which it can be had
 	why    error         // while asked for: why it is not owned yet
 	kept   learnt        // what the fleet knows of what the host has taught
-	taught bool          // kept is not empty, or was not
 	spent  purse         // what the fleet was last told is taken of the Budget
 	day    int64         // the day of spent
 	timer  *time.Timer   // for the next call of Look
@@ -126,13 +126,12 @@ func (p *Hold) Wait(until time.Time, state []byte, ago time.Duration, why error)
 func (p *Hold) Lose() {
 	l := p.limiter
 	l.mu.Lock()
-	lost := p.host.hold == p && p.owned
-	if p.host.hold == p {
-		l.closeAccount(p, false)
-		l.end(p)
+	current := p.host.hold == p
+	if current {
+		l.end(p, false)
 	}
 	l.mu.Unlock()
-	if o := l.Observer; lost && o != nil && o.Lost != nil {
+	if o := l.Observer; current && p.owned && o != nil && o.Lost != nil {
 		o.Lost(context.Background(), Event{Host: p.host.key})
 	}
 }
@@ -153,33 +152,26 @@ func (p *Hold) Give(others bool) (state []byte, keep time.Duration, ok bool) {
 		l.mu.Unlock()
 		return nil, 0, true
 	}
-	owned := p.owned
 	if p.others && !others {
 		h.pokeHeads() // our requests may have their turn again
 	}
 	p.others = others
 	l.reap(h, now)
-	if wait := l.mayGive(p, now); wait > 0 {
-		if wait != forever {
-			p.lookAfter(wait)
-		}
-		if owned && p.news() {
-			state, keep = l.leave(h, now, false)
-		}
-		l.mu.Unlock()
-		return state, keep, false
+	wait := l.mayGive(p, now)
+	ok = wait <= 0
+	if p.owned && (ok || p.news()) {
+		state, keep = l.leave(h, now, ok)
 	}
-	if owned {
-		state, keep = l.leave(h, now, true)
+	if ok {
+		l.end(p, true)
+	} else {
+		p.lookAfter(wait)
 	}
-	handed := owned && p.others
-	l.closeAccount(p, owned)
-	l.end(p)
 	l.mu.Unlock()
-	if o := l.Observer; handed && o != nil && o.HandedOver != nil {
-		o.HandedOver(context.Background(), Event{Host: p.host.key})
+	if o := l.Observer; ok && p.owned && others && o != nil && o.HandedOver != nil {
+		o.HandedOver(context.Background(), Event{Host: h.key})
 	}
-	return state, keep, true
+	return state, keep, ok
 }
 
 // mayGive returns the wait until p may be given; forever if a request has to
@@ -196,10 +188,7 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	case h.waiting > 0:
 		// The owner makes at least one request. But a request that something
 		// else holds up does not keep the host from others.
-		head := h.queue.first
-		if head == nil {
-			head = h.robots.first
-		}
+		head := cmp.Or(h.queue.first, h.robots.first)
 		return max(p.since+turn, later(l.due(h, head), linger)) - now
 	}
 	if p.others && p.served {
@@ -214,15 +203,12 @@ func (l *Limiter) mayGive(p *Hold, now time.Duration) time.Duration {
 	return 0
 }
 
-// lookAfter makes the fleet look at p after wait. That replaces an earlier
-// wait, which was found when less was known.
+// lookAfter makes the fleet look at p after wait, unless that is forever. That
+// replaces an earlier wait, which was found when less was known.
 func (p *Hold) lookAfter(wait time.Duration) {
-	switch {
-	case wait <= 0:
+	if wait <= 0 {
 		p.limiter.Fleet.Look(p)
-	case p.timer == nil:
-		p.timer = time.AfterFunc(wait, p.ring)
-	default:
+	} else if wait != forever {
 		p.timer.Reset(wait)
 	}
 }
@@ -242,23 +228,32 @@ func (l *Limiter) want(h *host, now time.Duration) {
 		return
 	}
 	l.engage(h)
-	h.hold = &Hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never,
-		kept: learnt{until: never}}
+	p := &Hold{limiter: l, host: h, since: now, idle: never, hope: never, until: never, kept: new(host).lesson()}
+	p.timer = time.AfterFunc(forever, p.ring)
+	h.hold = p
 	l.stats.Unowned++
-	l.Fleet.Look(h.hold)
+	l.Fleet.Look(p)
 }
 
-// end ends p. If requests still wait, it asks for the host anew.
-func (l *Limiter) end(p *Hold) {
+// end ends p. If requests still wait, it asks for the host anew. If the host is
+// given, the fleet knows what was used of its Budget, and the rest is left for
+// others.
+func (l *Limiter) end(p *Hold, given bool) {
 	h := p.host
 	h.hold = nil
-	if p.timer != nil {
-		p.timer.Stop()
-	}
+	p.timer.Stop()
 	if p.owned {
 		l.stats.Owned--
 	} else {
 		l.stats.Unowned--
+	}
+	if a := l.accountOf(h.key); a != nil {
+		a.claim = purse{}
+		if given && p.owned {
+			a.taken, a.left = a.used(), purse{}
+		} else {
+			a.left = purse{min(a.left.requests, 0), min(a.left.bytes, 0)}
+		}
 	}
 	if h.waiting > 0 {
 		l.want(h, l.now())
@@ -308,9 +303,7 @@ func (l *Limiter) review(p *Hold) {
 		p.idle = now
 	}
 	if p.others || !p.owned {
-		if wait := l.mayGive(p, now); wait != forever {
-			p.lookAfter(wait)
-		}
+		p.lookAfter(l.mayGive(p, now))
 	}
 }
 
@@ -338,75 +331,102 @@ func (p *Hold) news() bool {
 		return true
 	}
 	was := p.kept
-	p.know()
-	return p.kept.until != was.until || p.kept.crawl != was.crawl || p.kept.level != was.level || max(p.kept.latest, good) != max(was.latest, good)
+	p.kept = p.host.lesson()
+	return p.kept != was
 }
 
-// know notes that the fleet knows what the host has taught so far.
-func (p *Hold) know() {
-	p.kept = learnt{until: never}
-	if k := p.host.learnt; k != nil {
-		p.kept = *k
-		p.taught = true
+// lesson returns the part of what h has taught that should survive its owner.
+func (h *host) lesson() learnt {
+	k := h.learnt
+	if k == nil {
+		return learnt{until: never, latest: good}
 	}
+	return learnt{until: k.until, crawl: k.crawl, level: k.level, latest: max(k.latest, good)}
 }
 
-// A state is a byte of these flags, followed by the values that they announce,
-// in this order, as varints. Durations are in microseconds.
+// A legacy is what an owner leaves to the next one. Times are in microseconds.
+// A zero says nothing. A state is a legacy as a list of varints, without the
+// zeros at its end.
+type legacy [10]int64
+
 const (
-	hasLast     = 1 << iota // time since the latest start
-	hasCounted              // time since the latest start that counts for Crawl-delay
-	hasPause                // what is left of the pause
-	hasCrawl                // the Crawl-delay
-	hasAdaptive             // the adaptive delay
-	hasLevel                // 4 × back-off level + latest sign; and time since the incident
-	hasBudget               // day since 1970, requests and bytes taken
+	sinceLast     = iota // 1 + time since the latest start
+	sinceCounted         // 1 + time since the latest start that counts for Crawl-delay
+	pauseLeft            // what is left of the pause
+	crawlDelay           // the Crawl-delay
+	adaptiveDelay        // the adaptive delay
+	levelAndSign         // 4 × back-off level + latest sign
+	sinceIncident        // with levelAndSign: time since the incident
+	budgetDay            // the day of the Budget, since 1970
+	requestsTaken        // of the Budget
+	bytesTaken
 )
+
+func (v legacy) encode() []byte {
+	n := len(v)
+	for n > 0 && v[n-1] == 0 {
+		n--
+	}
+	state := make([]byte, 0, 32)
+	for _, x := range v[:n] {
+		state = binary.AppendUvarint(state, uint64(x))
+	}
+	return state
+}
+
+func decode(state []byte) (v legacy) {
+	for i := range v {
+		x, n := binary.Uvarint(state)
+		v[i], state = int64(min(x, math.MaxInt64)), state[max(n, 0):]
+	}
+	return v
+}
+
+// span returns element i as a time.
+func (v legacy) span(i int) time.Duration {
+	return time.Duration(min(v[i], int64(forever/time.Microsecond/2))) * time.Microsecond
+}
+
+// micros returns d in whole microseconds; 0 if d is negative.
+func micros(d time.Duration) int64 { return int64(max(d, 0) / time.Microsecond) }
+
+// microsUp is micros, but rounds up.
+func microsUp(d time.Duration) int64 { return micros(later(d, time.Microsecond-1)) }
 
 // leave returns what h leaves to its next owner, and for how long that matters.
 // State is empty if there is nothing to leave. Without rest, it holds only what
 // the host has taught and what is taken of its Budget.
 func (l *Limiter) leave(h *host, now time.Duration, rest bool) (state []byte, keep time.Duration) {
-	state = make([]byte, 1, 32)
-	add := func(flag byte, d time.Duration) {
-		state[0] |= flag
-		state = binary.AppendUvarint(state, uint64(max(d, 0)/time.Microsecond))
-	}
+	var v legacy
 	if rest {
 		keep = max(l.due(h, anyone)-now, 0)
-		interval := max(l.pace(h), l.crawlDelay(h, anyone))
-		if since := now - h.last; h.last != never && since < h.lengthen(interval) {
-			add(hasLast, since)
+		interval := h.lengthen(max(l.pace(h), l.crawlDelay(h, anyone)))
+		if since := now - h.last; h.last != never && since < interval {
+			v[sinceLast] = 1 + micros(since)
 		}
-		if since := now - h.counted; h.counted != never && since < h.lengthen(interval) {
-			add(hasCounted, since)
+		if since := now - h.counted; h.counted != never && since < interval {
+			v[sinceCounted] = 1 + micros(since)
 		}
 	}
 	if k := h.learnt; k != nil {
-		if k.until > now {
-			add(hasPause, k.until-now+time.Microsecond)
-		}
-		if k.crawl > 0 {
-			add(hasCrawl, k.crawl+time.Microsecond-1)
-		}
-		if k.adaptive > 0 {
-			add(hasAdaptive, k.adaptive)
-		}
+		v[pauseLeft], v[crawlDelay], v[adaptiveDelay] = microsUp(k.until-now), microsUp(k.crawl), micros(k.adaptive)
 		if k.level > 0 || k.latest >= doubtful {
-			add(hasLevel, (time.Duration(k.level)*4+time.Duration(k.latest))*time.Microsecond)
-			state = binary.AppendUvarint(state, uint64((now-k.incident)/time.Microsecond))
+			v[levelAndSign], v[sinceIncident] = int64(k.level)*4+int64(k.latest), micros(now-k.incident)
 		}
-		keep = max(keep, k.until-now)
+		keep = max(keep, k.until-now, memory) // if something has ended, others must know that as long
 	}
-	state, today := l.leaveBudget(state, h, rest)
-	keep = max(keep, today)
-	if h.hold.taught || state[0]&^(hasLast|hasCounted|hasBudget) != 0 {
-		keep = max(keep, memory) // if something has ended, others must know that as long
+	if a := l.accountOf(h.key); a != nil {
+		taken := a.taken.plus(a.claim)
+		if rest { // the rest of the claim is left to others
+			taken = a.used()
+		}
+		h.hold.spent, h.hold.day = taken, a.day
+		if taken != (purse{}) {
+			v[budgetDay], v[requestsTaken], v[bytesTaken] = max(a.day, 0), max(taken.requests, 0), max(taken.bytes, 0)
+			keep = max(keep, a.untilEnd())
+		}
 	}
-	if state[0] == 0 {
-		state = state[:0]
-	}
-	return state, keep
+	return v.encode(), keep
 }
 
 // inherit takes over the state that p's host was left with. The state is at
@@ -416,49 +436,29 @@ func (l *Limiter) inherit(p *Hold, state []byte, ago, now time.Duration) {
 	if state == nil {
 		return
 	}
-	h := p.host
-	var flags byte
-	if len(state) > 0 {
-		flags, state = state[0], state[1:]
+	h, v := p.host, decode(state)
+	if v[sinceLast] > 0 {
+		h.last = max(h.last, now-ago-v.span(sinceLast)+time.Microsecond)
 	}
-	number := func() int64 {
-		v, n := binary.Uvarint(state)
-		state = state[max(n, 0):]
-		return int64(min(v, math.MaxInt64))
+	if v[sinceCounted] > 0 {
+		h.counted = max(h.counted, now-ago-v.span(sinceCounted)+time.Microsecond)
 	}
-	next := func() time.Duration {
-		return time.Duration(min(number(), int64(forever/time.Microsecond))) * time.Microsecond
+	if left := v.span(pauseLeft) - ago; left > 0 {
+		h.learn().until = max(h.learnt.until, later(now, left))
 	}
-	if flags&hasLast != 0 {
-		h.last = max(h.last, now-ago-next())
-	}
-	if flags&hasCounted != 0 {
-		h.counted = max(h.counted, now-ago-next())
-	}
-	if flags&hasPause != 0 {
-		if left := next() - ago; left > 0 {
-			h.learn().until = max(h.learnt.until, later(now, left))
-		}
-	}
-	var crawl time.Duration
-	if flags&hasCrawl != 0 {
-		crawl = next()
-	}
-	if !p.told && (crawl > 0 || h.learnt != nil) {
+	if crawl := v.span(crawlDelay); !p.told && (crawl > 0 || h.learnt != nil) {
 		h.learn().crawl = crawl
 	}
-	if flags&hasAdaptive != 0 {
-		h.learn().adaptive = next()
+	if v[adaptiveDelay] > 0 {
+		h.learn().adaptive = v.span(adaptiveDelay)
 	}
-	if flags&hasLevel != 0 {
-		level := next() / time.Microsecond
-		h.learn().level, h.learnt.latest = uint8(min(level/4, 255)), sign(level%4)
-		h.learnt.incident = max(h.learnt.incident, now-ago-next())
+	if n := v[levelAndSign]; n > 0 {
+		h.learn().level, h.learnt.latest = uint8(min(n/4, math.MaxUint8)), sign(n%4)
+		h.learnt.incident = max(h.learnt.incident, now-ago-v.span(sinceIncident))
 	}
-	p.know()
-	if flags&hasBudget != 0 {
-		day, requests := number(), number()
-		l.inheritBudget(h, day, purse{requests, number()})
+	p.kept = h.lesson()
+	if v[requestsTaken] > 0 || v[bytesTaken] > 0 {
+		l.inheritBudget(h, v[budgetDay], purse{v[requestsTaken], v[bytesTaken]})
 	}
 }
 
@@ -484,43 +484,6 @@ func (p *Hold) Kept() {
 		a.taken, a.left, a.claim = p.spent, a.left.plus(a.claim), purse{}
 	}
 	p.host.pokeHeads()
-}
-
-// closeAccount ends this Limiter's use of the Budget of p's host. If told, the
-// fleet knows what was used, and the rest is left for others.
-func (l *Limiter) closeAccount(p *Hold, told bool) {
-	a := l.accountOf(p.host.key)
-	if a == nil || l.Fleet == nil {
-		return
-	}
-	a.claim = purse{}
-	if told {
-		a.taken, a.left = a.used(), purse{}
-	} else {
-		a.left = purse{min(a.left.requests, 0), min(a.left.bytes, 0)}
-	}
-}
-
-// leaveBudget appends to a state what is taken of the Budget of h, or at the
-// end of the Hold only what is used.
-func (l *Limiter) leaveBudget(state []byte, h *host, end bool) ([]byte, time.Duration) {
-	a := l.accountOf(h.key)
-	if a == nil {
-		return state, 0
-	}
-	taken := a.taken.plus(a.claim)
-	if end {
-		taken = a.used()
-	}
-	h.hold.spent, h.hold.day = taken, a.day
-	if taken == (purse{}) {
-		return state, 0
-	}
-	state[0] |= hasBudget
-	for _, n := range []int64{a.day, taken.requests, taken.bytes} {
-		state = binary.AppendUvarint(state, uint64(max(n, 0)))
-	}
-	return state, max(a.untilEnd(), 0)
 }
 
 // inheritBudget takes over what other members have taken from h's Budget on a
