@@ -3,15 +3,16 @@
 --
 -- KEYS: the fleet's hash; the hash of its hosts.
 -- ARGV:
---   1  the prefix of all keys
---   2  the epoch
---   3  the session
---   4  the number of the call
---   5  an age that the epoch has at least, by the member's clock, in ms
---   6  how many times the client has sent the call
---   7  the operations, each followed by its arguments
+--   1  how many times the client has sent the call
+--   2  the prefix of all keys
+--   3  the epoch
+--   4  the session
+--   5  the number of the call
+--   6  an age that the epoch has at least, by the member's clock, in ms
+--   7  the operations. Each is a name and four arguments: a host, the token of
+--      its ownership, a state, and how long to keep that, in ms
 local fleet, hosts = KEYS[1], KEYS[2]
-local prefix, epoch, me, number, age = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local prefix, epoch, me, number, age = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local f = redis.call('HMGET', fleet, 'epoch', 'run', 's' .. me, 'age', 'opens', 'old', 'lease')
@@ -64,27 +65,19 @@ local function get(host)
   return r
 end
 
-local function token()
-  return redis.call('HINCRBY', fleet, 'token', 1)
+-- Tells a session that a host is offered to it with a token, or that others
+-- wait for the host if the token is 0.
+local function tell(id, token, host)
+  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, token .. ' ' .. host)
 end
 
-local function tell(id, message)
-  redis.call('PUBLISH', prefix .. epoch .. ':' .. id, message)
-end
-
--- Returns the index of this session among those that wait for a host, or nil.
-local function position(r)
+-- Removes this session from those that wait for a host. Returns nil if it was
+-- not among them.
+local function forget(r)
   for i = WAITS, #r do
     if r[i] == me then
-      return i
+      return table.remove(r, i)
     end
-  end
-end
-
-local function forget(r)
-  local i = position(r)
-  if i then
-    table.remove(r, i)
   end
 end
 
@@ -105,8 +98,8 @@ local function offer(host, r, after)
   end
   r[OFFER] = best
   if best ~= 0 then
-    r[TOKEN] = token()
-    tell(best, 'o' .. r[TOKEN] .. ' ' .. host)
+    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', 1)
+    tell(best, r[TOKEN], host)
   end
 end
 
@@ -114,18 +107,15 @@ local function age_of(r)
   return math.max(0, age - r[AT] - slack)
 end
 
-local function owned(r)
-  return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
-end
-
+-- Makes this session the owner of a host, unless it is already.
 local function own(host, r)
-  if r[OFFER] ~= me then
-    r[TOKEN] = token()
+  if r[OWNER] ~= me and r[OFFER] ~= me then
+    r[TOKEN] = redis.call('HINCRBY', fleet, 'token', 1)
   end
   r[OWNER], r[OFFER] = me, 0
   forget(r)
   put(host, r)
-  return owned(r)
+  return {'own', r[TOKEN], r[STATE] ~= 0 and r[STATE], age_of(r), r[CLEAN], #r - WAITS + 1}
 end
 
 local function free(host, r)
@@ -145,110 +135,96 @@ local function note(host, held, state, keep)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(held) then
     r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+    put(host, r)
     return r
   end
 end
 
-local function finish(id)
-  redis.call('HDEL', fleet, 's' .. id)
-  redis.call('DEL', prefix .. 'asked' .. id)
+local operations = {}
+
+function operations.want(host)
+  local r = get(host)
+  if not r and age < opens then
+    return {'closed', opens - age}
+  elseif not r and old then
+    -- An owner in the previous epoch may have asked the host during the first
+    -- Lease of this epoch.
+    r = {0, 0, 0, lease, hour, 0, 0}
+  elseif not r then
+    r = {0, 0, 0, age, 0, 1, 0}
+  end
+  if r[OWNER] == me or r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or not live(r[OFFER])) then
+    return own(host, r)
+  end
+  local holder = r[OWNER] + r[OFFER] -- OWNER or OFFER is 0
+  if not forget(r) then
+    tell(holder, 0, host)
+  end
+  r[#r + 1] = me
+  put(host, r)
+  redis.call('HSET', prefix .. 'asked' .. holder, host, '')
+  return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
 end
 
-local operations = {
-  want = {1, function(host)
-    local r = get(host)
-    if not r then
-      if age < opens then
-        return {'closed', opens - age}
-      end
-      if old then
-        -- An owner in the previous epoch may have asked the host during the
-        -- first Lease of this epoch.
-        return own(host, {0, 0, 0, lease, hour, 0, 0})
-      end
-      return own(host, {0, 0, 0, age, 0, 1, 0})
-    elseif r[OWNER] == me then
-      return owned(r)
-    elseif r[OWNER] == 0 and (r[OFFER] == 0 or r[OFFER] == me or age - r[AT] > 1500 or not live(r[OFFER])) then
-      return own(host, r)
-    end
-    local holder = r[OWNER] + r[OFFER] -- OWNER or OFFER is 0
-    if not position(r) then
-      r[#r + 1] = me
-      put(host, r)
-      tell(holder, 'w' .. host)
-    end
-    redis.call('HSET', prefix .. 'asked' .. holder, host, '')
-    return {'other', holder, r[STATE] ~= 0 and r[STATE], age_of(r)}
-  end},
+function operations.give(host, held, state, keep)
+  local r = note(host, held, state, keep)
+  if r then
+    r[CLEAN] = 1
+    free(host, r)
+  end
+end
 
-  give = {4, function(host, held, state, keep)
-    local r = note(host, held, state, keep)
-    if r then
-      r[CLEAN] = 1
-      free(host, r)
+function operations.keep(host, held, state, keep)
+  return note(host, held, state, keep) and 1
+end
+
+function operations.enter(host, _, state, keep)
+  local r = get(host)
+  if not r and age < opens then
+    return own(host, {0, 0, 0, age, tonumber(keep), 1, state})
+  elseif r and r[OWNER] == me then
+    return own(host, r)
+  end
+end
+
+function operations.drop(host)
+  local r = get(host)
+  if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
+    free(host, r)
+  elseif r then
+    forget(r)
+    put(host, r)
+  end
+end
+
+-- Ends a session if the given call was its last.
+function operations.finish(id, last)
+  local v = redis.call('HGET', fleet, 's' .. id)
+  if v and string.match(v, '^%d+') == last then
+    redis.call('HDEL', fleet, 's' .. id)
+    redis.call('DEL', prefix .. 'asked' .. id)
+  end
+end
+
+-- Returns all sessions with the numbers of their calls, and the hosts that
+-- others have asked this session for since its last beat.
+function operations.beat()
+  local sessions, all = {}, redis.call('HGETALL', fleet)
+  for at = 1, #all, 2 do
+    local id = string.match(all[at], '^s(%d+)$')
+    if id then
+      sessions[#sessions + 1] = tonumber(id)
+      sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
     end
-  end},
+  end
+  local asked = redis.call('HKEYS', prefix .. 'asked' .. me)
+  redis.call('DEL', prefix .. 'asked' .. me)
+  return {sessions, asked}
+end
 
-  keep = {4, function(host, held, state, keep)
-    local r = note(host, held, state, keep)
-    if r then
-      put(host, r)
-      return 1
-    end
-  end},
-
-  enter = {3, function(host, state, keep)
-    local r = get(host)
-    if r and r[OWNER] == me then
-      return owned(r)
-    elseif not r and age < opens then
-      return own(host, {0, 0, 0, age, tonumber(keep), 1, state})
-    end
-  end},
-
-  drop = {1, function(host)
-    local r = get(host)
-    if r and (r[OWNER] == me or r[OWNER] == 0 and r[OFFER] == me) then
-      free(host, r)
-    elseif r then
-      forget(r)
-      put(host, r)
-    end
-  end},
-
-  finish = {2, function(id, at)
-    local v = redis.call('HGET', fleet, 's' .. id)
-    if v and string.match(v, '^%d+') == at then
-      finish(id)
-    end
-  end},
-
-  leave = {0, function() finish(me) end},
-
-  -- Returns all sessions with the numbers of their calls, and the hosts that
-  -- others have asked this session for since its last beat.
-  beat = {0, function()
-    local sessions, all = {}, redis.call('HGETALL', fleet)
-    for at = 1, #all, 2 do
-      local id = string.match(all[at], '^s(%d+)$')
-      if id then
-        sessions[#sessions + 1] = tonumber(id)
-        sessions[#sessions + 1] = tonumber(string.match(all[at + 1], '^%d+'))
-      end
-    end
-    local asked = redis.call('HKEYS', prefix .. 'asked' .. me)
-    redis.call('DEL', prefix .. 'asked' .. me)
-    return {sessions, asked}
-  end},
-}
-
-local results, i = {}, 7
-while ARGV[i] do
-  local operation = operations[ARGV[i]]
-  local n = operation[1]
-  results[#results + 1] = operation[2](unpack(ARGV, i + 1, i + n)) or 0
-  i = i + 1 + n
+local results = {}
+for i = 7, #ARGV, 5 do
+  results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 4)) or 0
 end
 
 -- Looks at a few hosts, chosen at random. get frees those whose owner's session

@@ -5,23 +5,24 @@
 --
 -- KEYS: the fleet's hash; the hash of its hosts.
 -- ARGV:
---   1  the id for a new epoch
---   2  the last epoch that the member knew, or ''
---   3  the member's Lease in ms
+--   1  how many times the client has sent the call
+--   2  the id for a new epoch
+--   3  the last epoch that the member knew, or ''
+--   4  the member's Lease in ms
 local fleet, hosts = KEYS[1], KEYS[2]
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local epoch, was, lease = unpack(redis.call('HMGET', fleet, 'epoch', 'run', 'lease'))
 if not epoch or was ~= run or redis.call('HGET', hosts, '') ~= epoch then
-  epoch, lease = ARGV[1], ARGV[3]
+  epoch, lease = ARGV[2], ARGV[4]
   redis.call('DEL', fleet, hosts)
   redis.call('HSET', fleet, 'epoch', epoch, 'run', run, 'lease', lease, 'age', 0, 'opens', 2000, 'old', 0)
   redis.call('HSET', hosts, '', epoch)
 end
-if tonumber(ARGV[3]) > tonumber(lease) then
-  lease = ARGV[3]
+if tonumber(ARGV[4]) > tonumber(lease) then
+  lease = ARGV[4]
   redis.call('HSET', fleet, 'lease', lease)
 end
-if ARGV[2] ~= '' and ARGV[2] ~= epoch then
+if ARGV[3] ~= '' and ARGV[3] ~= epoch then
   redis.call('HSET', fleet, 'opens', lease + 1000, 'old', 1)
 end
 local age = redis.call('HGET', fleet, 'age')

@@ -1,12 +1,13 @@
 package redislimit
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,13 +37,15 @@ const (
 type member struct {
 	*Fleet
 	places map[string]*place
-	todo   []*place // the places that the next call is about
-	dead   []watched
+	todo   map[*place]bool // the places that the next call is about
+	dead   []*place        // sessions to end: host is the id, token the number of the latest call
+	closed bool
 
 	epoch    string
-	id       int64 // the session's id; 0: none
-	number   int64 // the latest call's number
-	age      int64 // the epoch's age in ms at the time aged, as Redis told it
+	id       int64  // the session's id; 0: none
+	channel  string // of the session
+	number   int64  // the latest call's number
+	age      int64  // the epoch's age in ms at the time aged, as Redis told it
 	aged     time.Time
 	longest  time.Duration // the longest Lease of any member
 	beaten   time.Time
@@ -51,7 +54,7 @@ type member struct {
 	unlisten context.CancelFunc // ends the listening to the channel
 	listened time.Time          // when the last attempt to listen began
 	deaf     bool               // no hints arrive, so the next success begins to listen
-	enters   bool               // a new epoch may still have to be told of some place
+	enters   bool               // the epoch still has to be told of a host that this member owns
 	suspect  bool               // the connection for hints has ended, and no call has succeeded since
 
 	answered time.Time // when Redis last answered; before that, when it was first asked
@@ -60,7 +63,7 @@ type member struct {
 	told     bool      // the log and waiting requests were told that Redis does not answer
 	retry    time.Time // no call before this time
 	lapsed   bool      // the session is no longer trusted
-	unneeded time.Time // when the last place was given up; zero: there are places
+	needed   time.Time // when there was a place last
 }
 
 // A place is what a member knows about one host and has still to do for it.
@@ -69,29 +72,26 @@ type place struct {
 	hold    *politeness.Hold // asks for the host or owns it; nil: neither
 	owned   bool             // hold owns the host
 	others  bool             // others wait for the host
-	known   bool             // an ask for hold may have been sent
 	leaving bool             // the previous hold gave the host away, and Redis has not confirmed it
 	unknown bool             // while leaving: the give may have run
 	drop    bool             // Redis has to be told that the host is no longer wanted
 	enter   bool             // a new epoch has to be told that the host is owned, or leaving
 	news    bool             // state is new to Redis
-	queued  bool             // in member.todo
 
 	token   int64 // proves the ownership to Redis
 	state   []byte
 	keep    int64     // how long Redis keeps state, in ms
 	offered int64     // the token of the offer that a hint told of
 	heard   time.Time // when that hint came
-	holder  int64     // the owner, as told last; 0: not told
-	away    bool      // the Hold was last told that Redis does not answer
+	holder  string    // the owner, as told last; "": not told
 }
 
 // watched is the session of another member: the number of its latest call, when
 // that number was seen, and how long the session has been silent.
 type watched struct {
-	id, number int64
-	at         time.Time
-	silent     time.Duration
+	number int64
+	at     time.Time
+	silent time.Duration
 }
 
 func (m *member) run() {
@@ -117,27 +117,23 @@ func (m *member) run() {
 // over reports that the goroutine ends.
 func (m *member) step() (wait time.Duration, over bool) {
 	runtime.Gosched() // so that requests of one moment share a call
-	holds, hints, closed := m.inbox()
-	for _, h := range holds {
-		m.look(h, closed)
-	}
-	for _, hint := range hints {
-		m.hint(hint)
-	}
-	if closed {
-		m.close()
+	m.mu.Lock()
+	inbox := m.inbox
+	m.inbox = nil
+	m.mu.Unlock()
+	for _, do := range inbox {
+		do()
 	}
 	m.lapse()
 	now := time.Now()
 	if len(m.places) > 0 {
-		m.unneeded = time.Time{}
-	} else if m.unneeded.IsZero() {
-		m.unneeded = now
+		m.needed = now
 	}
-	switch rested := now.Sub(m.unneeded); {
-	case len(m.places) == 0 && !closed && m.id != 0 && m.failing == nil && rested < idleFor:
-		return idleFor - rested, false
-	case len(m.places) == 0, closed && (m.id == 0 || m.failing != nil), m.failing != nil && now.Sub(m.answered) > 2*m.lease && !m.needed():
+	switch idle := now.Sub(m.needed); {
+	case len(m.places) == 0 && !m.closed && m.id != 0 && m.failing == nil && idle < idleFor:
+		return idleFor - idle, false
+	case len(m.places) == 0, m.closed && (m.id == 0 || m.failing != nil),
+		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
 		return 0, m.end() // hosts that could not be given back are free by now
 	case now.Before(m.retry):
 		return m.retry.Sub(now), false
@@ -150,7 +146,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 	}
 	if !m.opens.IsZero() && !now.Before(m.opens) {
 		m.opens = time.Time{}
-		m.askAgain(len(m.places), func(p *place) bool { return p.holder == 0 })
+		m.askAgain(len(m.places))
 	}
 	due := now.Sub(m.beaten) >= beat
 	if due {
@@ -159,7 +155,7 @@ func (m *member) step() (wait time.Duration, over bool) {
 				m.consider(p)
 			}
 		}
-		m.askAgain(maxAsks, func(*place) bool { return true })
+		m.askAgain(maxAsks)
 	}
 	if due || len(m.todo) > 0 || len(m.dead) > 0 {
 		m.call(now, due)
@@ -172,53 +168,44 @@ func (m *member) step() (wait time.Duration, over bool) {
 	return wait, false
 }
 
-// needed reports whether a host is asked for or owned.
-func (m *member) needed() bool {
+// count returns how many places are as which says.
+func (m *member) count(which func(*place) bool) (n int) {
 	for _, p := range m.places {
-		if p.hold != nil {
-			return true
+		if which(p) {
+			n++
 		}
 	}
-	return false
+	return n
 }
+
+func (m *member) owned() int { return m.count(func(p *place) bool { return p.owned }) }
 
 // place returns the place of a host. If there is none yet, it adds one.
 func (m *member) place(host string) *place {
-	p := m.places[host]
-	if p == nil {
-		p = &place{host: host}
-		m.places[host] = p
-	}
+	p := cmp.Or(m.places[host], &place{host: host})
+	m.places[host] = p
 	return p
 }
 
-// put lets the next call do what p needs.
-func (m *member) put(p *place) {
-	if !p.queued {
-		p.queued = true
-		m.todo = append(m.todo, p)
-	}
-}
-
-// askAgain asks again for hosts that which selects, but for no more than most
+// askAgain asks again for hosts that are not owned, but for no more than most
 // of them. A hint may have been lost, or an owner may have died.
-func (m *member) askAgain(most int, which func(*place) bool) {
+func (m *member) askAgain(most int) {
 	for _, p := range m.places { // map order is random, so all get their turn
-		if p.hold != nil && !p.owned && most > 0 && which(p) {
-			m.put(p)
+		if p.hold != nil && !p.owned && most > 0 {
+			m.todo[p] = true
 			most--
 		}
 	}
 }
 
 // look handles a Hold that is new or may have changed its mind.
-func (m *member) look(h *politeness.Hold, closed bool) {
+func (m *member) look(h *politeness.Hold) {
 	p := m.places[h.Host()]
 	switch {
 	case p != nil && p.hold == h:
 		m.consider(p)
 		return
-	case closed:
+	case m.closed:
 		deny(h, errClosed)
 		return
 	case p != nil && p.hold != nil:
@@ -229,11 +216,11 @@ func (m *member) look(h *politeness.Hold, closed bool) {
 		return
 	}
 	p = m.place(h.Host())
-	p.hold, p.known, p.holder, p.offered = h, false, 0, 0
+	p.hold, p.holder, p.offered = h, "", 0
 	if m.told {
 		m.away(p)
 	}
-	m.put(p)
+	m.todo[p] = true
 }
 
 // deny tells a Hold that this Fleet gets no host for it.
@@ -252,45 +239,35 @@ func (m *member) consider(p *place) {
 	switch {
 	case over:
 		p.leaving = p.leaving || p.owned // Redis may not know yet that an earlier Hold gave it
-		p.drop = p.drop || p.known
+		p.drop = p.drop || !p.owned
 		p.hold, p.owned, p.others, p.news = nil, false, false, false
-		m.put(p)
+		m.todo[p] = true
 	case state != nil:
 		p.news = true
-		m.put(p)
+		m.todo[p] = true
 	}
 }
 
 // hint handles a message. It ignores one that was for an earlier session: in
 // another epoch, tokens mean something else.
-func (m *member) hint(h hint) {
-	if h.channel != m.channel() {
-		return
-	}
-	if h.text == "" {
+func (m *member) hint(channel, text string) {
+	number, host, ok := strings.Cut(text, " ")
+	token, _ := strconv.ParseInt(number, 10, 64)
+	switch {
+	case channel != m.channel:
+	case !ok:
 		m.suspect, m.deaf = true, true
 		if time.Since(m.listened) >= beat {
 			m.beaten = time.Time{} // make a call at once to find out
 		}
-		return
-	}
-	if host, ok := strings.CutPrefix(h.text, "w"); ok {
+	case token == 0:
 		m.wanted(host)
-		return
-	}
-	number, host, _ := strings.Cut(h.text[1:], " ")
-	token, _ := strconv.ParseInt(number, 10, 64)
-	p := m.place(host)
-	switch {
-	case p.owned:
-		return
-	case p.hold == nil:
-		p.drop = true
 	default:
-		p.offered, p.heard = token, time.Now()
-		m.consider(p)
+		if p := m.place(host); !p.owned {
+			p.offered, p.heard, p.drop = token, time.Now(), p.drop || p.hold == nil
+			m.todo[p] = true
+		}
 	}
-	m.put(p)
 }
 
 // wanted notes that others wait for a host.
@@ -301,11 +278,13 @@ func (m *member) wanted(host string) {
 	}
 }
 
-// lose tells p's Hold that it no longer owns the host.
+// lose gives up p's host without a word to Redis, and tells its Hold.
 func (m *member) lose(p *place) {
-	hold := p.hold
-	p.hold, p.owned, p.others, p.news, p.enter = nil, false, false, false, false
-	hold.Lose()
+	p.leaving, p.unknown, p.enter = false, false, false
+	if hold := p.hold; p.owned {
+		p.hold, p.owned, p.others, p.news = nil, false, false, false
+		hold.Lose()
+	}
 }
 
 // lapse checks whether the session can no longer be trusted. If so, it logs
@@ -321,32 +300,16 @@ func (m *member) lapse() {
 	}
 	for _, p := range m.places {
 		if p.enter {
-			p.enter, p.leaving = false, false
-			if p.owned {
-				m.lose(p)
-			}
+			m.lose(p)
 		}
 	}
-}
-
-func (m *member) owned() (n int) {
-	for _, p := range m.places {
-		if p.owned {
-			n++
-		}
-	}
-	return n
 }
 
 // join starts a session. If the epoch is new, join marks the places that the
 // epoch has to be told of.
 func (m *member) join(now time.Time) {
-	begin, known := rand.Text(), m.epoch
-	reply, err := m.ask(func(ctx context.Context) ([]any, error) {
-		return m.engine.join(ctx, begin, known, m.lease.Milliseconds())
-	})
-	r := reader(reply)
-	epoch, id, age := r.text(0), r.number(1), r.number(2)
+	reply, _, err := m.ask(joinScript, rand.Text(), m.epoch, m.lease.Milliseconds())
+	epoch, id := at[string](reply, 0), at[int64](reply, 1)
 	if err == nil && (epoch == "" || id == 0) {
 		err = fmt.Errorf("redislimit: a session is %v", reply)
 	}
@@ -358,32 +321,35 @@ func (m *member) join(now time.Time) {
 	carry := anew && m.Trusted()
 	kept := 0
 	for _, p := range m.places {
-		p.known, p.drop, p.holder, p.offered = false, false, 0, 0
+		p.drop, p.holder, p.offered = false, "", 0
 		if carry && (p.owned || p.leaving && !p.unknown) {
 			p.enter = true
 			kept++
 		} else {
-			p.leaving = false
-			if p.owned {
-				m.lose(p)
-			}
+			m.lose(p)
 		}
-		m.put(p)
+		m.todo[p] = true
 	}
 	if anew {
 		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
 			"hosts_kept", kept, "epoch", epoch)
 	}
-	m.epoch, m.id, m.number, m.age, m.aged = epoch, id, 0, age, time.Now()
+	m.epoch, m.id, m.number, m.age, m.aged = epoch, id, 0, at[int64](reply, 2), time.Now()
+	m.channel = fmt.Sprint(m.prefix, epoch, ":", id)
 	m.sessions = make(map[int64]watched)
 	m.dead, m.beaten, m.deaf, m.enters = nil, time.Time{}, true, kept > 0
 	m.succeed(now)
 }
 
 // succeed notes that a call to Redis has succeeded. sent is when it was sent.
+// While the epoch still has to be told of a host that this member owns, the
+// member trusts only its session in the previous epoch. If it trusted the new
+// session, it could go on for longer than the others are made to wait for the
+// host.
 func (m *member) succeed(sent time.Time) {
 	m.lapse()
-	if !m.entering() {
+	m.enters = m.enters && m.count(func(p *place) bool { return p.enter && p.owned }) > 0
+	if !m.enters {
 		m.trust.Store(&sent)
 	}
 	now := time.Now()
@@ -404,40 +370,19 @@ func (m *member) succeed(sent time.Time) {
 	}
 }
 
-// channel names the channel of the session.
-func (m *member) channel() string {
-	return m.prefix + m.epoch + ":" + strconv.FormatInt(m.id, 10)
-}
-
 // listen begins to listen to the session's channel.
 func (m *member) listen(now time.Time) {
 	m.deaf, m.listened = false, now
 	m.unlisten()
 	ctx, cancel := context.WithCancel(context.Background())
 	m.unlisten = cancel
-	channel := m.channel()
+	channel := m.channel
 	go func() {
-		m.engine.listen(ctx, channel, func(text string) { m.hear(hint{channel, text}) })
+		m.engine.listen(ctx, channel, func(text string) { m.hear(channel, text) })
 		if ctx.Err() == nil {
-			m.hear(hint{channel, ""})
+			m.hear(channel, "")
 		}
 	}()
-}
-
-// entering reports whether the epoch still has to be told of a host that this
-// member owns. Until then the member trusts only its session in the previous
-// epoch. If it trusted the new session, it could go on for longer than the
-// others are made to wait for the host.
-func (m *member) entering() bool {
-	if m.enters {
-		for _, p := range m.places {
-			if p.enter && p.owned {
-				return true
-			}
-		}
-	}
-	m.enters = false
-	return false
 }
 
 // fail notes that a call has failed, because Redis does not answer or not as it
@@ -447,20 +392,15 @@ func (m *member) fail(err error) {
 	m.failing = err
 	m.failures++
 	m.retry = now.Add(min(25*time.Millisecond<<min(m.failures, 8), maxRetry))
-	refused := refusal(err)
-	if refused != nil {
-		m.failing = refused
-		m.retry = now.Add(5 * maxRetry)
-	}
-	if refused == nil && now.Sub(m.answered) < silence {
+	what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
+	if refused := refusal(err); refused != nil {
+		m.failing, m.retry = refused, now.Add(5*maxRetry)
+		what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
+	} else if now.Sub(m.answered) < silence {
 		return
 	}
 	if !m.told {
 		m.told = true
-		what, level := "redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs", m.log.Warn
-		if refused != nil {
-			what, level = "redislimit: Redis refuses to serve the fleet: this member gets no hosts", m.log.Error
-		}
 		level(what, "since", m.answered, "hosts", m.owned(), "error", m.failing)
 	}
 	for _, p := range m.places {
@@ -470,25 +410,16 @@ func (m *member) fail(err error) {
 
 // away tells the Hold that waits for p that Redis does not answer.
 func (m *member) away(p *place) {
-	if p.hold == nil || p.owned {
-		return
+	if p.hold != nil && !p.owned {
+		p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: p.holder, Since: m.answered, Err: m.failing})
 	}
-	p.hold.Wait(m.retry, nil, 0, &AwayError{Host: p.host, Owner: name(p.holder), Since: m.answered, Err: m.failing})
-	p.away = true
-}
-
-func name(id int64) string {
-	if id == 0 {
-		return ""
-	}
-	return "member " + strconv.FormatInt(id, 10)
 }
 
 // refusal returns an error that says what to do if err is one that trying again
 // does not mend. For other errors it returns nil.
 func refusal(err error) error {
-	var e redis.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[redis.Error](err)
+	if !ok {
 		return nil
 	}
 	s := e.Error()
@@ -503,7 +434,7 @@ func refusal(err error) error {
 	return nil
 }
 
-// An operation is one part of a call.
+// An operation is one part of a call: what to do with the host of a place.
 type operation struct {
 	name  string
 	place *place
@@ -511,81 +442,70 @@ type operation struct {
 
 // compose returns the arguments and operations of the next call. While Redis is
 // suspect, it gives nothing away.
-func (m *member) compose(now time.Time, due bool, sent *sendings) (args []any, operations []operation) {
+func (m *member) compose(now time.Time, due bool) (args []any, operations []operation) {
 	m.number++
 	age := int64(0)
 	if since := now.Sub(m.aged); since <= m.lease { // the slack in call.lua allows for no more
 		age = m.age + since.Milliseconds()
 	}
-	args = []any{m.prefix, m.epoch, m.id, m.number, age, sent}
-	add := func(p *place, name string, more ...any) {
-		args = append(append(args, name), more...)
+	args = []any{m.prefix, m.epoch, m.id, m.number, age}
+	add := func(name string, p *place) {
+		args = append(args, name, p.host, p.token, p.state, p.keep)
 		operations = append(operations, operation{name, p})
 	}
-	for _, w := range m.dead {
-		add(nil, "finish", w.id, w.number)
+	for _, session := range m.dead {
+		add("finish", session)
 	}
 	m.dead = nil
-	n := 0
-	for ; n < len(m.todo) && len(operations) < maxOps; n++ {
-		p := m.todo[n]
-		p.queued = false
+	for p := range m.todo {
+		if len(operations) >= maxOps {
+			break
+		}
+		if p.leaving && !p.enter && m.suspect {
+			continue
+		}
+		delete(m.todo, p)
 		if p.enter {
-			add(p, "enter", p.host, p.state, p.keep)
+			add("enter", p)
 			continue
 		}
 		if p.leaving {
-			if m.suspect {
-				continue
-			}
-			add(p, "give", p.host, p.token, p.state, p.keep)
+			add("give", p)
 		}
 		if p.drop { // after the give, which says when the next request may start
-			add(p, "drop", p.host)
+			add("drop", p)
 		}
 		if p.owned && p.news {
-			add(p, "keep", p.host, p.token, p.state, p.keep)
+			add("keep", p)
 		}
 		if p.hold != nil && !p.owned {
-			p.known = true
-			add(p, "want", p.host)
+			add("want", p)
 		}
 		m.tidy(p)
 	}
-	for _, p := range m.todo[:n] {
-		if p.leaving && m.suspect {
-			m.put(p) // after the places that did not fit
-		}
-	}
-	m.todo = m.todo[n:]
 	if due {
-		add(nil, "beat")
+		add("beat", new(place))
 	}
 	return args, operations
 }
 
 // call renews the session and sends the operations that are to be done.
 func (m *member) call(now time.Time, due bool) {
-	sent := new(sendings)
-	args, operations := m.compose(now, due, sent)
-	reply, err := m.ask(func(ctx context.Context) ([]any, error) { return m.engine.call(ctx, sent, args) })
-	r := reader(reply)
-	status := r.text(0)
+	args, operations := m.compose(now, due)
+	reply, sent, err := m.ask(callScript, args...)
+	status := at[string](reply, 0)
 	if err == nil && status == "ok" {
-		m.heed(r, operations)
+		m.heed(reply, operations)
 		m.succeed(now)
 		return
 	}
-	times := sent.n.Load()
-	ran := times > 1 || status == "late" || err == errSlow || err != nil && times > 0 && !refusedBy(err)
+	_, refused := errors.AsType[redis.Error](err) // by the server, so the call did not run
+	ran := sent > 1 || status == "late" || err == errSlow || err != nil && sent > 0 && !refused
 	for _, o := range operations {
-		if o.place == nil {
-			continue
-		}
 		if o.name == "give" && ran {
 			o.place.unknown = true
 		}
-		m.put(o.place)
+		m.todo[o.place] = true
 	}
 	switch {
 	case err != nil:
@@ -603,20 +523,14 @@ func (m *member) call(now time.Time, due bool) {
 	}
 }
 
-// refusedBy reports whether the server refused a call. Such a call did not run.
-func refusedBy(err error) bool {
-	var e redis.Error
-	return errors.As(err, &e)
-}
-
 // heed applies the answer to a call.
-func (m *member) heed(r reader, operations []operation) {
+func (m *member) heed(reply []any, operations []operation) {
 	now := time.Now()
-	m.age, m.aged = r.number(1), now
-	m.longest = max(m.lease, time.Duration(r.number(2))*time.Millisecond)
-	results := r.list(3)
+	m.age, m.aged = at[int64](reply, 1), now
+	m.longest = max(m.lease, milliseconds(reply, 2))
+	results := at[[]any](reply, 3)
 	for i, o := range operations {
-		p, answer := o.place, results.list(i)
+		p, answer := o.place, at[[]any](results, i)
 		switch o.name {
 		case "drop":
 			p.drop = false
@@ -624,89 +538,83 @@ func (m *member) heed(r reader, operations []operation) {
 			p.leaving, p.unknown = false, false
 		case "keep":
 			p.news = false
-			if results.number(i) == 1 {
+			if at[int64](results, i) == 1 {
 				p.hold.Kept()
 			}
 		case "enter":
 			p.enter = false
-			if answer.text(0) == "own" {
-				p.token = answer.number(1)
-				p.others = p.owned && answer.number(5) > 0
-				m.put(p)
+			if at[string](answer, 0) == "own" {
+				p.token = at[int64](answer, 1)
+				p.others = p.owned && at[int64](answer, 5) > 0
+				m.todo[p] = true
 			} else {
-				p.leaving = false
-				if p.owned {
-					m.lose(p)
-				}
+				m.lose(p)
 			}
 		case "want":
 			m.answer(p, answer, now)
 		case "beat":
 			m.beaten = now
-			asked := answer.list(1)
+			m.watch(at[[]any](answer, 0), now)
+			asked := at[[]any](answer, 1)
 			for i := range asked {
-				m.wanted(asked.text(i))
+				m.wanted(at[string](asked, i))
 			}
-			m.watch(answer.list(0), now)
 		}
 	}
 	for _, o := range operations {
-		if o.place != nil {
-			m.tidy(o.place)
-		}
+		m.tidy(o.place)
 	}
 }
 
 // answer applies Redis's answer to the ask for p.
-func (m *member) answer(p *place, answer reader, now time.Time) {
-	switch answer.text(0) {
+func (m *member) answer(p *place, answer []any, now time.Time) {
+	var state []byte // nil: nothing is known
+	if s, ok := at[any](answer, 2).(string); ok {
+		state = []byte(s)
+	}
+	ago := milliseconds(answer, 3)
+	switch at[string](answer, 0) {
 	case "own":
-		state, ago := answer.bytes(2), time.Duration(answer.number(3))*time.Millisecond
-		p.owned, p.known, p.token, p.state, p.keep = true, false, answer.number(1), state, remember
+		p.owned, p.token, p.state, p.keep = true, at[int64](answer, 1), state, remember
 		if p.offered == p.token {
 			ago = max(ago, now.Sub(p.heard)) // the last owner gave the host back before the offer came
 		}
-		p.others = answer.number(5) > 0
-		p.hold.Own(state, ago, answer.number(4) == 1)
+		p.others = at[int64](answer, 5) > 0
+		p.hold.Own(state, ago, at[int64](answer, 4) == 1)
 		if p.others {
 			m.consider(p)
 		}
 	case "closed":
-		opens := now.Add(time.Duration(answer.number(1)+1) * time.Millisecond)
-		if m.opens.IsZero() || opens.Before(m.opens) {
-			m.opens = opens
-		}
-		p.hold.Wait(opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
+		m.opens = now.Add(milliseconds(answer, 1) + time.Millisecond)
+		p.hold.Wait(m.opens, nil, 0, errors.New("redislimit: the fleet is new, or Redis has lost what it knew: no host is given away yet"))
 	case "other":
-		holder, state := answer.number(1), answer.bytes(2)
-		if holder != p.holder || p.away || !bytes.Equal(state, p.state) {
-			p.holder, p.away, p.state = holder, false, state
-			p.hold.Wait(time.Time{}, state, time.Duration(answer.number(3))*time.Millisecond, &ownedError{name(holder)})
-		}
+		p.holder = fmt.Sprint("member ", at[int64](answer, 1))
+		p.hold.Wait(time.Time{}, state, ago, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", p.holder))
 	}
 }
 
 // watch finds sessions that have been silent for so long that their members
 // cannot trust them any more. Only time in contact with Redis counts.
-func (m *member) watch(pairs reader, now time.Time) {
+func (m *member) watch(pairs []any, now time.Time) {
 	sessions := make(map[int64]watched, len(pairs)/2)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		w := watched{id: pairs.number(i), number: pairs.number(i + 1), at: now}
-		if was, ok := m.sessions[w.id]; ok && was.number == w.number {
+	for pair := range slices.Chunk(pairs, 2) {
+		id, w := at[int64](pair, 0), watched{number: at[int64](pair, 1), at: now}
+		if was := m.sessions[id]; was.number == w.number && !was.at.IsZero() {
 			w.silent = was.silent + min(now.Sub(was.at), contact)
 		}
-		if w.silent >= m.longest*3/2 && w.id != m.id {
-			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", w.id, "for", w.silent)
-			m.dead = append(m.dead, w)
-			m.askAgain(len(m.places), func(p *place) bool { return p.holder == w.id })
+		if w.silent >= m.longest*3/2 && id != m.id {
+			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", id, "for", w.silent)
+			m.dead = append(m.dead, &place{host: fmt.Sprint(id), token: w.number})
+			m.askAgain(len(m.places))
 		}
-		sessions[w.id] = w
+		sessions[id] = w
 	}
 	m.sessions = sessions
 }
 
 // close gives up all places.
 func (m *member) close() {
+	m.closed = true
 	m.trust.Store(nil)
 	for _, p := range m.places {
 		if p.hold == nil {
@@ -719,12 +627,9 @@ func (m *member) close() {
 			m.lose(p)
 		case p.hold != nil:
 			deny(p.hold, errClosed)
-			p.hold, p.drop = nil, p.known
+			p.hold, p.drop = nil, true
 		}
-		m.put(p)
-	}
-	for _, p := range m.places {
-		m.tidy(p)
+		m.todo[p] = true
 	}
 }
 
@@ -740,10 +645,8 @@ func (m *member) tidy(p *place) {
 func (m *member) end() bool {
 	left := m.id == 0
 	if m.id != 0 && m.failing == nil {
-		args, _ := m.compose(time.Now(), false, new(sendings))
-		_, err := m.ask(func(ctx context.Context) ([]any, error) {
-			return m.engine.call(ctx, new(sendings), append(args, "leave"))
-		})
+		args, _ := m.compose(time.Now(), false)
+		_, _, err := m.ask(callScript, append(args, "finish", m.id, m.number, "", 0)...)
 		left = err == nil
 	}
 	m.id = 0
@@ -752,10 +655,10 @@ func (m *member) end() bool {
 	m.failing, m.failures, m.told, m.lapsed = nil, 0, false, false
 	m.answered, m.retry = time.Time{}, time.Time{}
 	clear(m.places)
-	m.todo = nil
+	clear(m.todo)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.holds) > 0 {
+	if len(m.inbox) > 0 {
 		return false
 	}
 	m.running, m.left = false, left
@@ -763,40 +666,15 @@ func (m *member) end() bool {
 	return true
 }
 
-// A reader reads a list in an answer. An element that is missing or of another
-// kind is zero.
-type reader []any
-
-func (r reader) text(i int) string {
-	if i < len(r) {
-		s, _ := r[i].(string)
-		return s
+// at returns element i of a list in an answer. An element that is missing or of
+// another kind is zero.
+func at[T any](list []any, i int) (v T) {
+	if i < len(list) {
+		v, _ = list[i].(T)
 	}
-	return ""
+	return v
 }
 
-// bytes returns the text of element i, or nil if it is not a text.
-func (r reader) bytes(i int) []byte {
-	if i < len(r) {
-		if s, ok := r[i].(string); ok {
-			return []byte(s)
-		}
-	}
-	return nil
-}
-
-func (r reader) number(i int) int64 {
-	if i < len(r) {
-		n, _ := r[i].(int64)
-		return n
-	}
-	return 0
-}
-
-func (r reader) list(i int) reader {
-	if i < len(r) {
-		l, _ := r[i].([]any)
-		return l
-	}
-	return nil
+func milliseconds(list []any, i int) time.Duration {
+	return time.Duration(at[int64](list, i)) * time.Millisecond
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // memory is an engine in memory: the two scripts once more, in Go, for tests in
@@ -117,54 +119,42 @@ func (m *memory) call(args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for i := 6; i < len(args); {
-		text := func(n int) string { return fmt.Sprintf("%s", args[i+n]) }
-		integer := func(n int) int64 { return args[i+n].(int64) }
-		switch args[i] {
+	for args = args[5:]; len(args) > 0; args = args[5:] {
+		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
+		token, keep := number64(args[2]), number64(args[4])
+		result := any(int64(0))
+		switch r := m.hosts[host]; args[0] {
 		case "want":
-			results = append(results, s.want(text(1)))
-			i += 2
+			result = s.want(host)
 		case "give":
-			if r := m.hosts[text(1)]; r != nil && r.owner == me && r.token == integer(2) {
-				r.at, r.keep, r.clean, r.state = m.age, integer(4), true, text(3)
-				s.free(text(1), r)
+			if s.note(r, token, state, keep) {
+				r.clean = true
+				s.free(host, r)
 			}
-			results = append(results, int64(0))
-			i += 5
 		case "keep":
-			kept := int64(0)
-			if r := m.hosts[text(1)]; r != nil && r.owner == me && r.token == integer(2) {
-				r.at, r.keep, r.state = m.age, integer(4), text(3)
-				kept = 1
+			if s.note(r, token, state, keep) {
+				result = int64(1)
 			}
-			results = append(results, kept)
-			i += 5
 		case "enter":
-			r, result := m.hosts[text(1)], any(int64(0))
 			switch {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
-				result = s.own(text(1), &memoryHost{at: m.age, keep: integer(3), state: text(2)}, true)
+				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state}, true)
 			}
-			results = append(results, result)
-			i += 4
 		case "drop":
-			switch r := m.hosts[text(1)]; {
+			switch {
 			case r == nil:
 			case r.owner == me, r.owner == 0 && r.offer == me:
-				s.free(text(1), r)
+				s.free(host, r)
 			default:
 				r.forget(me)
 			}
-			results = append(results, int64(0))
-			i += 2
 		case "finish":
-			if v, ok := m.sessions[integer(1)]; ok && v.number == integer(2) {
-				s.finish(integer(1))
+			id, _ := strconv.ParseInt(host, 10, 64)
+			if v, ok := m.sessions[id]; ok && v.number == token {
+				s.finish(id)
 			}
-			results = append(results, int64(0))
-			i += 3
 		case "beat":
 			sessions, asked := []any{}, []any{}
 			for id, v := range m.sessions {
@@ -174,14 +164,11 @@ func (m *memory) call(args []any) ([]any, error) {
 				asked = append(asked, host)
 			}
 			delete(m.asked, me)
-			results = append(results, []any{sessions, asked})
-			i++
-		case "leave":
-			s.finish(me)
-			i++
+			result = []any{sessions, asked}
 		default:
-			return nil, fmt.Errorf("%v?", args[i])
+			return nil, fmt.Errorf("%v?", args[0])
 		}
+		results = append(results, result)
 	}
 	for host, r := range m.hosts { // all of them, in place of some
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
@@ -197,6 +184,19 @@ type memoryCall struct {
 	*memory
 	prefix string
 	me     int64
+}
+
+func number64(v any) int64 {
+	n, _ := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+	return n
+}
+
+func (s *memoryCall) note(r *memoryHost, token int64, state string, keep int64) bool {
+	if r == nil || r.owner != s.me || r.token != token {
+		return false
+	}
+	r.at, r.keep, r.state = s.age, keep, state
+	return true
 }
 
 func (s *memoryCall) live(id int64) bool {
@@ -228,7 +228,7 @@ func (s *memoryCall) offer(host string, r *memoryHost, after int64) {
 	if r.offer != 0 {
 		s.token++
 		r.token = s.token
-		s.tell(r.offer, fmt.Sprintf("o%d %s", r.token, host))
+		s.tell(r.offer, fmt.Sprint(r.token, " ", host))
 	}
 }
 
@@ -291,7 +291,7 @@ func (s *memoryCall) want(host string) any {
 	holder := r.owner + r.offer
 	if !slices.Contains(r.waits, s.me) {
 		r.waits = append(r.waits, s.me)
-		s.tell(holder, "w"+host)
+		s.tell(holder, "0 "+host)
 	}
 	if s.asked[holder] == nil {
 		s.asked[holder] = make(map[string]bool)
@@ -332,18 +332,17 @@ func (l *link) travel(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (l *link) join(ctx context.Context, epoch, known string, lease int64) ([]any, error) {
-	if err := l.travel(ctx); err != nil {
-		return nil, err
+func (l *link) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+	if script == joinScript {
+		if err := l.travel(ctx); err != nil {
+			return nil, err
+		}
+		reply, err := l.memory.join(args[0].(string), args[1].(string), args[2].(int64))
+		if err := l.travel(ctx); err != nil {
+			return nil, err
+		}
+		return reply, err
 	}
-	reply, err := l.memory.join(epoch, known, lease)
-	if err := l.travel(ctx); err != nil {
-		return nil, err
-	}
-	return reply, err
-}
-
-func (l *link) call(ctx context.Context, sent *sendings, args []any) ([]any, error) {
 	sent.MarshalBinary()
 	if err := l.travel(ctx); err != nil {
 		return nil, err

@@ -11,11 +11,9 @@ import (
 
 // An engine runs the two scripts and carries hints.
 type engine interface {
-	// join runs join.lua.
-	join(ctx context.Context, epoch, known string, lease int64) ([]any, error)
-
-	// call runs call.lua. sent counts how many times the script was sent.
-	call(ctx context.Context, sent *sendings, args []any) ([]any, error)
+	// run runs joinScript or callScript with sent as its first argument. sent
+	// counts how many times the script was sent.
+	run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error)
 
 	// listen calls hear with each message on the channel until the context or
 	// the connection ends.
@@ -45,15 +43,12 @@ type server struct {
 	keys   []string // the fleet's key and its hosts' key
 }
 
-func (s *server) join(ctx context.Context, epoch, known string, lease int64) ([]any, error) {
-	return joinScript.Run(ctx, s.client, s.keys, epoch, known, lease).Slice()
-}
-
-func (s *server) call(ctx context.Context, sent *sendings, args []any) ([]any, error) {
-	reply, err := callScript.EvalSha(ctx, s.client, s.keys, args...).Slice()
+func (s *server) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
+	args = append([]any{sent}, args...)
+	reply, err := script.EvalSha(ctx, s.client, s.keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		sent.n.Store(0)
-		reply, err = callScript.Eval(ctx, s.client, s.keys, args...).Slice()
+		reply, err = script.Eval(ctx, s.client, s.keys, args...).Slice()
 	}
 	return reply, err
 }
@@ -63,13 +58,12 @@ func (s *server) listen(ctx context.Context, channel string, hear func(string)) 
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	for {
-		switch message, err := sub.Receive(ctx); m := message.(type) {
-		case *redis.Message:
+		message, err := sub.Receive(ctx)
+		if err != nil {
+			return
+		}
+		if m, ok := message.(*redis.Message); ok {
 			hear(m.Payload)
-		default:
-			if err != nil {
-				return
-			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,12 +55,10 @@ type Fleet struct {
 	wake  chan struct{}             // holds one value if the inbox is not empty
 
 	mu      sync.Mutex // held for moments; taken after the Limiter's lock, never before it
-	holds   []*politeness.Hold
-	hints   []hint
+	inbox   []func()   // what the goroutine has to do next
 	running bool
-	closed  bool
 	done    chan struct{} // closed when the goroutine has ended
-	left    bool          // for Close: whether Redis has confirmed the end of the session
+	left    bool          // Redis has confirmed the end of the last session
 
 	member member // used by the goroutine only
 }
@@ -70,9 +69,7 @@ func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 	if client == nil {
 		return nil, errors.New("redislimit: the client is nil: give a redis.NewUniversalClient(…)")
 	}
-	if opts.Namespace == "" {
-		opts.Namespace = "courtesy"
-	}
+	opts.Namespace = cmp.Or(opts.Namespace, "courtesy")
 	if strings.ContainsAny(opts.Namespace, "{}*?[]\\ \t\r\n") {
 		return nil, fmt.Errorf("redislimit: the Namespace %q has a brace, white space or a character of key patterns: leave it out", opts.Namespace)
 	}
@@ -81,23 +78,17 @@ func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 }
 
 func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
-	if opts.Lease == 0 {
-		opts.Lease = 10 * time.Second
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = time.Second
-	}
+	opts.Lease = cmp.Or(opts.Lease, 10*time.Second)
+	opts.Timeout = cmp.Or(opts.Timeout, time.Second)
+	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	if opts.Lease < 5*time.Second {
 		return nil, fmt.Errorf("redislimit: the Lease is %v: give 5 s or more, or 0 for the default", opts.Lease)
 	}
 	if opts.Timeout < 0 || opts.Timeout > opts.Lease/3 {
 		return nil, fmt.Errorf("redislimit: the Timeout is %v: give a positive duration up to a third of Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.Default()
-	}
 	f := &Fleet{engine: e, prefix: prefix, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
-	f.member = member{Fleet: f, places: make(map[string]*place), unlisten: func() {}}
+	f.member = member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool), unlisten: func() {}}
 	return f, nil
 }
 
@@ -124,13 +115,6 @@ func (e *AwayError) Error() string {
 // Unwrap returns Err.
 func (e *AwayError) Unwrap() error { return e.Err }
 
-// An ownedError says which member owns a host.
-type ownedError struct{ owner string }
-
-func (e *ownedError) Error() string {
-	return "redislimit: " + e.owner + " of the fleet owns it, and gives it away in its turn"
-}
-
 var (
 	errClosed = errors.New("redislimit: the Fleet is closed")
 	errShared = errors.New("redislimit: two Limiters share a Fleet: make one for each")
@@ -142,13 +126,31 @@ var (
 func (f *Fleet) Look(h *politeness.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.holds = append(f.holds, h)
+	f.put(func() { f.member.look(h) })
 	if !f.running {
-		f.running = true
+		f.running, f.left = true, false
 		f.done = make(chan struct{})
 		go f.member.run()
 	}
-	f.poke()
+}
+
+// put lets the goroutine do something, once it runs.
+func (f *Fleet) put(do func()) {
+	f.inbox = append(f.inbox, do)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hear puts a message on a channel into the inbox. An empty text says that no
+// more will come.
+func (f *Fleet) hear(channel, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.inbox) < 10_000 { // without the hint, the next beat finds out
+		f.put(func() { f.member.hint(channel, text) })
+	}
 }
 
 // Trusted implements politeness.Fleet. The Lease must still run by both clocks.
@@ -171,10 +173,8 @@ func (f *Fleet) Trusted() bool {
 // Calling Close again does nothing more.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
-	f.closed = true
+	f.put(f.member.close)
 	running, done := f.running, f.done
-	f.left = f.left && !running
-	f.poke()
 	f.mu.Unlock()
 	if !running {
 		return nil
@@ -191,41 +191,13 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-func (f *Fleet) poke() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-// inbox returns and clears what has come in since the last call.
-func (f *Fleet) inbox() (holds []*politeness.Hold, hints []hint, closed bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	holds, hints, f.holds, f.hints = f.holds, f.hints, nil, nil
-	return holds, hints, f.closed
-}
-
-// A hint is a message on the channel of a session. An empty text says that no
-// more will come.
-type hint struct{ channel, text string }
-
-// hear puts a hint into the inbox.
-func (f *Fleet) hear(message hint) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.hints) < 10_000 { // without the hint, the next beat finds out
-		f.hints = append(f.hints, message)
-	}
-	f.poke()
-}
-
-// ask runs one of the engine's calls and waits no longer than Timeout for it.
-func (f *Fleet) ask(run func(context.Context) ([]any, error)) ([]any, error) {
+// ask runs a script and waits no longer than Timeout for its answer. sent is how
+// many times the script was sent.
+func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32, err error) {
 	if f.hung.Load() >= 16 {
-		return nil, errHung
+		return nil, 0, errHung
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
+	count := new(sendings)
 	type answer struct {
 		reply []any
 		err   error
@@ -233,20 +205,16 @@ func (f *Fleet) ask(run func(context.Context) ([]any, error)) ([]any, error) {
 	came := make(chan answer, 1)
 	f.hung.Add(1)
 	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
 		defer cancel()
-		reply, err := run(ctx)
+		reply, err := f.engine.run(ctx, script, count, args)
 		f.hung.Add(-1)
 		came <- answer{reply, err}
 	}()
 	select {
 	case a := <-came:
-		return a.reply, a.err
-	case <-ctx.Done():
-	}
-	select {
-	case a := <-came: // the answer came as the time ended
-		return a.reply, a.err
-	default:
-		return nil, errSlow
+		return a.reply, count.n.Load(), a.err
+	case <-time.After(f.timeout):
+		return nil, count.n.Load(), errSlow
 	}
 }

@@ -96,9 +96,10 @@ type refusalText string
 func (r refusalText) Error() string { return string(r) }
 func (r refusalText) RedisError()   {}
 
-func (r refusing) join(context.Context, string, string, int64) ([]any, error) { return nil, r.said }
-func (r refusing) call(context.Context, *sendings, []any) ([]any, error)      { return nil, r.said }
-func (r refusing) listen(context.Context, string, func(string))               {}
+func (r refusing) run(context.Context, *redis.Script, *sendings, []any) ([]any, error) {
+	return nil, r.said
+}
+func (r refusing) listen(context.Context, string, func(string)) {}
 
 // What trying again does not help is said at once, and once.
 func TestServersThatWillNotDo(t *testing.T) {

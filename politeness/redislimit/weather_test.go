@@ -14,6 +14,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/goodbots/courtesy/politeness"
 )
 
@@ -296,13 +298,13 @@ type lossy struct {
 	lose int
 }
 
-func (l *lossy) call(ctx context.Context, sent *sendings, args []any) ([]any, error) {
+func (l *lossy) run(ctx context.Context, script *redis.Script, sent *sendings, args []any) ([]any, error) {
 	if l.lose > 0 && slices.Contains(args, any("give")) {
 		l.lose--
 		<-ctx.Done()
 		return nil, errCut
 	}
-	return l.link.call(ctx, sent, args)
+	return l.link.run(ctx, script, sent, args)
 }
 
 // A host whose hand-over is lost on the way is given again with what was learnt
