@@ -191,8 +191,8 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// ask runs a script and waits no longer than Timeout for its answer. sent is how
-// many times the script was sent.
+// ask runs a script and waits no longer than Timeout for its answer. sent is
+// how many times the script was sent.
 func (f *Fleet) ask(script *redis.Script, args ...any) (reply []any, sent int32, err error) {
 	if f.hung.Load() >= 16 {
 		return nil, 0, errHung
