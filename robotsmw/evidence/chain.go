@@ -23,13 +23,13 @@ func first() (l link) {
 	return l
 }
 
-// sealed is the length of the member hash with its comma and the closing brace.
-// The hash does not cover them.
+// sealed is how many bytes at the end of a line the hash does not cover: the
+// member hash with its comma, and the closing brace.
 const sealed = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // appendLine appends the line that follows l, and returns the new end of the
-// chain. Joined, members are the text between the members n and prev, without a
-// comma at its start or end.
+// chain. The members between n and prev are joined as they are. There must be
+// no comma before the first one or after the last one.
 func (l link) appendLine(b []byte, members ...[]byte) ([]byte, link) {
 	start := len(b)
 	b = append(b, `{"n":`...)

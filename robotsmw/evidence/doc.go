@@ -1,8 +1,8 @@
 // Package evidence writes a record of a crawl that a third party can check. The
-// record has each robots.txt that the crawl saw, byte for byte, what was
-// decided by it, and what each request waited for. With a record, a crawler's
-// operator can answer a complaint by showing what happened, and an archive has
-// each robots.txt as the crawl saw it.
+// record has each robots.txt that the crawl saw, byte for byte. It also has the
+// decisions, and what each request waited for. With a record, the operator of a
+// crawler can answer a complaint by showing what happened. An archive gets each
+// robots.txt as the crawl saw it.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
@@ -38,8 +38,8 @@
 //
 // # Lines
 //
-// A line is one JSON object. Its first members are n, event and time, its last
-// ones prev and hash:
+// A line is one JSON object. Its first members are n, event and time. Its last
+// members are prev and hash:
 //
 //	{"n":17,"event":"done","time":"2026-11-22T13:20:00.123456789Z", …
 //	 … ,"prev":"…64 digits…","hash":"…64 digits…"}
@@ -54,8 +54,8 @@
 //     strictly in order, because many goroutines write.
 //   - hash is the SHA-256 of this line without its last 75 bytes and its
 //     newline: of everything before ,"hash":" in it.
-//   - prev is the hash of the line before, even if that line is in another
-//     segment or session. For n 1 it is 64 zeros.
+//   - prev is the hash of the previous line, even if that line is in another
+//     segment or session. In line 1, it is 64 zeros.
 //
 // So a changed byte is noticed, because the line no longer has the hash that it
 // names. But somebody who can write all files could compute all hashes anew. To

@@ -42,9 +42,9 @@ type entry struct {
 }
 
 // isFact reports whether a line also goes into the WARC file. That file says
-// how the crawler requested each robots.txt, what it then knew, and which rules
-// it followed. Requests for pages are left out, because they are many and the
-// file has no pages.
+// how the crawler requested each robots.txt, what the crawler then knew, and
+// which rules it followed. Requests for pages are left out, because they are
+// many and the WARC file has no pages.
 func (e *entry) isFact() bool {
 	switch e.kind {
 	case kindRobot, kindLimiter, kindRobots, kindAnswer, kindPause:
@@ -55,7 +55,7 @@ func (e *entry) isFact() bool {
 	return false
 }
 
-// A batch has the lines that arrive while the writer writes the batch before.
+// A batch has the lines that arrive while the writer writes the previous batch.
 type batch struct {
 	text    []byte
 	entries []entry
@@ -97,8 +97,8 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes may wait for a slow disk. If more come, they
-// are lost.
+// longestQueue is how many bytes may wait for a slow disk. Further lines are
+// lost.
 const longestQueue = 16 << 20
 
 // mostFiles is how many files a queue remembers as written. When it has that
@@ -135,7 +135,7 @@ func (q *queue) put(e entry, text []byte) {
 	}
 	if b.size+size > q.most && b.size > 0 {
 		b.lost.add(e.kind, e.time, "the disk is too slow")
-		q.files, q.refused = nil, nil // so a lost file or refusal is written if it comes again
+		q.files, q.refused = nil, nil // so that lost files and refusals are written if they come again
 	} else {
 		e.from = len(b.text)
 		b.text = append(b.text, text...)
@@ -149,7 +149,7 @@ func (q *queue) put(e entry, text []byte) {
 	}
 }
 
-// tell puts a line whose members are its event, its time and then members.
+// tell puts a line with this event, the current time and these members.
 func (q *queue) tell(k kind, about string, members []byte) {
 	now := time.Now()
 	q.put(entry{kind: k, time: now, about: about}, append(begin(nil, k, now), members...))
@@ -209,7 +209,7 @@ func (q *queue) forget() {
 // mostRefused is the same limit as mostFiles, for refusals.
 const mostRefused = 100_000
 
-// isNewRefusal is like isNew, for a refusal. hash is a hash of its text.
+// isNewRefusal is like isNew, for a refusal. hash is a hash of the refusal.
 func (q *queue) isNewRefusal(hash uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

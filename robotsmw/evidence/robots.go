@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns an Observer that records what a Transport or Checker does. Of
-// the decisions, it records refusals, and what would be refusals without
+// robots returns an Observer that records what a Transport or Checker does. It
+// records only decisions that are refusals, or would be refusals without
 // DryRun.
 func robots(q *queue) *robotsmw.Observer {
 	return &robotsmw.Observer{
@@ -62,8 +62,8 @@ func refused(q *queue, d *robotsmw.Decision) {
 	buffers.Put(buf)
 }
 
-// read records the text of a robots.txt, unless the queue remembers the text as
-// written.
+// read records the text of a robots.txt, unless the queue remembers that this
+// text was written.
 func read(q *queue, sha256 string, text []byte) {
 	var hash [64]byte
 	copy(hash[:], sha256)
@@ -126,8 +126,8 @@ func asked(q *queue, robotsURL string, resp *http.Response, body []byte, err err
 	q.put(entry{kind: kindFetch, time: now, exchange: x}, b)
 }
 
-// longestText limits a header field, an error or the value of a user-agent line
-// in a line of the record. It is in bytes.
+// longestText is how many bytes of a header field, an error or the value of a
+// user-agent line are recorded at most.
 const longestText = 8 << 10
 
 func short(text string) string {
@@ -199,8 +199,8 @@ func appendDecision(b []byte, d *robotsmw.Decision) []byte {
 }
 
 // redacted returns a URL without its password. It escapes bytes that are not
-// UTF-8, because JSON cannot contain them. A robots.txt matches an escaped byte
-// and the byte itself alike.
+// UTF-8, because JSON cannot contain them. Rules match an escaped byte and the
+// byte itself in the same way.
 func redacted(u *url.URL) string {
 	text := ""
 	if u.User == nil {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// These functions append members to the buffer of a line. Except for
-// appendSeconds, they append nothing if the value is zero. They exist because
-// encoding/json would take longer than all other work on a request's lines.
+// These functions build lines, because encoding/json would take longer than all
+// other work on a request's lines. Those with a name and a value append a
+// member. They append nothing for a zero value, except for appendSeconds.
 
 func appendMember(b []byte, name string) []byte {
 	b = append(b, ',', '"')
@@ -104,8 +104,8 @@ func putDigits(to []byte, n int) {
 	}
 }
 
-// plain says which bytes need no escape in a JSON string. Bytes that are not
-// ASCII are not among them.
+// plain says which bytes need no escape in a JSON string. It is false for all
+// bytes beyond ASCII.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		is[c] = c != '"' && c != '\\'

@@ -29,7 +29,7 @@ type exchange struct {
 	host      string // the Host of the request, if it is not the URL's
 	time      time.Time
 	request   []byte // with its header, in the form of HTTP/1.1
-	header    []byte // of the response, with the status line; nil: no response came
+	header    []byte // of the response, with the status line; nil if no response came
 	body      []byte
 	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string
@@ -97,7 +97,7 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	case resp.StatusCode/100 == 4 && len(body) >= longestError && (decoded || resp.ContentLength < 0):
 		x.truncated = "length"
 	case resp.StatusCode >= 200 && !isDecoded(resp) && resp.ContentLength < 0:
-		x.truncated = "unspecified" // robotsmw reads no body of unknown length if the status says enough
+		x.truncated = "unspecified" // robotsmw may read only a part of such a body, or nothing
 	}
 	conditional := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 	x.renewed = resp.StatusCode == http.StatusNotModified && conditional
@@ -105,8 +105,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	return x
 }
 
-// isDecoded reports whether the body that was read is decoded. Observer.Asked
-// of robotsmw gets other bodies with their content coding.
+// isDecoded reports whether the body that was read is decoded. robotsmw passes
+// other bodies to Observer.Asked with their content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && status != http.StatusTooManyRequests
@@ -116,8 +116,8 @@ func isDecoded(resp *http.Response) bool {
 // robotsmw reads one more byte to find out whether the file is longer.
 const longestBody = 500 << 10
 
-// longestError is how many bytes robotsmw reads of a 4xx other than 429:
-// refusal.Window.
+// longestError is how many bytes robotsmw reads of the body of a 4xx other than
+// 429. It is equal to refusal.Window.
 const longestError = 16 << 10
 
 // longestField limits a header field, and longestHeader a whole header, in

@@ -36,7 +36,7 @@ type writer struct {
 
 	standing [][]byte // the robot and limiter lines, which each segment repeats
 	out      []byte   // lines that are not on the disk yet
-	begun    []entry  // an empty slice whose memory write uses again
+	begun    []entry  // empty; write uses its memory again
 	ahead    link     // the end of the chain, including the lines of out
 	lost     loss
 	all      int       // how many lines were lost in the session
@@ -156,8 +156,8 @@ func (w *writer) write(b *batch) {
 	}
 }
 
-// add appends an entry to the lines that are not on the disk yet. If the WARC
-// file has such entries, add appends it there too.
+// add appends an entry to the lines that are not on the disk yet. If the entry
+// is also for the WARC file, add appends a record there.
 func (w *writer) add(e *entry, text []byte) {
 	var more []byte
 	if e.exchange != nil {
@@ -253,7 +253,7 @@ func (w *writer) rotate() {
 	}
 }
 
-// open begins the next segment. It reports whether it succeeded.
+// open begins the next segment. It returns false if that failed.
 func (w *writer) open(now time.Time) bool {
 	if time.Now().Before(w.retry) {
 		return false
@@ -292,7 +292,7 @@ func (w *writer) open(now time.Time) bool {
 		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
 		return false
 	}
-	w.cut, w.why = nil, "error" // the reason of the next segment, unless rotate sets another
+	w.cut, w.why = nil, "error" // why the next segment begins, unless rotate changes it
 	return true
 }
 

@@ -35,7 +35,7 @@ const (
 	//     blank;
 	//   - the first record that names the robot counts; if there is none, the
 	//     first record that names "*" counts; records are not merged;
-	//   - the first rule of the record that matches decides, not the longest;
+	//   - the first matching rule of the record decides, not the longest;
 	//   - "*" and "$" are bytes like any others;
 	//   - the path is compared without its query and with its escapes decoded,
 	//     except that "%2F" is not "/".

@@ -11,9 +11,10 @@ import (
 // MaxSize is how many bytes of a robots.txt file count: 500 KiB. RFC 9309 §2.5
 // allows no lower limit. If a body is longer, [Parse] reads only the lines that
 // end within the first MaxSize bytes. So a line cut in half never becomes a
-// shorter rule that matches more.¶If a file is longer than MaxSize, give Parse
-// at least MaxSize+1 of its bytes. If a body has exactly MaxSize bytes, Parse
-// treats its last line as whole.
+// shorter rule that matches more.
+//
+// If a file is longer than MaxSize, give Parse at least MaxSize+1 of its bytes.
+// If a body has exactly MaxSize bytes, Parse treats its last line as whole.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It does not change after [Parse], so any

@@ -8,9 +8,9 @@ import (
 // An Auditor judges requests in the order in which they began. Its zero value
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
-	// History has the robots.txt files that were in force. For requests that it
-	// has no file for, and if it is nil, the files that Requests and WARC files
-	// contain count.
+	// History has the robots.txt files that were in force. If it is nil, or has
+	// no file for a request, the Auditor uses the files in Requests and WARC
+	// files.
 	History *History
 	// OnViolation, if not nil, is called with each violation, in the order of
 	// time. Violations may be out of order if a request took longer than an
@@ -39,9 +39,9 @@ type robot struct {
 }
 
 // Add judges a request, or keeps it until it can be sorted. Requests may come
-// up to ten seconds away from their place. If a request comes later than that,
-// this counts as a jump, and no gap is judged across the jump. A request
-// without a time counts as broken.
+// up to ten seconds too early or too late. A request that comes later counts as
+// a jump, and no gap is judged across the jump. A request without a time counts
+// as broken.
 func (a *Auditor) Add(r Request) {
 	e, ok := r.event()
 	if !ok {

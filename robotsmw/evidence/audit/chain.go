@@ -30,7 +30,7 @@ var (
 const sealLength = len(`,"hash":"`) + 2*sha256.Size + len(`"}`)
 
 // longestRecord is how many bytes a line of a record may have. readRecordLine
-// may cut off a longer line. Its hash is then wrong.
+// may cut off a longer line, and then its hash is wrong.
 const longestRecord = 16 << 20
 
 // ReadRecord judges the record of a crawl that package evidence has written
@@ -43,9 +43,9 @@ const longestRecord = 16 << 20
 // ReadRecord also checks what the record says. The robots.txt in force must
 // allow each request for a page. A decision must follow from the robots.txt
 // that it names, with its group, rule and line. If the decision allowed a
-// request, it must rest on the newest robots.txt. That file must have been
-// fresh, unless the server could not be reached. Each gap must be long enough,
-// and no page may be requested during a pause.
+// request, the decision must rest on the newest robots.txt. That file must have
+// been fresh, unless the server could not be reached. Each gap must be long
+// enough, and no page may be requested during a pause.
 //
 // ReadRecord passes each fault in the record itself to OnBroken. It counts all
 // faults in Result.Broken, and most of them in Result.Cut as well. Requests
@@ -255,7 +255,7 @@ func (c *chain) take(v *recordLine) {
 	c.pieces(v)
 }
 
-// lost counts the requests that a loss line names as unaudited.
+// lost adds the requests that a loss line counts to the unaudited ones.
 func (c *chain) lost(v *recordLine) {
 	c.a.result.Cut++
 	n := v.Lost["request"]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A line of nginx or Apache begins so:
+// A line of nginx or Apache begins like this:
 //
 //	192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512
 //
@@ -24,8 +24,7 @@ var (
 	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
 )
 
-// A parser reads lines of a log. What it keeps from line to line is only a
-// cache.
+// A parser reads lines of a log. All its fields are caches.
 type parser struct {
 	agents map[string]string // product tokens by User-Agent
 	hosts  map[string]string // names of hosts, by the text in the line
@@ -35,7 +34,7 @@ type parser struct {
 
 const (
 	cachedNames = 1 << 12
-	cachedSize  = 1 << 10 // longer keys are not cached, in bytes
+	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
 
 // combined reads a line. It returns false if there is nothing to judge, because

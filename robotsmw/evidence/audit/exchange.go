@@ -40,7 +40,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	scheme, host := originOf(r.TargetURI)
 	if scheme != "http" && scheme != "https" {
-		return nil // for example the record of a DNS lookup
+		return nil // such as the record of a DNS lookup
 	}
 	half := &exchange{url: r.TargetURI, hasRequest: r.kind == "request", hasResponse: r.kind != "request"}
 	half.ids = append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...)
@@ -53,7 +53,7 @@ func (x *exchanges) add(r *WARCRecord, each func(*event)) error {
 	}
 	switch {
 	case r.isCut():
-		return nil // Next will report it
+		return nil // the next call of Next reports it
 	case err != nil:
 		return &WARCError{r.number, err}
 	}
@@ -231,7 +231,7 @@ func (h *History) AddWARC(w *WARCReader, broken func(error)) error {
 		var e event
 		err = x.response(r, &e)
 		if r.isCut() {
-			continue // Next will report it
+			continue // the next call of Next reports it
 		}
 		if err != nil {
 			broken(&WARCError{r.number, err})

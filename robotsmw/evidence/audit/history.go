@@ -101,7 +101,7 @@ func (h *History) line(scheme, host string) *timeline {
 			return line
 		}
 		// If another scheme of this host has a file of its own, hosts may have
-		// the file of that scheme, so line ignores it.
+		// the file of that scheme, so line does not use hosts.
 		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
 			return h.all
 		}

@@ -6,7 +6,7 @@ package audit
 const (
 	reach        = 10e9     // how far from its place an event may be, in nanoseconds
 	windowEvents = 1 << 16  // how many events a window may hold
-	windowBytes  = 64 << 20 // about how many bytes their hosts and URLs may take
+	windowBytes  = 64 << 20 // about how many bytes the URLs and hosts in a window may take
 )
 
 // A window sorts events. Its heap has the places of the events in the slice

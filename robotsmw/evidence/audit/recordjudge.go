@@ -24,7 +24,7 @@ type recordJudge struct {
 	origins  map[string][]state          // the last states, by the URL of robots.txt
 	limiters map[int]*recordLine         // by the Limiter's number
 	hosts    map[string]*recordHost      // by the Limiter's number and the host's key
-	starts   []*recordLine               // lines about the pace that are not judged yet, by their times
+	starts   []*recordLine               // lines about the pace that are not judged yet, sorted by time
 	newest   time.Time                   // the latest time of a line about the pace
 }
 
@@ -66,7 +66,7 @@ func (j *recordJudge) file(sha256 string, text []byte) {
 	j.files[sha256] = robotstxt.Parse(text).Rules(j.tokens...)
 }
 
-// line judges a line. Its error is about the record itself.
+// line judges a line. It returns an error if the record itself has a fault.
 func (j *recordJudge) line(v *recordLine) error {
 	switch v.Event {
 	case "robot":
@@ -271,8 +271,8 @@ func (j *recordJudge) request(v *recordLine) error {
 		}
 		return nil
 	}
-	// The file in force judges the decision. Right after a change, the previous
-	// file may do so too, if the decision names that file.
+	// The decision is judged by the file in force. Right after a change, the
+	// previous file also counts as in force, if the decision names it.
 	inForce := state{sha256: d.SHA256, status: 200}
 	if d.RobotsURL != "" {
 		inForce = known[0]

@@ -95,8 +95,8 @@ const (
 	longestAgent = 8 << 10
 )
 
-// follows reports whether a decision has the rule, line and group of m. The
-// decision's robots.txt decides the URL by m.
+// follows reports whether a decision has the rule, line and group of m. m is
+// the answer of the robots.txt that the decision names.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	group := m.Group[:min(len(m.Group), mostAgents)]
 	if d.Line != m.Line || d.Rule != inJSON(ruleOf(m)) || len(d.Group) != len(group) || len(d.GroupLines) != len(group) {

@@ -15,10 +15,10 @@ type Result struct {
 	Unaudited  int            // requests for pages that cannot be judged, or that a record has lost
 	Broken     int            // lines and records that could not be read or used
 	Cut        int            // inputs not read to their end; in a record: its gaps and changes
-	Jumps      int            // lines more than ten seconds before an earlier line
+	Jumps      int            // lines dated more than ten seconds before a previous line
 	Robots     []*RobotResult // with the most violations first
 	Hosts      []*HostResult  // with the most violations first
-	Spans      []Span         // times with unaudited requests; at most 1,000, the last one for all others
+	Spans      []Span         // times with unaudited requests; the 1,000th is for all others, with host "…"
 }
 
 // A RobotResult is the result for one robot.
@@ -62,7 +62,7 @@ type Span struct {
 // A Broken is a problem with a line or record that could not be read or used.
 type Broken struct {
 	Input string
-	Line  int // from 1; in an archive, the number of the record
+	Line  int // counted from 1; in an archive, the number of the record
 	Err   error
 	jump  bool // the line is used although its time jumps back
 }
@@ -86,7 +86,7 @@ func (r *Result) addSpan(s Span) {
 		r.Spans = append(r.Spans, s)
 		return
 	}
-	last := &r.Spans[keptSpans-1] // the last Span also has all further ones
+	last := &r.Spans[keptSpans-1] // the last Span also stands for all further ones
 	last.Host = "…"
 	last.Requests += s.Requests
 	if s.From.Before(last.From) {
@@ -127,7 +127,7 @@ func (r *RobotResult) day(at int64) *Day {
 	d := r.Days[name]
 	if d == nil {
 		if len(r.Days) >= keptDays {
-			name = "…" // one Day has all further days
+			name = "…" // one Day stands for all further days
 		}
 		if d = r.Days[name]; d == nil {
 			d = new(Day)

@@ -12,7 +12,7 @@ type site struct {
 	epoch   int
 	fetches []fetch // the last few fetches of robots.txt
 	fetched int64   // the time of the first fetch, or never
-	since   int64   // no page began before this time; never means not known
+	since   int64   // no page began before this time; never if not known
 	accused bool    // BeforeRobotsTxt has been reported
 
 	file  *file // rules are made from this file
@@ -75,10 +75,10 @@ func (s *site) lastGood(scheme string, at int64) (last fetch, ok bool) {
 // any time since the robot's first fetch of robots.txt, because an earlier
 // start would have been a page before robots.txt.
 //
-// earliest is the first moment at which the last request can have begun. It
-// assumes that all gaps up to there were long enough, except those that are
-// proven too short. The next gap is proven too short if the next request must
-// have begun less than a Crawl-delay after earliest.
+// earliest is the first moment at which the last request can have begun. This
+// assumes that all gaps before that request were long enough, except those that
+// are proven too short. The next gap is proven too short if the next request
+// must have begun less than a Crawl-delay after earliest.
 type pace struct {
 	earliest int64
 	last     int64  // the time of the last request, as logged, or never
@@ -186,9 +186,8 @@ func (p *pace) keep(i int, q page) {
 }
 
 // forget forgets all times before an epoch, because they cannot be compared
-// with those of the epoch. at is the time of the first request in the epoch. A
-// fetch of robots.txt whose time is later than at counts as a fetch at that
-// time.
+// with those of the epoch. at is the time of the first request in the epoch. If
+// a fetch of robots.txt has a later time than at, its time becomes at.
 func (s *site) forget(epoch int, at int64) {
 	s.epoch = epoch
 	s.pace = pace{earliest: never, last: never}

@@ -14,7 +14,7 @@ const (
 	Stale           Kind = "stale"             // an older robots.txt allows the URL, but the robot got it too long ago
 	BeforeRobotsTxt Kind = "before-robots-txt" // the robot had not asked for robots.txt before it asked for a page
 	Gap             Kind = "gap"               // the request began too soon after the previous one
-	RetryAfter      Kind = "retry-after"       // the host had asked the robot to stay away until later
+	RetryAfter      Kind = "retry-after"       // an answer had asked the robot to stay away until later
 )
 
 // A Violation is a request that broke a rule.
@@ -28,11 +28,12 @@ type Violation struct {
 	Line int    // line number in robots.txt of the rule or Crawl-delay; 0 means none
 	Rule string // the text of that line, such as "Disallow: /private/"
 
-	// Three kinds set these fields. With kind Gap, Previous is the time of the
-	// previous request. With Stale, it is the time of the robot's last fetch of
-	// robots.txt. With RetryAfter, it is the time of the answer that asked the
-	// robot to stay away. Field Gap is the time since Previous. Want is the
-	// shortest Gap allowed, or with Stale the longest.
+	// Only the kinds Gap, Stale and RetryAfter set these fields. With kind Gap,
+	// Previous is the time of the previous request. With Stale, it is the time
+	// of the robot's last fetch of robots.txt. With RetryAfter, it is the time
+	// of the answer that asked the robot to stay away. Field Gap is the time
+	// since Previous. Want is the shortest Gap allowed, or with Stale the
+	// longest.
 	Previous  time.Time
 	Gap, Want time.Duration
 }

@@ -67,8 +67,8 @@ func looksBinary(body []byte) bool {
 	return controls*10 > len(head)
 }
 
-// checkHTML reports whether the file is an HTML page, and adds that as a
-// problem. Robots look for rules in the lines of such a page, but the linter
+// checkHTML reports whether the file is an HTML page. If it is, checkHTML adds
+// a problem. Robots look for rules in the lines of such a page, but the linter
 // does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	head := strings.ToLower(string(bytes.TrimSpace(syntax.WithoutBOM(body[:min(len(body), 4096)]))))

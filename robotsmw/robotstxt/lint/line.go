@@ -80,7 +80,7 @@ func checkLine(r *report, text string, number uint32, line syntax.Span, comment 
 	}
 }
 
-// A field is a name that the linter knows for a field of robots.txt.
+// A field is the name of a robots.txt field that the linter knows.
 type field struct {
 	name  string // the usual spelling; "" if there is no such field
 	lower string // name in lower case

@@ -8,14 +8,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// A Compiler makes a [Set] from the rules of a group. The pool compilers keeps
-// its buffers for the next group.
+// A Compiler makes a [Set] from the rules of a group. A pool keeps Compilers,
+// so that their buffers are used again.
 type Compiler struct {
 	dialect syntax.Dialect
 	text    []byte // the packed rules
 	form    []byte // a buffer for a pattern in the form in memory
 	count   int    // how many rules there are
-	nbytes  int    // how many bytes their patterns have in the file, in all
+	nbytes  int    // how many bytes the patterns have in the file, in all
 	keyed   int    // how many keys and passages the filter of prefixes will have
 	wild    int    // how many rules have wildcards
 	eager   bool   // whether targets must be compared in canonical form
@@ -60,8 +60,8 @@ func (c *Compiler) Add(pattern string, line uint32, allow bool) {
 	}
 }
 
-// reform adds a rule whose pattern may differ in memory from the pattern in the
-// file.
+// reform adds a rule after bringing its pattern into the form that the dialect
+// compares.
 func (c *Compiler) reform(h head, pattern, written string) {
 	c.eager = true
 	c.form = AppendPattern(c.form[:0], pattern, c.dialect)

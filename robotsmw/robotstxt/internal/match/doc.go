@@ -38,7 +38,7 @@
 // The files use each other in one direction. The list begins with those that
 // use no other:
 //
-//	bytes bytes, eight at a time; buffers
+//	bytes        bytes, eight at a time; buffers
 //	escape       the canonical form, in which bytes are compared
 //	hash         hashes of parts of patterns and targets
 //	target       targets in canonical form

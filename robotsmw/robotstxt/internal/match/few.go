@@ -1,9 +1,8 @@
 package match
 
 // Most groups have a few rules, all of them literal: a handful of directories.
-// tryLiterals tries these rules one by one, in an order in which the first that
-// matches decides. For most targets, the byte after the "/" shows that no rule
-// matches.
+// tryLiterals tries these rules one by one, and the first that matches decides.
+// For most targets, the byte after the "/" shows that no rule matches.
 
 // atFirstSight returns the bytes after "/" with which a target may match a
 // rule. ASCII bytes that may change in canonical form are always among them. If

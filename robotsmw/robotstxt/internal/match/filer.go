@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// A filer makes an index. The pool filers keeps its buffers for the next index.
+// A filer makes an index. A pool keeps filers, so that their buffers are used
+// again.
 type filer struct {
 	rules    []looseRule // the rules in the order of the file
 	hashes   []uint64    // the hashes of the rules' keys; 0 for a rule without a key

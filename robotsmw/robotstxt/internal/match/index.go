@@ -9,7 +9,7 @@ import "sync/atomic"
 // its pattern (gram.go). The field rules has one bucket after the other, so the
 // index only keeps where each bucket begins. Before the index looks into a
 // bucket, a filter tells it whether a rule may have the hash. For most targets,
-// no rule has it.
+// the filter nearly always says no.
 //
 // Rules without a key are before the first bucket, and are tried on every
 // target.

@@ -211,9 +211,9 @@ func compare(p, q *looseRule) int {
 	return 0
 }
 
-// essence returns the rule's pattern. It leaves out the "*" at its end if there
-// is no other "*", because that changes no match. Of two rules with the same
-// essence, one never decides.
+// essence returns the rule's pattern. If its only "*" are at its end, essence
+// leaves them out, because they do not change what the pattern matches. Of two
+// rules with the same essence, one never decides.
 func (p *packedRule) essence() string {
 	if literal, ok := literalPart(p.pattern); ok {
 		return literal

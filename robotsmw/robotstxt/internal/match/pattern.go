@@ -7,8 +7,8 @@ import "strings"
 // target. All other bytes are literal (RFC 9309 §2.2.3).
 //
 // In memory, a pattern has the canonical form of escape.go. The longest pattern
-// in this form is the most specific (§2.2.2). In it, an escape counts as three
-// bytes.
+// in this form is the most specific (§2.2.2). In this form, an escape counts as
+// three bytes.
 
 // isCanonical reports whether a pattern is surely in canonical form as it is
 // written. Nearly all patterns are: they have no escapes, or only upper-case
@@ -34,9 +34,10 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 // appendPattern appends a pattern in canonical form.
 //
 // Whether "%2F" is the same as "/", or "%3F" as "?", depends on where the
-// target has it, in the path or in the query. After a "?" of the pattern, it is
-// in the query. Without a "?" or "*" before it, it is in the path. Otherwise it
-// may be in either, and appendPattern stores it as an eitherEscape.
+// target has it, in the path or in the query. An escape after a "?" of the
+// pattern is in the query. An escape without a "?" or "*" before it is in the
+// path. Any other escape may be in either, and appendPattern stores it as an
+// eitherEscape.
 func appendPattern(dst []byte, pattern string) []byte {
 	inQuery, wild := false, false
 	for i := 0; i < len(pattern); i++ {

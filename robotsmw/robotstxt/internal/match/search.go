@@ -13,8 +13,8 @@ const (
 
 func maxWork(nbytes int) int { return baseWork + workPerByte*nbytes }
 
-// dear is how many steps a search may take. Beyond that, the search begins
-// again with occurrences. Hardly any target needs as many.
+// dear is how many steps a search may take without occurrences. Beyond that,
+// tryDear begins a new search with them. Hardly any target needs so many steps.
 const dear = 1 << 12
 
 // A search finds the rule that decides about one target. Its fields are set one

@@ -65,8 +65,8 @@ func (s *Set) Decide(target string) (r Rule, without int) {
 
 // DecideForm is Decide for a target in the form of [AppendTarget]. It compiles
 // the rules first. It also returns how many steps the decision then took. If a
-// search was begun again because it cost too much, the first part does not
-// count.
+// first search cost too much and a second one began, only the second one
+// counts.
 func (s *Set) DecideForm(target string) (r Rule, without, steps int) {
 	s.Compile()
 	rules, decides, steps := s.decideForm(target)
@@ -178,9 +178,9 @@ func (s *Set) compile(x *index) *index {
 
 const robotsTxt = "/robots.txt"
 
-// decide returns the place of the rule that decides, and the packed rules with
-// that place. If no rule decides, it returns None, TooMuch or Itself instead of
-// a place.
+// decide returns the place of the rule that decides, and the rules that this
+// place is in. If no rule decides, it returns None, TooMuch or Itself instead
+// of a place.
 func (s *Set) decide(target string) (rules packed, decides int) {
 	if s.dialect != syntax.RFC9309 {
 		return s.decideEscaped(target)
@@ -293,8 +293,8 @@ func (s *Set) decideMany(x *index, target string) (rules packed, decides, steps 
 
 // tryRest returns the rule that decides among best and all rules that
 // longestPrefix does not try, or TooMuch. It also returns how many steps it
-// took. The steps of a search that was begun again with tryDear do not count. x
-// is nil for a group without an index.
+// took. If tryDear begins a second search, the steps of the first one do not
+// count. x is nil for a group without an index.
 func (s *Set) tryRest(x *index, target string, best int) (rules packed, decides, steps int) {
 	rules = s.text
 	if x != nil {

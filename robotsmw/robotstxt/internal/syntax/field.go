@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// A Field is the kind of a line, by the name of its field.
+// A Field says which field a line has.
 type Field uint8
 
 const (

@@ -65,7 +65,7 @@ func fieldOf(name string, dialect Dialect) Field {
 }
 
 // Whole returns the part of a body that counts. If the body is longer than
-// MaxSize, only the lines count that end within MaxSize bytes.
+// MaxSize, only the lines that end within MaxSize bytes count.
 func Whole(body []byte) []byte {
 	if len(body) <= MaxSize {
 		return body
